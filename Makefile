@@ -1,0 +1,72 @@
+# Needs python3 (3.11 or newer) and make. Everything is installed into .venv, once; `make help` lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check
+ARGS   ?=
+
+# Tests that need the real data files or the golden values look where these say, and are skipped, saying so, where they are unset.
+ifneq ($(wildcard ../shared/data),)
+export UNBRAID_DATA ?= $(CURDIR)/../shared/data
+endif
+ifneq ($(wildcard ../shared/golden),)
+export UNBRAID_GOLDEN ?= $(CURDIR)/../shared/golden
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help quickstart test lint format format-check types layers docs docs-serve build check clean
+
+help:  ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/report.html (no GPU, no download)
+	$(VENV)/bin/unbraid quickstart $(ARGS)
+
+test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k mig -x" reaches pytest
+	$(PY) -m pytest $(ARGS)
+
+lint: $(VENV)/installed-dev  ## Look for mistakes (ruff)
+	$(PY) -m ruff check .
+
+format: $(VENV)/installed-dev  ## Format the code and mend what ruff can
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+format-check: $(VENV)/installed-dev  ## Fail if a file is not formatted
+	$(PY) -m ruff format --check .
+
+types: $(VENV)/installed-dev  ## Check the types (mypy)
+	$(PY) -m mypy
+
+layers: $(VENV)/installed-dev  ## Check who imports whom (import-linter)
+	$(VENV)/bin/lint-imports
+
+docs: $(VENV)/installed-dev  ## Build the site into site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+
+docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 while you write
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
+
+build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
+	$(PY) -m build
+
+check: test lint format-check types layers docs  ## Everything that CI checks
+
+clean:  ## Remove what can be made again; runs/ stays
+	rm -rf $(VENV) site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is written last, so an interrupted install is not mistaken for a finished one. What it leaves can look whole to pip (the
+# metadata comes before the scripts), so an environment in which an install began and did not end is made anew.
+$(VENV)/installed-%: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("unbraid needs Python 3.11 or newer; $(PYTHON) is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12 ...")'
+	@if [ ! -e $(VENV)/made ] || [ -e $(VENV)/unfinished ]; then \
+	    echo "Making $(VENV) ..." && $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/made; fi
+	@touch $(VENV)/unfinished
+	@echo "Installing unbraid and what it needs into $(VENV), once: a few minutes ..."
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.$(if $(filter dev,$*),[dev])'
+	@rm $(VENV)/unfinished
+	@touch $(VENV)/installed-run $@

@@ -1,0 +1,83 @@
+"""The recipe of a data set, and its images on a device."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from unbraid.errors import DataError
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One way in which the images vary.
+
+    `size` is the number of values a discrete factor takes, and 0 for a continuous one. `ordered` is False where the values are mere
+    names (shape, identity): metrics must not rank those.
+    """
+
+    name: str
+    size: int
+    ordered: bool = True
+
+
+@dataclass(frozen=True)
+class FactorImages:
+    """Images and their factors, on one device. Pixels stay bytes there; a batch is made by indexing.
+
+    `factors` holds one column for each of `factor_table`: value indices (integers), or values (floats) if any factor is continuous. Without
+    columns the images are unlabelled. `weights` is p(n), where the images are not all equally likely.
+    """
+
+    pixels: UInt8[Tensor, "image channel height width"]
+    factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
+    factor_table: tuple[Factor, ...]
+    weights: Float[Tensor, " image"] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.pixels) == 0:
+            raise DataError("A data set needs at least one image; this one has none.")
+        if self.factors.shape != (len(self.pixels), len(self.factor_table)):
+            raise DataError(
+                f"The factors have shape {tuple(self.factors.shape)}, but {len(self.pixels)} images with {len(self.factor_table)} named "
+                f"factors need ({len(self.pixels)}, {len(self.factor_table)}): one row an image, one column a factor."
+            )
+        if self.weights is not None and self.weights.shape != (len(self.pixels),):
+            raise DataError(f"The weights have shape {tuple(self.weights.shape)}; expected one for each of the {len(self.pixels)} images.")
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width)."""
+        _, channels, height, width = self.pixels.shape
+        return channels, height, width
+
+    def batch(self, rows: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch channel height width"]:
+        """The images of these rows with intensities in [0, 1], as float32: byte 0 is 0 and byte 255 is 1."""
+        return self.pixels[rows].to(torch.float32) / 255
+
+
+class FactorDataset(ABC):
+    """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `load` does the work."""
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[Factor, ...]:
+        """What varies, in the order of the columns. Empty for unlabelled images."""
+
+    @property
+    @abstractmethod
+    def num_images(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def image_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width), known before anything is loaded, so that a model that cannot take it is refused early."""
+
+    @abstractmethod
+    def load(self, device: torch.device | str = "cpu") -> FactorImages:
+        """Draw, read or fetch the images, and put them on the device."""

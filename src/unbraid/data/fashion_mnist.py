@@ -1,0 +1,44 @@
+"""Fashion-MNIST: pieces of clothing."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from unbraid.data import idx
+from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.errors import SpecError
+
+
+@final
+@dataclass(frozen=True)
+class FashionMNIST(FactorDataset):
+    """Clothing by Xiao, Rasul & Vollgraf (arXiv:1708.07747v2): 60,000 images to train on and 10,000 to test on,
+    28 by 28 grey bytes, in 10 classes.
+
+    Read from the four official idx files, gzipped or not, in `root` or else in the folder named by `UNBRAID_DATA`; there, or in a
+    subfolder `fashion-mnist` or `FashionMNIST/raw`.
+    """
+
+    root: str | None = None
+    split: idx.Split = "train"
+
+    def __post_init__(self) -> None:
+        if self.split not in idx.NUM_IMAGES:
+            raise SpecError(f"FashionMNIST: split is {self.split!r}; give 'train' or 'test'.")
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return (Factor("class", idx.NUM_CLASSES, ordered=False),)
+
+    @property
+    def num_images(self) -> int:
+        return idx.NUM_IMAGES[self.split]
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (1, idx.IMAGE_SIDE, idx.IMAGE_SIDE)
+
+    def load(self, device: torch.device | str = "cpu") -> FactorImages:
+        images, labels = idx.labelled_images("FashionMNIST", self.root, ("fashion-mnist", "FashionMNIST/raw"), self.split)
+        return FactorImages(torch.tensor(images[:, None], device=device), torch.tensor(labels[:, None], device=device).long(), self.factors)

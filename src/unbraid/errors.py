@@ -1,0 +1,29 @@
+"""What can go wrong, by whose hand. Every message says what was given, what was expected and how to fix it."""
+
+
+class UnbraidError(Exception):
+    """The root of all errors raised on purpose. The command line prints it without a traceback and exits with `exit_code`."""
+
+    exit_code = 2
+
+
+class SpecError(UnbraidError):
+    """A recipe (dataset, model, objective, run) that cannot be built as given."""
+
+
+class DataError(UnbraidError):
+    """Images or factors that are missing, malformed or not what their checksum says."""
+
+
+class CodesError(UnbraidError):
+    """Codes that a metric cannot score."""
+
+
+class RunError(UnbraidError):
+    """A run folder that is missing, in use, or not what it claims to be."""
+
+
+class TrainingError(UnbraidError):
+    """Training that started from a good spec and failed all the same."""
+
+    exit_code = 1

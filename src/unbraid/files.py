@@ -1,0 +1,92 @@
+"""Every byte that reaches a disk goes through here: written beside its place, flushed, then renamed into it.
+
+A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is flushed too, so that
+the new name survives a power cut.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from unbraid.errors import RunError
+
+
+@contextlib.contextmanager
+def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+    """A binary file that takes its name only when the block ends well; after an error nothing is left behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _flush_folder(path.parent)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    with atomic_writer(path) as stream:
+        stream.write(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    write_bytes(path, content.encode())
+
+
+def write_json(path: Path, content: Any) -> None:
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def cache_folder() -> Path:
+    """`UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
+    if chosen := os.environ.get("UNBRAID_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "unbraid"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
+    """Hold the lock file `path`; the system lets go of it when the process ends, however it ends.
+
+    With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise RunError(f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it.") from None
+        yield
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

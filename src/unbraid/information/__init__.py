@@ -1,0 +1,14 @@
+"""Estimators of information: tensors in, nats out."""
+
+from unbraid.information.aggregate import Decomposition as Decomposition
+from unbraid.information.aggregate import Estimator as Estimator
+from unbraid.information.aggregate import decompose as decompose
+from unbraid.information.aggregate import log_aggregate as log_aggregate
+from unbraid.information.aggregate import log_weights as log_weights
+from unbraid.information.exact import exact_information as exact_information
+from unbraid.information.factor_values import FactorValues as FactorValues
+from unbraid.information.latent_information import LatentInformation as LatentInformation
+from unbraid.information.means_histogram import means_histogram_information as means_histogram_information
+from unbraid.information.quantised import Bins as Bins
+from unbraid.information.quantised import quantise as quantise
+from unbraid.information.quantised import quantised_information as quantised_information

@@ -1,0 +1,140 @@
+"""The aggregate posterior q(z) = sum_n p(n) q(z | n), estimated from a minibatch.
+
+A batch n_1..n_B gives codes z_i ~ q(z | n_i) and densities P_ij = q(z_i | n_j). Every estimator here has the form
+q^(z_i) = sum_j W_ij P_ij, with the same W for the joint, for each group and for each latent. They differ only in W: see `log_weights`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, assert_never, final, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.errors import SpecError
+
+Estimator = Literal["naive", "mws", "mss", "eq13"]
+
+
+@final
+@dataclass(frozen=True)
+class Decomposition:
+    """log q(z|n) - log p(z) = [log q(z|n) - log q(z)] + [log q(z) - sum_j log q(z_j)] + [sum_j log q(z_j) - log p(z)], sample by sample.
+
+    The means over a batch estimate the index-code mutual information, the total correlation and the dimension-wise KL of Chen et al.,
+    arXiv:1802.04942v5, eq. 2. Their sum does not depend on the estimator. None is clamped: an estimate may be negative.
+    """
+
+    mutual_information: Float[Tensor, " sample"]
+    total_correlation: Float[Tensor, " sample"]
+    dimension_wise_kl: Float[Tensor, " sample"]
+
+
+def log_weights(
+    estimator: Estimator,
+    batch_size: int,
+    dataset_size: int,
+    weights: Float[Tensor, " batch"] | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, "sample batch"]:
+    """log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
+
+    ========= ============ =================================== ======= =========================================================
+    estimator diagonal     off the diagonal                    row sum source
+    ========= ============ =================================== ======= =========================================================
+    naive     1 / B        1 / B                               1       the batch as if it were the data set
+    mws       1 / (N B)    1 / (N B)                           1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
+    mss       1 / N        1 / M; (N-M) / (N M) right of the   1       the same, appendix C (their code misplaces the diagonal)
+                           diagonal, at column (i+1) mod B
+    eq13      1 / N        (N-1) / (N M)                       1       Esmaeili et al., arXiv:1804.02086v4, eq. 13
+    ========= ============ =================================== ======= =========================================================
+
+    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of eq13 p(n_i) on the diagonal and
+    (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined. Only Python values are checked, so `weights` may be a tensor under `vmap`.
+    """
+    _check_recipe(estimator, batch_size, dataset_size, weights is not None)
+    if weights is None:
+        dtype = dtype or torch.get_default_dtype()
+        # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
+        weights = torch.full((batch_size,), 1 / dataset_size, dtype=torch.float64, device=device)
+    own = torch.eye(batch_size, dtype=torch.bool, device=weights.device)
+    log_own, log_others = _log_own_and_others(estimator, weights)
+    log_table = torch.where(own, log_own[:, None], log_others[:, None])
+    if estimator == "mss":
+        stratified = math.log(dataset_size - batch_size + 1) - math.log(dataset_size) - math.log(batch_size - 1)
+        log_table = torch.where(own.roll(1, dims=1), stratified, log_table)
+    return log_table.to(dtype=dtype, device=device)
+
+
+def log_aggregate(
+    pairwise_log_prob: Float[Tensor, "sample batch latent"],
+    log_weights: Float[Tensor, "sample batch"],
+    groups: Sequence[Sequence[int]] | None = None,
+) -> Float[Tensor, "sample group"]:
+    """log q^(z_g) of each code, in nats: the weighted mixture of the batch's posteriors, for each group g of latents.
+
+    Without `groups`, every latent is a group of its own. The joint is the group of all latents.
+    """
+    if groups is None:
+        grouped = pairwise_log_prob
+    else:
+        _check_groups(groups, pairwise_log_prob.shape[2])
+        grouped = torch.stack([pairwise_log_prob[:, :, list(group)].sum(dim=2) for group in groups], dim=2)
+    # The weight enters once, after the sum over a group's latents: inside that sum it would be raised to the power of the group's size.
+    return torch.logsumexp(grouped + log_weights[:, :, None], dim=1)
+
+
+def decompose(
+    log_posterior: Float[Tensor, "sample latent"],
+    pairwise_log_prob: Float[Tensor, "sample batch latent"],
+    log_weights: Float[Tensor, "sample batch"],
+    log_prior: Float[Tensor, "sample latent"],
+) -> Decomposition:
+    """Split log q(z|n) - log p(z) of each code into its three parts, in nats. The caller takes the mean over the batch."""
+    log_own = log_posterior.sum(dim=1)
+    log_joint = log_aggregate(pairwise_log_prob, log_weights, [range(pairwise_log_prob.shape[2])])[:, 0]
+    log_product = log_aggregate(pairwise_log_prob, log_weights).sum(dim=1)
+    return Decomposition(
+        mutual_information=log_own - log_joint,
+        total_correlation=log_joint - log_product,
+        dimension_wise_kl=log_product - log_prior.sum(dim=1),
+    )
+
+
+def _log_own_and_others(estimator: Estimator, weights: Float[Tensor, " batch"]) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
+    """log W on the diagonal and off it, row by row, from p(n_i)."""
+    log_b, log_m = torch.full_like(weights, len(weights)).log(), torch.full_like(weights, len(weights) - 1).log()
+    match estimator:
+        case "naive":
+            return -log_b, -log_b
+        case "mws":
+            return weights.log() - log_b, weights.log() - log_b
+        case "mss":
+            return weights.log(), -log_m
+        case "eq13":
+            return weights.log(), torch.log1p(-weights) - log_m
+        case _:
+            assert_never(estimator)
+
+
+def _check_recipe(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
+    if estimator not in get_args(Estimator):
+        raise SpecError(f"There is no estimator {estimator!r}. Use one of {', '.join(get_args(Estimator))}.")
+    if batch_size < 2:
+        raise SpecError(f"The estimator {estimator!r} compares the images of a batch, and the batch has {batch_size}. Use at least 2.")
+    if batch_size > dataset_size:
+        raise SpecError(f"A batch of {batch_size} cannot be drawn from {dataset_size} images. Use a batch_size of at most {dataset_size}.")
+    if is_weighted and estimator == "mss":
+        raise SpecError("The estimator 'mss' is not defined for weighted images. Use 'eq13', its symmetric form, or 'mws'.")
+
+
+def _check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    for group in groups:
+        if len(group) == 0 or not all(0 <= latent < num_latents for latent in group):
+            raise SpecError(
+                f"The group {tuple(group)} is empty or names a latent that does not exist; there are latents 0 to {num_latents - 1}."
+            )

@@ -1,0 +1,125 @@
+"""Which value each factor takes in each image: the labels, as an estimator of information needs them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import torch
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from unbraid.errors import CodesError
+
+
+@final
+@dataclass(frozen=True)
+class FactorValues:
+    """p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
+
+    An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for each value (a row of
+    zeros where not known). `weights` is p(n) and sums to one.
+
+    Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each value of each factor in
+    turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums of rows.
+    """
+
+    assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
+    weights: Float64[Tensor, " image"]
+
+    @classmethod
+    def of(
+        cls,
+        assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...],
+        num_images: int,
+        weights: Float[Tensor, " image"] | None = None,
+        device: torch.device | str | None = None,
+    ) -> "FactorValues":
+        """Weights are scaled to sum to one; without them the images are equally likely."""
+        if any(len(assignment) != num_images for assignment in assignments):
+            raise CodesError(
+                f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one label an image."
+            )
+        p = (
+            torch.ones(num_images, dtype=torch.float64, device=device)
+            if weights is None
+            else weights.to(device=device, dtype=torch.float64)
+        )
+        return cls(tuple(a.to(device) for a in assignments), p / p.sum())
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each factor."""
+        return tuple(a.shape[1] if a.ndim == 2 else max(int(a.max()) + 1, 1) for a in self.assignments)
+
+    @property
+    def num_columns(self) -> int:
+        return 1 + sum(self.sizes)
+
+    @cached_property
+    def value_masses(self) -> Float64[Tensor, " column"]:
+        """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is known."""
+        everything = torch.zeros_like(self.weights, dtype=torch.int64)
+        return self.grouped_columns(everything, 1, torch.ones_like(self.weights)[None])[0, 0]
+
+    def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
+        """These rows of the table."""
+        p = self.weights[rows]
+        # One column too many: it takes the rows whose value is not known.
+        table = torch.zeros(len(rows), self.num_columns + 1, dtype=torch.float64, device=p.device)
+        table[:, 0] = p
+        for assignment, start, size in zip(self.assignments, self._starts, self.sizes, strict=True):
+            if assignment.ndim == 2:
+                table[:, start : start + size] = assignment[rows] * p[:, None]
+        positions = self._positions[rows]
+        return table.scatter_(1, positions, p[:, None].expand_as(positions))[:, :-1]
+
+    def grouped_columns(
+        self, groups: Int[Tensor, " image"], num_groups: int, scales: Float64[Tensor, "scale image"]
+    ) -> Float64[Tensor, "scale group column"]:
+        """Sums of rows: the images of a group, each times its scale. One table for each row of `scales`."""
+        scaled = scales * self.weights
+        tables = []
+        everything = None
+        for assignment, size in zip(self._indices, self.sizes, strict=True):
+            if assignment.ndim == 2:
+                tables.append(torch.stack([_grouped_sums(scaled * p, groups, num_groups) for p in assignment.unbind(1)], dim=2))
+            else:
+                sums = _grouped_sums(scaled, groups * (size + 1) + assignment, num_groups * (size + 1)).unflatten(1, (num_groups, size + 1))
+                everything = sums.sum(dim=2, keepdim=True) if everything is None else everything
+                tables.append(sums[:, :, :size])
+        everything = _grouped_sums(scaled, groups, num_groups)[:, :, None] if everything is None else everything
+        return torch.cat([everything, *tables], dim=2)
+
+    def split(self, table: Float64[Tensor, "*axes column"]) -> tuple[Float64[Tensor, "*axes _value"], ...]:
+        """The columns of each factor, without the first column."""
+        return table[..., 1:].split(self.sizes, dim=-1)
+
+    def factor_sums(self, table: Float64[Tensor, "*axes column"]) -> Float64[Tensor, "*axes factor"]:
+        """The sum of each factor's columns."""
+        if not self.sizes:
+            return table[..., :0]
+        return torch.stack([part.sum(dim=-1) for part in self.split(table)], dim=-1)
+
+    @property
+    def _starts(self) -> list[int]:
+        return [1 + sum(self.sizes[:k]) for k in range(len(self.sizes))]
+
+    @cached_property
+    def _indices(self) -> tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]:
+        """The assignments, with one more value for the images in which an index is not known."""
+        return tuple(a if a.ndim == 2 else torch.where(a < 0, size, a).long() for a, size in zip(self.assignments, self.sizes, strict=True))
+
+    @cached_property
+    def _positions(self) -> Int[Tensor, "image factor"]:
+        """The column that each image's value falls into, for the factors given by indices."""
+        hard = [
+            torch.where(assignment < 0, self.num_columns, assignment + start)
+            for assignment, start in zip(self.assignments, self._starts, strict=True)
+            if assignment.ndim == 1
+        ]
+        return torch.stack(hard, dim=1).long() if hard else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
+
+
+def _grouped_sums(values: Float64[Tensor, "scale image"], groups: Int[Tensor, " image"], num_groups: int) -> Float64[Tensor, "scale group"]:
+    # Row by row: torch adds into a vector several times faster than into the rows of a matrix.
+    return torch.stack([torch.zeros(num_groups, dtype=row.dtype, device=row.device).index_add_(0, groups, row) for row in values])

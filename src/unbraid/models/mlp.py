@@ -1,0 +1,47 @@
+"""Fully connected nets."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import final
+
+from torch import nn
+
+from unbraid.errors import SpecError
+from unbraid.models.architecture import Architecture, ImageShape
+
+
+@final
+@dataclass(frozen=True)
+class MLP(Architecture):
+    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942; their released code).
+
+    The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels with tanh between.
+    """
+
+    hidden: tuple[int, ...] = (1200, 1200)
+    decoder_hidden: tuple[int, ...] = (1200, 1200, 1200)
+
+    def __post_init__(self) -> None:
+        for name, widths in (("hidden", self.hidden), ("decoder_hidden", self.decoder_hidden)):
+            if not widths or min(widths) < 1:
+                raise SpecError(f"MLP: {name} is {widths}; expected one or more positive widths, such as (1200, 1200).")
+
+    def make_encoder(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
+        return nn.Sequential(nn.Flatten(), *_layers((math.prod(image_shape), *self.hidden, num_outputs), nn.ReLU))
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return nn.Sequential(
+            *_layers((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.Tanh),
+            nn.Unflatten(1, image_shape),
+        )
+
+
+def _layers(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
+    """Linear layers of these widths with the activation between any two of them, and none after the last."""
+    *inner, last = pairwise(widths)
+    for fan_in, fan_out in inner:
+        yield nn.Linear(fan_in, fan_out)
+        yield activation()
+    yield nn.Linear(*last)

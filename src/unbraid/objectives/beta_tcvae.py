@@ -1,0 +1,41 @@
+"""The VAE with a heavier total correlation."""
+
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.information.aggregate import Estimator
+from unbraid.objectives.decomposed_elbo import DecomposedELBO
+from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+
+
+@final
+@dataclass(frozen=True)
+class BetaTCVAE(Objective):
+    """distortion + alpha MI + beta TC + gamma DWKL. Chen et al., arXiv:1802.04942v5, eq. 4.
+
+    MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL; their sum is the rate.
+    With `analytic_kl` the rate is taken in closed form and the sampled parts enter with the weights alpha - 1, beta - 1, gamma - 1:
+    the same expectation, less noise.
+    """
+
+    alpha: float = 1.0
+    beta: float = 6.0
+    gamma: float = 1.0
+    estimator: Estimator = "mws"
+    analytic_kl: bool = False
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+    def general(self) -> DecomposedELBO:
+        rate = 1.0 if self.analytic_kl else 0.0
+        return DecomposedELBO(
+            rate=rate,
+            mutual_information=self.alpha - rate,
+            total_correlation=self.beta - rate,
+            dimension_wise_kl=self.gamma - rate,
+            estimator=self.estimator,
+        )

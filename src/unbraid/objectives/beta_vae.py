@@ -1,0 +1,27 @@
+"""The VAE with a heavier rate."""
+
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.objectives.decomposed_elbo import DecomposedELBO
+from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+
+
+@final
+@dataclass(frozen=True)
+class BetaVAE(Objective):
+    """distortion + beta KL(q(z|x) || p(z)), with the KL in closed form. Higgins et al., ICLR 2017, eq. 4.
+
+    beta = 1 is the VAE. Sums over pixels: a published beta means the same here.
+    """
+
+    beta: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+    def general(self) -> DecomposedELBO:
+        return DecomposedELBO(rate=self.beta, mutual_information=0.0, total_correlation=0.0, dimension_wise_kl=0.0)

@@ -1,0 +1,1 @@
+"""Runs in, one page out."""

@@ -1,0 +1,49 @@
+"""The loss and its parts over training."""
+
+import csv
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from unbraid import files
+from unbraid.errors import RunError
+
+
+@final
+@dataclass
+class History:
+    """Rows of numbers, the first column the step. In nats per image, as `Loss.parts` says."""
+
+    columns: tuple[str, ...] = ()
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def append(self, step: int, values: dict[str, float]) -> None:
+        self.columns = self.columns or ("step", *values)
+        self.rows.append((step, *values.values()))
+
+    def column(self, name: str) -> list[float]:
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def until(self, step: int) -> "History":
+        """The rows of the first `step` steps."""
+        return History(self.columns, [row for row in self.rows if row[0] <= step])
+
+    def write(self, path: Path) -> None:
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        # repr keeps every bit of a float, so that a resumed history equals an undisturbed one.
+        writer.writerows([int(row[0]), *map(repr, row[1:])] for row in self.rows)
+        files.write_text(path, text.getvalue())
+
+    @classmethod
+    def read(cls, path: Path) -> "History":
+        if not path.exists():
+            return cls()
+        try:
+            header, *rows = csv.reader(path.read_text().splitlines())
+            return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])
+        except ValueError as error:
+            raise RunError(f"{path} is not a history ({error}). Train this run again with --force.") from None

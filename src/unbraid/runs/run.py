@@ -1,0 +1,164 @@
+"""Run: one trained model, as a folder on disk."""
+
+import datetime
+import importlib.metadata
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import torch
+from safetensors.torch import load_file, save
+
+from unbraid import files
+from unbraid.codes import Codes
+from unbraid.data.arrays import unlabelled
+from unbraid.errors import RunError
+from unbraid.metrics.metric import Metric, Score
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.encode import encode
+from unbraid.runs.codes_file import read_codes, write_codes
+from unbraid.runs.history import History
+from unbraid.runs.recipes import from_json, kebab_case
+from unbraid.runs.score_json import score_from_json, score_key, score_to_json
+from unbraid.runs.spec import RunSpec
+
+_FORMAT = 1
+
+Status = Literal["new", "unfinished", "finished", "failed"]
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """A folder that holds a spec and a seed, and what came of them.
+
+    ==================== ===============================================================================
+    spec.json            the spec, the seed, and the versions that made it
+    history.csv          the loss and its parts over training
+    checkpoints/         the last two states of an unfinished run
+    weights.safetensors  the trained weights
+    codes.safetensors    q(z | x) of every image, and its factors
+    finished.json        written last: the checksums of weights and codes, and how long it took
+    failed.json          in place of finished.json: at which step the loss stopped being finite
+    scores.json          the scores so far, with the tables behind them
+    log.txt              what happened, line by line
+    ==================== ===============================================================================
+    """
+
+    folder: Path
+    spec: RunSpec
+    seed: int
+
+    @classmethod
+    def place(cls, parent: Path, spec: RunSpec, seed: int) -> "Run":
+        """The run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
+        return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{seed}", spec, seed)
+
+    @classmethod
+    def open(cls, folder: Path, *, packages: Sequence[str] = ("unbraid",)) -> "Run":
+        """Read a run back. `packages` are those whose classes its spec may name."""
+        path = Path(folder) / "spec.json"
+        if not path.exists():
+            raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
+        content = read_json(path)
+        if content.get("format") != _FORMAT:
+            raise RunError(f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}.")
+        return cls(Path(folder), from_json(content["spec"], RunSpec, packages=packages), content["seed"])
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def status(self) -> Status:
+        if (self.folder / "finished.json").exists():
+            return "finished"
+        if (self.folder / "failed.json").exists():
+            return "failed"
+        return "unfinished" if (self.folder / "spec.json").exists() else "new"
+
+    def create(self) -> None:
+        """Make the folder and write the spec, unless it is there."""
+        if self.status == "new":
+            versions = {"unbraid": importlib.metadata.version("unbraid"), "torch": torch.__version__}
+            files.write_json(self.folder / "spec.json", {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()})
+
+    def log(self, message: str) -> None:
+        """Add a line to log.txt."""
+        path = self.folder / "log.txt"
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        files.write_text(path, (path.read_text() if path.exists() else "") + f"{now} {message}\n")
+
+    @property
+    def history(self) -> History:
+        return History.read(self.folder / "history.csv")
+
+    def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
+        """Keep the trained model and its codes, then say that the run is finished."""
+        files.write_bytes(self.folder / "weights.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()}))
+        write_codes(self.folder / "codes.safetensors", codes)
+        sums = {name: files.sha256(self.folder / name) for name in ("weights.safetensors", "codes.safetensors")}
+        files.write_json(self.folder / "finished.json", {"sha256": sums, "seconds": round(seconds, 3)})
+
+    def fail(self, step: int) -> None:
+        """Say that the loss stopped being finite at this step."""
+        files.write_json(self.folder / "failed.json", {"step": step})
+
+    def model(self) -> AutoencoderModule:
+        """The trained model, on the CPU."""
+        model = self.spec.model.build(self.spec.dataset.image_shape, self.seed).to(self.spec.dtype)
+        model.load_state_dict(load_file(self._checked("weights.safetensors")))
+        return model.eval()
+
+    def codes(self) -> Codes:
+        """q(z | x) of every image of the data set, as encoded at the end of training."""
+        return read_codes(self._checked("codes.safetensors"))
+
+    def encoder(self) -> Callable[[Any], Codes]:
+        """A function from new images to their codes.
+
+        It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without channels.
+        """
+        model = self.model()
+        return lambda images: encode(model, unlabelled(images))
+
+    def score(self, metrics: Sequence[Metric]) -> list[Score]:
+        """Score the codes, and keep the scores in scores.json beside those of other metrics and settings."""
+        codes = self.codes()
+        scores = [metric(codes) for metric in metrics]
+        kept = {score_key(content): content for content in self._read_scores()}
+        kept |= {score_key(content): content for content in map(score_to_json, scores)}
+        files.write_json(self.folder / "scores.json", {"format": _FORMAT, "scores": list(kept.values())})
+        return scores
+
+    def scores(self) -> list[Score]:
+        """The scores that were kept."""
+        return [score_from_json(content) for content in self._read_scores()]
+
+    def _read_scores(self) -> list[dict[str, Any]]:
+        path = self.folder / "scores.json"
+        return list(read_json(path)["scores"]) if path.exists() else []
+
+    def _checked(self, name: str) -> Path:
+        """The path of a file, if it is what finished.json says it is."""
+        if self.status != "finished":
+            raise RunError(f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`.")
+        path = self.folder / name
+        expected = read_json(self.folder / "finished.json")["sha256"].get(name)
+        if not path.exists() or files.sha256(path) != expected:
+            raise RunError(f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force.")
+        return path
+
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The content of a JSON file of a run, or an error that names it."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
+    if not isinstance(content, dict):
+        raise RunError(f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with --force.")
+    return content

@@ -1,0 +1,69 @@
+"""RunSpec: everything that decides what a run becomes, except its seed."""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, final
+
+import torch
+
+from unbraid.data.dataset import FactorDataset
+from unbraid.errors import SpecError
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.objective import Objective
+from unbraid.runs.recipes import to_json
+
+
+@final
+@dataclass(frozen=True)
+class RunSpec:
+    """One training run: what is learned from which images, with which net, for how long.
+
+    `max_gradient_norm` clips the gradient of each member on its own; without it nothing is clipped. The optimiser is Adam with the decay
+    rates `adam_beta1` and `adam_beta2`.
+    """
+
+    dataset: FactorDataset
+    model: Autoencoder = field(default_factory=Autoencoder)
+    objective: Objective = field(default_factory=BetaTCVAE)
+    num_steps: int = 10_000
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.999
+    max_gradient_norm: float | None = None
+    precision: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        if self.num_steps < 1:
+            raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
+        if not 2 <= self.batch_size <= self.dataset.num_images:
+            raise SpecError(
+                f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to {self.dataset.num_images} "
+                "(the images of the data set)."
+            )
+        for name in ("learning_rate", "max_gradient_norm"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise SpecError(f"{name} is {value}; expected a positive, finite number.")
+        for name in ("adam_beta1", "adam_beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+        with torch.device("meta"):  # a net that cannot take these images is refused here, before anything is trained or written
+            self.model.build(self.dataset.image_shape, seed=0)
+
+    def to_json(self) -> dict[str, Any]:
+        content: dict[str, Any] = to_json(self)
+        return content
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that change when any field does."""
+        canonical = json.dumps(self.to_json(), sort_keys=True, allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float32 if self.precision == "float32" else torch.float64

@@ -1,0 +1,70 @@
+"""The golden script prints every key that the library knows, and each matches the value of an independent computation."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import golden
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("UNBRAID_GOLDEN", ROOT.parent / "shared" / "golden"))
+EXPECTED = json.loads((FOLDER / "expected.json").read_text()) if (FOLDER / "expected.json").is_file() else {}
+
+pytestmark = pytest.mark.skipif(not EXPECTED, reason="no golden values: set UNBRAID_GOLDEN to the folder that holds expected.json")
+
+QUANTISED = [f"quant/{q}/{part}" for q in ("erf_edge/20", "erf_edge/50", "erf_edge/100", "erf_renorm/100", "rectangle/100") for part in ("info", "interp")]
+REQUIRED_OF_CODES = {*QUANTISED, "mig/means_hist20"}
+REQUIRED_OF_DENSITIES = {"mig/exact", "kl_to_prior_mean"}
+REQUIRED_OF_LOSSES = {
+    *(f"{family}/{estimator}" for family in ("weights", "tc") for estimator in ("mws", "mss", "eq13", "batch")),
+    *("kl_gauss_std", "bernoulli_nll", "vae_loss", "beta_vae_loss_4"),
+    *("beta_tc/mws_a1_b6_g1", "beta_tc/mss_a1_b6_g1", "beta_tc/mws_a0_b6_g1", "beta_tc/analytic_kl_plus_(b-1)TC_mws"),
+}
+
+
+@pytest.mark.parametrize("case", list(EXPECTED.get("cases", {})))
+def test_metrics_match_the_golden_values(case, capsys):
+    expected = EXPECTED["cases"][case]
+    printed = run(FOLDER / expected["inputs"], capsys)
+    assert REQUIRED_OF_CODES | (REQUIRED_OF_DENSITIES & set(expected["golden"])) <= set(printed)
+    check(printed, expected["golden"])
+
+
+def test_losses_match_the_golden_values(capsys):
+    printed = run(FOLDER / EXPECTED["losses"]["inputs"], capsys)
+    assert set(printed) >= REQUIRED_OF_LOSSES
+    check(printed, EXPECTED["losses"]["golden"])
+
+
+def run(file: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    golden.main([str(file)])
+    return json.loads(capsys.readouterr().out)
+
+
+def check(printed: dict[str, Any], expected: dict[str, Any]) -> None:
+    for key, value in printed.items():
+        assert key in expected, f"{key} is printed and is not a golden key"
+        compare(key, value, expected[key], tolerance(key))
+
+
+def tolerance(key: str) -> dict[str, float]:
+    tolerances = EXPECTED["meta"]["tolerances"]
+    named = next((t for name, t in tolerances.items() if key.startswith(name)), tolerances["default"])
+    return {"rtol": named["rtol"], "atol": named["atol"]}
+
+
+def compare(key: str, value: Any, expected: Any, tolerances: dict[str, float]) -> None:
+    match expected:
+        case dict():
+            assert set(value) <= set(expected), f"{key} has parts that are not golden: {set(value) - set(expected)}"
+            for part, inner in value.items():
+                compare(f"{key} > {part}", inner, expected[part], tolerances)
+        case _:
+            given, wanted = np.array(value, dtype=float), np.array(expected, dtype=float)
+            if key.endswith("top_latent"):  # null marks a tie, which is not compared
+                given = np.where(np.isnan(wanted), np.nan, given)
+            np.testing.assert_allclose(given, wanted, **tolerances, err_msg=key)

@@ -1,0 +1,100 @@
+"""What every test stands on: no network, no user's cache, no change to the state that tests share."""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+import torch
+
+# The same examples every time: a failure seen once can be seen again. No deadline, because a shared machine stalls.
+hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("unbraid")
+
+# A figure is written to a file; there is no screen to show it on.
+os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The tests share a cache that is not the user's. A test that wants one to itself sets UNBRAID_CACHE with `monkeypatch`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    """Only this machine may be reached: a test that needs a server starts one on the loopback address."""
+
+    def only_nearby(reach: Any) -> Any:
+        def guarded(self: socket.socket, address: Any, *rest: Any) -> Any:
+            if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(address[0]):
+                # Not an OSError, which code that retries a download would take for bad luck.
+                pytest.fail(f"A test reached for the network: {address}. Serve the bytes on 127.0.0.1 instead.")
+            return reach(self, address, *rest)
+
+        return guarded
+
+    def only_nearby_names(host: Any, *rest: Any, **options: Any) -> Any:
+        if host is not None and not _is_loopback(host):
+            pytest.fail(f"A test asked for the address of {host!r}. Serve the bytes on 127.0.0.1 instead.")
+        return getaddrinfo(host, *rest, **options)
+
+    getaddrinfo = socket.getaddrinfo
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", only_nearby(socket.socket.connect))
+        patch.setattr(socket.socket, "connect_ex", only_nearby(socket.socket.connect_ex))
+        patch.setattr(socket, "getaddrinfo", only_nearby_names)
+        yield
+
+
+def _is_loopback(host: str | bytes) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name in {"", "localhost"}
+
+
+@pytest.fixture(autouse=True)
+def _shared_state_is_left_alone() -> Iterator[None]:
+    """Fail a test after which the next one would find another world: randomness and settings are arguments, never globals."""
+    before = _shared_state()
+    yield
+    after = _shared_state()
+    changed = [name for name in before if before[name] != after[name]]
+    if changed:
+        _restore(before)
+        pytest.fail(f"The test changed {', '.join(changed)}, which every other test shares. Pass a generator, a seed or a dtype instead.")
+
+
+def _shared_state() -> dict[str, Any]:
+    # Not Python's own generator: beartype draws from it, to choose which item of a list to look at.
+    _, numbers, *position = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
+    return {
+        "torch's global generator": torch.get_rng_state().numpy().tobytes(),
+        "numpy's global generator": (numbers.tobytes(), *position),
+        "torch's default dtype": torch.get_default_dtype(),
+        "torch's number of threads": torch.get_num_threads(),
+        "torch's gradient mode": torch.is_grad_enabled(),
+        "torch's deterministic mode": torch.are_deterministic_algorithms_enabled(),
+        "the working folder": Path.cwd(),
+    }
+
+
+def _restore(state: dict[str, Any]) -> None:
+    """So that one careless test fails alone."""
+    torch.set_rng_state(torch.frombuffer(bytearray(state["torch's global generator"]), dtype=torch.uint8))
+    numbers, *position = state["numpy's global generator"]
+    np.random.set_state(("MT19937", np.frombuffer(numbers, dtype=np.uint32), *position))  # noqa: NPY002 - as above
+    torch.set_default_dtype(state["torch's default dtype"])
+    torch.set_num_threads(state["torch's number of threads"])
+    torch.set_grad_enabled(state["torch's gradient mode"])
+    torch.use_deterministic_algorithms(state["torch's deterministic mode"])
+    os.chdir(state["the working folder"])

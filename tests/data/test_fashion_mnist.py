@@ -1,0 +1,56 @@
+import gzip
+import struct
+
+import pytest
+
+from unbraid.data import MNIST, Factor, FashionMNIST
+from unbraid.errors import DataError, SpecError
+
+
+def put(folder, label):
+    folder.mkdir(parents=True)
+    images = struct.pack(">IIII", 0x803, 10_000, 28, 28) + bytes(10_000 * 28 * 28)
+    (folder / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(images, 1))
+    (folder / "t10k-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, 10_000) + bytes([label]) * 10_000)
+
+
+@pytest.mark.parametrize("subfolder", ["", "fashion-mnist", "FashionMNIST/raw"])
+def test_files_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, subfolder):
+    put(tmp_path / "data" / subfolder, label=3)
+    images = FashionMNIST(root=str(tmp_path / "data"), split="test").load()
+    assert images.pixels.shape == (10_000, 1, 28, 28)
+    assert images.factors.unique().tolist() == [3]
+
+
+def test_digits_in_the_same_folder_are_not_taken_for_clothes(tmp_path):
+    put(tmp_path / "mnist", label=1)
+    put(tmp_path / "fashion-mnist", label=2)
+    assert FashionMNIST(root=str(tmp_path), split="test").load().factors.unique().tolist() == [2]
+    assert MNIST(root=str(tmp_path), split="test").load().factors.unique().tolist() == [1]
+
+
+def test_the_recipe_describes_the_images_before_they_are_read():
+    assert (FashionMNIST().num_images, FashionMNIST(split="test").num_images) == (60_000, 10_000)
+    assert FashionMNIST().image_shape == (1, 28, 28)
+    assert FashionMNIST().factors == (Factor("class", 10, ordered=False),)
+
+
+@pytest.mark.usefixtures("no_data_folder")
+def test_without_a_folder_it_says_how_to_name_one():
+    with pytest.raises(DataError, match=r"FashionMNIST\(root=.*UNBRAID_DATA.*fashion-mnist"):
+        FashionMNIST().load()
+
+
+def test_a_split_that_does_not_exist_is_refused():
+    # With types checked, as in these tests, the signature speaks first.
+    with pytest.raises((SpecError, TypeError)):
+        FashionMNIST(split="validation")
+
+
+@pytest.mark.real_data
+def test_the_real_clothes_are_evenly_divided(real_data):
+    images = FashionMNIST(root=str(real_data)).load()
+    assert images.factors[:5, 0].tolist() == [9, 0, 0, 3, 0]
+    assert images.factors[:, 0].bincount().tolist() == [6000] * 10
+    assert images.pixels.double().mean().item() / 255 == pytest.approx(0.2860, abs=5e-5)
+    assert FashionMNIST(root=str(real_data), split="test").load().factors[:, 0].bincount().tolist() == [1000] * 10

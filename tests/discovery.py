@@ -1,0 +1,102 @@
+"""Finds every class that a user can choose, so that one conformance test covers those that are still to be written."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+import unbraid
+
+ROOT = Path(__file__).parent.parent
+
+
+def every_module() -> Iterator[ModuleType]:
+    """Every module of the package, imported. A module that cannot be imported is an error, not a gap in the tests."""
+
+    def refuse(name: str) -> None:
+        raise ImportError(f"{name} could not be imported, so what it defines would go untested.")
+
+    for found in pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse):
+        if found.name != "unbraid.__main__":  # importing it runs the command line
+            yield importlib.import_module(found.name)
+
+
+def concrete_subclasses(base: type) -> list[type]:
+    """Every class of the package that is a `base` and can be constructed, by name."""
+    for _ in every_module():
+        pass
+    found = {cls for cls in _descendants(base) if cls.__module__.startswith("unbraid.") and not inspect.isabstract(cls)}
+    return sorted(found, key=lambda cls: cls.__qualname__)
+
+
+def _descendants(base: type) -> Iterator[type]:
+    for child in base.__subclasses__():
+        yield child
+        yield from _descendants(child)
+
+
+def kebab_case(name: str) -> str:
+    """The name of a class as the command line and the docs spell it: acronyms stay whole, BetaTCVAE is `beta-tcvae`.
+
+    >>> [kebab_case(name) for name in ("MIG", "BetaVAE", "FactorVAEScore", "FromArrays", "FashionMNIST")]
+    ['mig', 'beta-vae', 'factor-vae-score', 'from-arrays', 'fashion-mnist']
+
+    A single capital at either end belongs to its neighbour:
+
+    >>> [kebab_case(name) for name in ("DSprites", "CelebA", "Cars3D")]
+    ['dsprites', 'celeba', 'cars3d']
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name).lower()
+
+
+def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
+    """What is asked of every dataset, metric and objective, whatever it computes.
+
+    `docs` is the folder of its page under docs/. With `short_file` the file may be named after the last word: FromArrays in arrays.py.
+    """
+    _, folder, stem = cls.__module__.split(".")
+    name = kebab_case(cls.__name__)
+
+    exported = importlib.import_module(f"unbraid.{folder}")
+    assert getattr(exported, cls.__name__, None) is cls, (
+        f"add `from {cls.__module__} import {cls.__name__} as {cls.__name__}` to {folder}/__init__.py"
+    )
+
+    assert dataclasses.is_dataclass(cls), f"make {cls.__name__} a dataclass: its settings are its fields"
+    assert _params(cls).frozen, f"make {cls.__name__} frozen: a changed copy is made with dataclasses.replace"
+    assert "__final__" in vars(cls), f"mark {cls.__name__} @final: to vary it, compose"
+    # A dataclass without a docstring gets its own signature as one.
+    assert not (inspect.getdoc(cls) or f"{cls.__name__}(").startswith(f"{cls.__name__}("), f"say in a docstring what {cls.__name__} is"
+
+    short, file = name.replace("-", ""), stem.replace("_", "")
+    assert file == short or (short_file and short.endswith(file)), (
+        f"{cls.__name__} is looked for in {name.replace('-', '_')}.py, not in {stem}.py"
+    )
+    mirror = ROOT / "tests" / folder / f"test_{stem}.py"
+    assert mirror.is_file(), f"{cls.__name__} needs its tests in {mirror.relative_to(ROOT)}"
+
+    page = f"{docs}/{name}.md"
+    assert (ROOT / "docs" / page).is_file(), f"{cls.__name__} needs its page, docs/{page}"
+    assert page in pages_in_nav(), f"list {page} in the nav of mkdocs.yml, or nobody will find it"
+
+
+def _params(cls: Any) -> Any:
+    return cls.__dataclass_params__
+
+
+def pages_in_nav() -> set[str]:
+    def leaves(node: Any) -> Iterator[str]:
+        if isinstance(node, str):
+            yield node
+        else:
+            for child in node if isinstance(node, list) else node.values():
+                yield from leaves(child)
+
+    return set(leaves(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))

@@ -1,0 +1,251 @@
+"""The aggregate posterior from a minibatch: what the weights are, what the estimates mean, and the mistakes that others made."""
+
+import itertools
+import math
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.func import grad, vmap
+
+from unbraid.errors import SpecError
+from unbraid.information.aggregate import Estimator, decompose, log_aggregate, log_weights
+
+ESTIMATORS = get_args(Estimator)
+NORMALISED = ("naive", "mss", "eq13")
+
+
+def weights_of(estimator, batch_size, dataset_size, weights=None):
+    return log_weights(estimator, batch_size, dataset_size, weights, dtype=torch.float64).exp()
+
+
+def gaussian_batch(num_images, num_latents, seed=0, spread=1.0, std=0.5):
+    """Means and samples, and log q(z_i | n_j) of every pair, per latent."""
+    generator = torch.Generator().manual_seed(seed)
+    mean = spread * torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
+    z = mean + std * torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
+    return z, log_density(z[:, None], mean, std), log_density(z, mean, std), log_density(z, 0.0, 1.0)
+
+
+def log_density(z, mean, std):
+    return -0.5 * ((z - mean) / std) ** 2 - math.log(std) - 0.5 * math.log(2 * math.pi)
+
+
+# What the weights are
+
+
+def test_naive_weights_are_one_over_the_batch():
+    torch.testing.assert_close(weights_of("naive", 4, 100), torch.full((4, 4), 1 / 4, dtype=torch.float64))
+
+
+def test_mws_weights_are_one_over_batch_times_images():
+    torch.testing.assert_close(weights_of("mws", 4, 100), torch.full((4, 4), 1 / 400, dtype=torch.float64))
+
+
+def test_mss_weights_put_one_over_n_on_the_diagonal():
+    # Four peers stride by B instead of B + 1 and put it in the first column.
+    torch.testing.assert_close(weights_of("mss", 5, 100).diagonal(), torch.full((5,), 0.01, dtype=torch.float64))
+
+
+def test_mss_weights_put_the_stratified_weight_right_of_the_diagonal():
+    n, m = 100, 4
+    expected = torch.full((5, 5), 1 / m, dtype=torch.float64)
+    for i in range(5):
+        expected[i, i] = 1 / n
+        expected[i, (i + 1) % 5] = (n - m) / (n * m)
+    torch.testing.assert_close(weights_of("mss", 5, 100), expected)
+
+
+def test_mss_of_two_images_still_has_its_diagonal():
+    torch.testing.assert_close(weights_of("mss", 2, 10), torch.tensor([[0.1, 0.9], [0.9, 0.1]], dtype=torch.float64))
+
+
+def test_eq13_weights_share_what_the_diagonal_leaves():
+    table = weights_of("eq13", 3, 10)
+    torch.testing.assert_close(table.diagonal(), torch.full((3,), 0.1, dtype=torch.float64))
+    torch.testing.assert_close(table[0, 1], torch.tensor(0.45, dtype=torch.float64))
+
+
+@given(batch_size=st.integers(2, 12), more=st.integers(0, 50))
+def test_rows_sum_to_one_and_for_mws_to_one_over_n(batch_size, more):
+    for estimator in ESTIMATORS:
+        total = 1 / (batch_size + more) if estimator == "mws" else 1.0
+        sums = weights_of(estimator, batch_size, batch_size + more).sum(dim=1)
+        torch.testing.assert_close(sums, torch.full_like(sums, total))
+
+
+def test_uniform_weights_change_nothing():
+    uniform = torch.full((4,), 1 / 20, dtype=torch.float64)
+    for estimator in ("naive", "mws", "eq13"):
+        torch.testing.assert_close(weights_of(estimator, 4, 20, uniform), weights_of(estimator, 4, 20))
+
+
+def test_weighted_images_bring_their_own_probability():
+    p = torch.tensor([0.5, 0.1, 0.2], dtype=torch.float64)
+    torch.testing.assert_close(weights_of("mws", 3, 10, p), p[:, None].expand(3, 3) / 3)
+    eq13 = weights_of("eq13", 3, 10, p)
+    torch.testing.assert_close(eq13.diagonal(), p)
+    torch.testing.assert_close(eq13[0, 1:], torch.full((2,), 0.25, dtype=torch.float64))
+    torch.testing.assert_close(eq13.sum(dim=1), torch.ones(3, dtype=torch.float64))
+
+
+def test_dtype_and_device_are_the_callers():
+    assert log_weights("eq13", 3, 10).dtype == torch.get_default_dtype()
+    assert log_weights("eq13", 3, 10, dtype=torch.float64, device="cpu").dtype == torch.float64
+    assert log_weights("eq13", 3, 10, torch.full((3,), 0.1, dtype=torch.float64)).dtype == torch.float64
+
+
+# What the estimates mean
+
+
+def test_eq13_with_the_whole_data_set_is_exact():
+    _, pairwise, _, _ = gaussian_batch(6, 3)
+    exact = pairwise.exp().mean(dim=1).log()
+    torch.testing.assert_close(log_aggregate(pairwise, log_weights("eq13", 6, 6, dtype=torch.float64)), exact)
+
+
+def test_mws_with_the_whole_data_set_is_exact_less_log_n():
+    _, pairwise, _, _ = gaussian_batch(6, 3)
+    exact = pairwise.exp().mean(dim=1).log()
+    torch.testing.assert_close(log_aggregate(pairwise, log_weights("mws", 6, 6, dtype=torch.float64)), exact - math.log(6))
+
+
+@pytest.mark.parametrize("estimator", ["mss", "eq13"])
+def test_estimate_is_unbiased_over_all_minibatches(estimator):
+    """N = 5, B = 3: every ordered minibatch without replacement that begins with the image that z came from."""
+    densities = torch.tensor([0.9, 0.3, 0.05, 0.6, 0.001], dtype=torch.float64)
+    row = weights_of(estimator, 3, 5)[0]
+    for own in range(5):
+        others = [n for n in range(5) if n != own]
+        estimates = [row @ densities[[own, *rest]] for rest in itertools.permutations(others, 2)]
+        torch.testing.assert_close(torch.stack(estimates).mean(), densities.mean())
+
+
+def test_log_of_mws_is_a_lower_bound_over_all_minibatches():
+    densities = torch.tensor([0.9, 0.3, 0.05, 0.6, 0.001], dtype=torch.float64)
+    row = weights_of("mws", 3, 5)[0]
+    for own in range(5):
+        logs = [(row @ densities[[own, *rest]]).log() for rest in itertools.product(range(5), repeat=2)]
+        assert torch.stack(logs).mean() < densities.mean().log()
+
+
+def test_weighted_eq13_counts_its_own_image_twice():
+    """Batches from p are drawn with replacement, so the others may repeat the image itself: q + p_i (q_i - q) on average, and not q."""
+    p = torch.tensor([0.5, 0.2, 0.3], dtype=torch.float64)
+    densities = torch.tensor([0.9, 0.3, 0.05], dtype=torch.float64)
+    q = p @ densities
+    for own in range(3):
+        expected = torch.zeros((), dtype=torch.float64)
+        for rest in itertools.product(range(3), repeat=2):
+            batch = [own, *rest]
+            row = weights_of("eq13", 3, 3, p[batch])[0]
+            expected += p[list(rest)].prod() * (row @ densities[batch])
+        torch.testing.assert_close(expected, q + p[own] * (densities[own] - q))
+
+
+@given(seed=st.integers(0, 1000), estimator=st.sampled_from(ESTIMATORS))
+def test_parts_sum_to_the_log_ratio_whatever_the_estimator(seed, estimator):
+    _, pairwise, log_posterior, log_prior = gaussian_batch(5, 4, seed)
+    parts = decompose(log_posterior, pairwise, log_weights(estimator, 5, 50, dtype=torch.float64), log_prior)
+    total = parts.mutual_information + parts.total_correlation + parts.dimension_wise_kl
+    torch.testing.assert_close(total, log_posterior.sum(dim=1) - log_prior.sum(dim=1))
+
+
+@given(shift=st.floats(-300, 300), estimator=st.sampled_from(ESTIMATORS))
+def test_scaling_every_density_scales_the_estimate(shift, estimator):
+    _, pairwise, _, _ = gaussian_batch(4, 3)
+    weights = log_weights(estimator, 4, 40, dtype=torch.float64)
+    torch.testing.assert_close(log_aggregate(pairwise + shift, weights), log_aggregate(pairwise, weights) + shift)
+    everything = [range(3)]
+    torch.testing.assert_close(log_aggregate(pairwise + shift, weights, everything), log_aggregate(pairwise, weights, everything) + 3 * shift)
+
+
+@pytest.mark.parametrize("estimator", NORMALISED)
+def test_equal_posteriors_have_no_information_and_no_correlation(estimator):
+    # A weight added before the sum over latents, as in one peer, is raised to the power L: here TC would be far from 0.
+    z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    log_posterior = log_density(z, 0.0, 1.0)
+    parts = decompose(log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights(estimator, 6, 600, dtype=torch.float64), log_posterior)
+    for part in (parts.mutual_information, parts.total_correlation, parts.dimension_wise_kl):
+        torch.testing.assert_close(part, torch.zeros_like(part))
+
+
+def test_mws_total_correlation_carries_its_constant():
+    z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    log_posterior = log_density(z, 0.0, 1.0)
+    parts = decompose(log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights("mws", 6, 600, dtype=torch.float64), log_posterior)
+    torch.testing.assert_close(parts.total_correlation, torch.full((6,), 3 * math.log(600), dtype=torch.float64))
+
+
+def test_a_group_is_the_mixture_of_products():
+    _, pairwise, _, _ = gaussian_batch(5, 4)
+    weights = log_weights("eq13", 5, 50, dtype=torch.float64)
+    found = log_aggregate(pairwise, weights, [(0, 2), (3,)])
+    expected = (weights.exp() * (pairwise[:, :, 0] + pairwise[:, :, 2]).exp()).sum(dim=1).log()
+    torch.testing.assert_close(found[:, 0], expected)
+    torch.testing.assert_close(found[:, 1], log_aggregate(pairwise, weights)[:, 3])
+
+
+# Numbers and transformations
+
+
+def test_a_distant_narrow_posterior_does_not_underflow():
+    # exp, sum, log gives -inf at 5 units from a mean with std e^-4.5.
+    far = torch.full((2, 2, 3), log_density(5.0, 0.0, math.exp(-4.5)), dtype=torch.float32)
+    joint = log_aggregate(far, log_weights("naive", 2, 2), [range(3)])
+    assert bool(joint.isfinite().all())
+    torch.testing.assert_close(joint, far.sum(dim=2)[:, :1])
+
+
+def test_it_lives_under_vmap_and_grad():
+    """The gradient of each member's loss is the same in a loop and under vmap, weights included."""
+    generator = torch.Generator().manual_seed(0)
+    means = torch.randn(3, 5, 2, dtype=torch.float64, generator=generator)
+    p = torch.rand(3, 5, dtype=torch.float64, generator=generator) / 10
+
+    def loss(mean, weights):
+        z = mean + 0.1
+        log_posterior = log_density(z, mean, 0.5)
+        table = log_weights("eq13", 5, 50, weights)
+        parts = decompose(log_posterior, log_density(z[:, None], mean, 0.5), table, log_density(z, 0.0, 1.0))
+        return (parts.mutual_information + 6 * parts.total_correlation + parts.dimension_wise_kl).mean()
+
+    together = vmap(grad(loss))(means, p)
+    alone = torch.stack([grad(loss)(mean, weights) for mean, weights in zip(means, p, strict=True)])
+    torch.testing.assert_close(together, alone)
+
+
+def test_float32_agrees_with_float64():
+    _, pairwise, log_posterior, log_prior = gaussian_batch(64, 10)
+    double = decompose(log_posterior, pairwise, log_weights("eq13", 64, 10_000, dtype=torch.float64), log_prior)
+    single = decompose(log_posterior.float(), pairwise.float(), log_weights("eq13", 64, 10_000, dtype=torch.float32), log_prior.float())
+    # Sums of 10 log densities of size 10 carry errors of about 1e-5 in float32.
+    torch.testing.assert_close(single.total_correlation.mean().double(), double.total_correlation.mean(), atol=1e-4, rtol=0)
+
+
+# Errors
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_batch_of_one_is_refused(estimator):
+    with pytest.raises(SpecError, match="at least 2"):
+        log_weights(estimator, 1, 100)
+
+
+def test_a_batch_larger_than_the_data_set_is_refused():
+    with pytest.raises(SpecError, match="at most 100"):
+        log_weights("eq13", 101, 100)
+
+
+def test_mss_refuses_weights_by_name():
+    with pytest.raises(SpecError, match="'mss'.*'eq13'"):
+        log_weights("mss", 3, 10, torch.full((3,), 0.1))
+
+
+@pytest.mark.parametrize("group", [(), (3,), (-1,)])
+def test_a_group_of_no_or_unknown_latents_is_refused(group):
+    _, pairwise, _, _ = gaussian_batch(4, 3)
+    with pytest.raises(SpecError, match="latents 0 to 2"):
+        log_aggregate(pairwise, log_weights("naive", 4, 4, dtype=torch.float64), [group])

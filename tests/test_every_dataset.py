@@ -1,0 +1,17 @@
+"""What is asked of every dataset, those still to be written among them: a new one is found by walking the package."""
+
+import pytest
+
+from tests.discovery import check_conforms, concrete_subclasses
+from unbraid.data.dataset import FactorDataset
+
+EVERY = concrete_subclasses(FactorDataset)
+
+
+def test_there_are_some():
+    assert EVERY
+
+
+@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+def test_it_conforms(cls):
+    check_conforms(cls, docs="datasets", short_file=True)
