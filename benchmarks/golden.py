@@ -19,7 +19,7 @@ from torch import Tensor
 from unbraid.codes import Codes
 from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
 from unbraid.errors import CodesError
-from unbraid.information import Bins, Estimator, FactorValues, decompose, log_aggregate, log_weights, quantised_information
+from unbraid.information import Bins, Estimator, FactorValues, Masses, decompose, log_aggregate, log_weights, quantised_information
 from unbraid.metrics import MIG
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Objective, Step
 
@@ -28,7 +28,13 @@ Values = dict[str, Any]
 
 # The golden file's names of the minibatch estimators.
 ESTIMATORS: dict[str, Estimator] = {"mws": "mws", "mss": "mss", "eq13": "eq13", "batch": "naive"}
-QUANTISATIONS = (("erf_edge", 20), ("erf_edge", 50), ("erf_edge", 100), ("erf_renorm", 100), ("rectangle", 100))
+QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
+    ("erf_edge", 20),
+    ("erf_edge", 50),
+    ("erf_edge", 100),
+    ("erf_renorm", 100),
+    ("rectangle", 100),
+)
 # Two latents closer than this, in nats, tie for the top; then there is no top latent to compare.
 TIE = 1e-9
 

@@ -4,7 +4,6 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from typing import Any
 import yaml
 
 import unbraid
+from unbraid.runs.recipes import kebab_case
 
 ROOT = Path(__file__).parent.parent
 
@@ -42,27 +42,13 @@ def _descendants(base: type) -> Iterator[type]:
         yield from _descendants(child)
 
 
-def kebab_case(name: str) -> str:
-    """The name of a class as the command line and the docs spell it: acronyms stay whole, BetaTCVAE is `beta-tcvae`.
-
-    >>> [kebab_case(name) for name in ("MIG", "BetaVAE", "FactorVAEScore", "FromArrays", "FashionMNIST")]
-    ['mig', 'beta-vae', 'factor-vae-score', 'from-arrays', 'fashion-mnist']
-
-    A single capital at either end belongs to its neighbour:
-
-    >>> [kebab_case(name) for name in ("DSprites", "CelebA", "Cars3D")]
-    ['dsprites', 'celeba', 'cars3d']
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name).lower()
-
-
 def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
     """What is asked of every dataset, metric and objective, whatever it computes.
 
     `docs` is the folder of its page under docs/. With `short_file` the file may be named after the last word: FromArrays in arrays.py.
     """
     _, folder, stem = cls.__module__.split(".")
-    name = kebab_case(cls.__name__)
+    name = kebab_case(cls)
 
     exported = importlib.import_module(f"unbraid.{folder}")
     assert getattr(exported, cls.__name__, None) is cls, (

@@ -1,4 +1,4 @@
-"""Every dataset, objective and metric survives being written to a spec and read back."""
+"""Every recipe survives being written to a spec and read back, those still to be written among them."""
 
 import dataclasses
 import json
@@ -8,12 +8,17 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid.data.dataset import FactorDataset
+from unbraid.distributions.latents import Latents
+from unbraid.distributions.likelihood import Likelihood
 from unbraid.metrics.metric import Metric
+from unbraid.models.architecture import Architecture
+from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
+from unbraid.runs.recipes import choices, from_json, to_json
 
-spec = pytest.importorskip("unbraid.runs.spec", reason="unbraid.runs.spec is not written yet")
-
-EVERY = [cls for base in (FactorDataset, Objective, Metric) for cls in concrete_subclasses(base)]
+KINDS = (FactorDataset, Architecture, Latents, Likelihood, Objective, Metric)
+EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [(Autoencoder, Autoencoder)]
+every_recipe = pytest.mark.parametrize(("cls", "kind"), EVERY, ids=lambda cls: cls.__name__)
 
 
 def example(cls: type) -> Any:
@@ -22,7 +27,18 @@ def example(cls: type) -> Any:
     return cls(**dict.fromkeys(required, "somewhere.npz"))
 
 
-@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
-def test_it_survives_json(cls):
+@every_recipe
+def test_it_survives_json(cls, kind):
     recipe = example(cls)
-    assert spec.from_json(json.loads(json.dumps(spec.to_json(recipe), allow_nan=False))) == recipe
+    assert from_json(json.loads(json.dumps(to_json(recipe), allow_nan=False)), kind) == recipe
+
+
+@every_recipe
+def test_it_is_written_under_the_name_that_its_folder_exports(cls, kind):
+    folder = kind.__module__.rpartition(".")[0]
+    assert to_json(example(cls))["type"] == f"{folder}.{cls.__name__}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_command_line_offers_every_one(kind):
+    assert sorted(choices(kind).values(), key=lambda cls: cls.__name__) == concrete_subclasses(kind)

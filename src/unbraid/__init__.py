@@ -1,7 +1,6 @@
 """unbraid learns, measures and shows disentangled representations."""
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from unbraid.codes import Codes as Codes
@@ -14,14 +13,13 @@ from unbraid.models import Conv as Conv
 from unbraid.objectives import VAE as VAE
 from unbraid.objectives import BetaTCVAE as BetaTCVAE
 from unbraid.objectives import BetaVAE as BetaVAE
+from unbraid.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from unbraid.report import write_report as write_report
     from unbraid.runs import Run as Run
     from unbraid.runs import RunSpec as RunSpec
     from unbraid.training import train as train
-
-__version__ = importlib.metadata.version("unbraid")
 
 # Loaded at first use: they need more than the core does (safetensors, matplotlib, jinja2).
 _LOADED_LATER = {"Run": "unbraid.runs", "RunSpec": "unbraid.runs", "train": "unbraid.training", "write_report": "unbraid.report"}

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -22,16 +22,16 @@ from unbraid.errors import RunError
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
     """A binary file that takes its name only when the block ends well; after an error nothing is left behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every thread.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with temporary.open("xb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
 
@@ -76,12 +76,6 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
         except BlockingIOError:
             raise RunError(f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it.") from None
         yield
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _flush_folder(folder: Path) -> None:

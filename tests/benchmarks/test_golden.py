@@ -16,7 +16,11 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text()) if (FOLDER / "expe
 
 pytestmark = pytest.mark.skipif(not EXPECTED, reason="no golden values: set UNBRAID_GOLDEN to the folder that holds expected.json")
 
-QUANTISED = [f"quant/{q}/{part}" for q in ("erf_edge/20", "erf_edge/50", "erf_edge/100", "erf_renorm/100", "rectangle/100") for part in ("info", "interp")]
+QUANTISED = [
+    f"quant/{q}/{part}"
+    for q in ("erf_edge/20", "erf_edge/50", "erf_edge/100", "erf_renorm/100", "rectangle/100")
+    for part in ("info", "interp")
+]
 REQUIRED_OF_CODES = {*QUANTISED, "mig/means_hist20"}
 REQUIRED_OF_DENSITIES = {"mig/exact", "kl_to_prior_mean"}
 REQUIRED_OF_LOSSES = {

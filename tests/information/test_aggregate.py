@@ -4,6 +4,7 @@ import itertools
 import math
 from typing import get_args
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import given
@@ -159,7 +160,9 @@ def test_scaling_every_density_scales_the_estimate(shift, estimator):
     weights = log_weights(estimator, 4, 40, dtype=torch.float64)
     torch.testing.assert_close(log_aggregate(pairwise + shift, weights), log_aggregate(pairwise, weights) + shift)
     everything = [range(3)]
-    torch.testing.assert_close(log_aggregate(pairwise + shift, weights, everything), log_aggregate(pairwise, weights, everything) + 3 * shift)
+    torch.testing.assert_close(
+        log_aggregate(pairwise + shift, weights, everything), log_aggregate(pairwise, weights, everything) + 3 * shift
+    )
 
 
 @pytest.mark.parametrize("estimator", NORMALISED)
@@ -167,9 +170,25 @@ def test_equal_posteriors_have_no_information_and_no_correlation(estimator):
     # A weight added before the sum over latents, as in one peer, is raised to the power L: here TC would be far from 0.
     z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     log_posterior = log_density(z, 0.0, 1.0)
-    parts = decompose(log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights(estimator, 6, 600, dtype=torch.float64), log_posterior)
+    parts = decompose(
+        log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights(estimator, 6, 600, dtype=torch.float64), log_posterior
+    )
     for part in (parts.mutual_information, parts.total_correlation, parts.dimension_wise_kl):
         torch.testing.assert_close(part, torch.zeros_like(part))
+
+
+def test_a_full_factorial_grid_has_no_total_correlation():
+    """Every combination of two sets of means, one std a latent: q(z) = q(z_1) q(z_2) at every point."""
+    first, second = torch.tensor([-1.0, 0.0, 2.0]).double(), torch.tensor([0.3, 0.5, 0.6, 4.0]).double()
+    mean = torch.cartesian_prod(first, second)
+    z = mean + 0.4 * torch.randn(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    pairwise = torch.stack([log_density(z[:, None, 0], mean[:, 0], 0.7), log_density(z[:, None, 1], mean[:, 1], 0.2)], dim=2)
+    own = pairwise.diagonal(dim1=0, dim2=1).T
+    parts = decompose(own, pairwise, log_weights("eq13", 12, 12, dtype=torch.float64), log_density(z, 0.0, 1.0))
+    torch.testing.assert_close(parts.total_correlation, torch.zeros(12, dtype=torch.float64))
+    # Then I(x; z) is the sum of what the latents say of the image, sample by sample.
+    of_latents = own - log_aggregate(pairwise, log_weights("eq13", 12, 12, dtype=torch.float64))
+    torch.testing.assert_close(parts.mutual_information, of_latents.sum(dim=1))
 
 
 def test_mws_total_correlation_carries_its_constant():
@@ -249,3 +268,12 @@ def test_a_group_of_no_or_unknown_latents_is_refused(group):
     _, pairwise, _, _ = gaussian_batch(4, 3)
     with pytest.raises(SpecError, match="latents 0 to 2"):
         log_aggregate(pairwise, log_weights("naive", 4, 4, dtype=torch.float64), [group])
+
+
+def test_an_unknown_estimator_is_refused_with_those_that_exist():
+    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
+    try:
+        with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, eq13"):
+            log_weights("MSS", 3, 10)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

@@ -39,6 +39,6 @@ class StandardNormal(Prior):
                 return posterior.kl_to_standard_normal()
             case _:
                 raise SpecError(
-                    f"There is no closed-form KL from {type(posterior).__name__} to the standard normal. "
-                    "Use an objective that estimates the rate from samples (BetaTCVAE with analytic_kl=False)."
+                    f"There is no closed-form KL from {type(posterior).__name__} to the standard normal, which every objective logs as the "
+                    "rate. Add its formula to StandardNormal.kl_from, or use Gaussian latents."
                 )

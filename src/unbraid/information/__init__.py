@@ -10,5 +10,6 @@ from unbraid.information.factor_values import FactorValues as FactorValues
 from unbraid.information.latent_information import LatentInformation as LatentInformation
 from unbraid.information.means_histogram import means_histogram_information as means_histogram_information
 from unbraid.information.quantised import Bins as Bins
+from unbraid.information.quantised import Masses as Masses
 from unbraid.information.quantised import quantise as quantise
 from unbraid.information.quantised import quantised_information as quantised_information

@@ -6,6 +6,7 @@ mixtures of all images, to 1e-9 nats. `quadrature="binned"` first replaces the i
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -15,15 +16,15 @@ from torch import Tensor
 from unbraid.errors import CodesError
 from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, entropy
-from unbraid.information.mixture_entropy import Mixtures, entropy_integrals
+from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
 
 Quadrature = Literal["auto", "direct", "binned"]
 
 # "auto" integrates the images themselves up to this many.
 MAX_DIRECT_IMAGES = 20_000
 
-# A std below this share of its latent's extent cannot be told from 0 in float64.
-_MIN_RELATIVE_STD = 1e-11
+# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than 1e-6 nats.
+_MIN_RELATIVE_STD = 1e-10
 # The cells of "binned": their width in mean (in stds) and in log std, and how many orders of the expansion in a cell are kept. Codes that all lie in
 # the worst corner of their cells are then off by 1e-5 nats.
 _CELL_MEAN = 0.5
@@ -40,16 +41,19 @@ def exact_information(
     whose code estimates the same by sampling.
     """
     _check(mean, std)
-    binned = uses_cells(len(mean), quadrature)
-    entropies, marginals = [], []
-    for m, s in zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True):
-        of_columns, of_factors = entropy_integrals(
-            _cells(m, s, values) if binned else _images(m, s, values), values.num_columns, values.factor_sums
-        )
-        entropies.append(of_columns)
-        marginals.append(of_factors)
-    entropy_given_image = values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e))
-    return _assemble(torch.stack(entropies), torch.stack(marginals), entropy_given_image, values)
+    components = _cells if uses_cells(len(mean), quadrature) else _images
+    integrals = [
+        entropy_integrals(components(m, s, values), values.num_columns, values.factor_sums)
+        for m, s in zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True)
+    ]
+    factor_entropy, joint_entropy, mutual_information = _of_factors(integrals, values)
+    return LatentInformation(
+        entropy=torch.stack([i.entropy[0] for i in integrals]),
+        entropy_given_image=values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e)),
+        factor_entropy=factor_entropy,
+        joint_entropy=joint_entropy,
+        mutual_information=mutual_information,
+    )
 
 
 def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
@@ -57,23 +61,20 @@ def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
     return quadrature == "binned" or (quadrature == "auto" and num_images > MAX_DIRECT_IMAGES)
 
 
-def _assemble(
-    integrals: Float64[Tensor, "latent column"],
-    marginals: Float64[Tensor, "latent factor"],
-    entropy_given_image: Float64[Tensor, " latent"],
-    values: FactorValues,
-) -> LatentInformation:
-    """From -int f log f of each unnormalised density f. Of f / mass it is that, over the mass, plus log mass."""
-    masses = values.factor_sums(values.value_masses)
-    factor_entropy = torch.stack([entropy(part) for part in values.split(values.value_masses)]) if values.sizes else masses
-    joint_entropy = values.factor_sums(integrals) / masses + masses.log()
-    return LatentInformation(
-        entropy=integrals[:, 0],
-        entropy_given_image=entropy_given_image,
-        factor_entropy=factor_entropy,
-        joint_entropy=joint_entropy,
-        mutual_information=marginals / masses + masses.log() + factor_entropy - joint_entropy,
-    )
+def _of_factors(
+    integrals: Sequence[Integrals], values: FactorValues
+) -> tuple[Float64[Tensor, " factor"], Float64[Tensor, "latent factor"], Float64[Tensor, "latent factor"]]:
+    """H(v_k), H(z_j, v_k) and I(z_j; v_k)."""
+    mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
+    # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a factor has I = 0 to rounding.
+    total, log_total = values.factor_sums(mass), values.factor_sums(mass).log()
+    # -int f log f of a density f / total is that of f, over the total, plus its logarithm.
+    joint_entropy = values.factor_sums(entropy_of_columns) / total + log_total
+    marginal_entropy = torch.stack([i.entropy_of_sums for i in integrals]) / total + log_total
+    integrated_factor_entropy = log_total - values.factor_sums(torch.xlogy(mass, mass)) / total
+    given = values.split(values.value_masses)
+    factor_entropy = torch.stack([entropy(part) for part in given]) if given else total[0]
+    return factor_entropy, joint_entropy, marginal_entropy + integrated_factor_entropy - joint_entropy
 
 
 def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues) -> Mixtures:

@@ -21,9 +21,9 @@ _REACH = 8.0
 # vanishes off the real line; at equal stds that is half a std away or further, unless q itself is negligible there. Error below 1e-9 nats.
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
-# Densities are evaluated in blocks of at most this many components on this many panels: 4 MB for each order of the expansion.
-_COMPONENTS_PER_BLOCK = 128
+# Densities are evaluated on at most this many panels for this many components at a time: 16 MB.
 _PANELS_PER_BLOCK = 256
+_COMPONENTS_PER_BLOCK = 512
 
 
 @final
@@ -51,27 +51,43 @@ class _Panels:
     density: Float64[Tensor, "panel point column"]
 
 
+@final
+@dataclass(frozen=True)
+class Integrals:
+    """int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter of every sum of columns."""
+
+    mass: Float64[Tensor, " column"]
+    entropy: Float64[Tensor, " column"]
+    entropy_of_sums: Float64[Tensor, " sum"]
+
+
 def entropy_integrals(
-    mixtures: Mixtures, num_columns: int, extra_columns: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point extra"]]
-) -> tuple[Float64[Tensor, " column"], Float64[Tensor, " extra"]]:
-    """-int f log f dz of every column's density f, and of the densities that `extra_columns` makes of them. f need not integrate to one."""
+    mixtures: Mixtures, num_columns: int, sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]]
+) -> Integrals:
+    """Integrate the mixtures of each column, and the `sums` of columns."""
     ladder = _Ladder(mixtures)
     nodes, weights, halving = _gauss_legendre(mixtures.mean.device)
-    todo = [ladder.root(num_columns)]
-    of_columns, of_extras = torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+    todo, totals = [ladder.root(num_columns)], []
     while todo:
         panels = todo.pop()
         points = panels.left[:, None] + panels.width * (nodes + 1) / 2
         density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(0, points.shape)
         too_wide = ladder.reach_beyond(panels)
-        # Interpolation and the expansion in cells may dip below zero where next to nothing is left.
-        finished = density[~too_wide].clamp(min=0).flatten(0, 1)
-        finished_weights = (panels.width / 2 * weights).repeat(len(finished) // _NUM_POINTS)
-        extras = extra_columns(finished)
-        of_columns = of_columns - finished_weights @ torch.xlogy(finished, finished)
-        of_extras = of_extras - finished_weights @ torch.xlogy(extras, extras)
+        totals.append(_integrate(density[~too_wide], panels.width / 2 * weights, sums))
         todo.extend(_halves(panels, density, too_wide, halving))
-    return of_columns, of_extras
+    return Integrals(*(torch.stack(parts).sum(dim=0) for parts in zip(*totals, strict=True)))
+
+
+def _integrate(
+    density: Float64[Tensor, "panel point column"],
+    weights: Float64[Tensor, " point"],
+    sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]],
+) -> tuple[Float64[Tensor, " column"], Float64[Tensor, " column"], Float64[Tensor, " sum"]]:
+    # Interpolation and the expansion in cells may dip below zero where next to nothing is left.
+    density = density.clamp(min=0).flatten(0, 1)
+    weights = weights.repeat(len(density) // _NUM_POINTS)
+    summed = sums(density)
+    return weights @ density, -weights @ torch.xlogy(density, density), -weights @ torch.xlogy(summed, summed)
 
 
 def _halves(
@@ -109,12 +125,12 @@ class _Ladder:
         self._left, self._width = start.min(), float(stop.max() - start.min())
         level = (self._width / (_MAX_WIDTH * mixtures.std)).log2().ceil().clamp(min=0).long()
         self._mixtures = mixtures
-        self._num_levels = int(level.max()) + 1
+        levels = range(int(level.max()) + 1)
         self._start, by_start = start.sort()
         # For each level: of the components too narrow for it, the farthest stop among those that start before each one.
-        self._farthest = [torch.where(level[by_start] > k, stop[by_start], -torch.inf).cummax(0).values for k in range(self._num_levels)]
+        self._farthest = [torch.where(level[by_start] > k, stop[by_start], -torch.inf).cummax(0).values for k in levels]
         by_mean = mixtures.mean.argsort()
-        self._blocks = [_blocks(by_mean[level[by_mean] == k]) for k in range(self._num_levels)]
+        self._blocks = [_blocks(by_mean[level[by_mean] == k], mixtures) for k in levels]
         self._starts = [_stack([start[b].min() for b in blocks], start) for blocks in self._blocks]
         self._stops = [_stack([stop[b].max() for b in blocks], stop) for blocks in self._blocks]
 
@@ -151,8 +167,14 @@ def _densities(points: Float64[Tensor, " point"], mixtures: Mixtures, block: Int
     return density
 
 
-def _blocks(components: Int64[Tensor, " component"]) -> list[Int64[Tensor, " row"]]:
-    return [block for block in components.split(_COMPONENTS_PER_BLOCK) if len(block) > 0]
+def _blocks(components: Int64[Tensor, " component"], mixtures: Mixtures) -> tuple[Int64[Tensor, " row"], ...]:
+    """Components of one level, given from left to right, in blocks whose means spread about as far as each reaches."""
+    if len(components) == 0:
+        return ()
+    spread = float(mixtures.mean[components[-1]] - mixtures.mean[components[0]])
+    num_blocks = spread / (_REACH * float(mixtures.std[components].mean()))
+    size = min(max(1, math.ceil(len(components) / max(num_blocks, 1))), _COMPONENTS_PER_BLOCK)
+    return components.split(size)
 
 
 def _stack(values: list[Tensor], like: Float64[Tensor, " component"]) -> Float64[Tensor, " block"]:

@@ -6,7 +6,7 @@ Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three func
 
 import math
 from dataclasses import dataclass
-from typing import Literal, assert_never, final
+from typing import Literal, assert_never, final, get_args
 
 import numpy as np
 import torch
@@ -41,6 +41,8 @@ class Bins:
     masses: Masses = "erf_edge"
 
     def __post_init__(self) -> None:
+        if self.masses not in get_args(Masses):
+            raise SpecError(f"Bins: there are no masses {self.masses!r}. Use one of {', '.join(get_args(Masses))}.")
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):

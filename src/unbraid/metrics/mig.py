@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, assert_never, final
+from typing import Any, ClassVar, Literal, assert_never, final, get_args
 
 import torch
 from jaxtyping import Float64
@@ -18,6 +18,8 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.information.means_histogram import means_histogram_information
 from unbraid.information.quantised import Bins, Masses, quantised_information
 from unbraid.metrics.metric import Metric, Score
+
+InformationEstimator = Literal["exact", "quantised", "means_histogram"]
 
 
 @final
@@ -35,7 +37,7 @@ class MIG(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    estimator: Literal["exact", "quantised", "means_histogram"] = "exact"
+    estimator: InformationEstimator = "exact"
     num_bins: int | None = None
     low: float = -4.0
     high: float = 4.0
@@ -43,6 +45,10 @@ class MIG(Metric):
     quadrature: Quadrature = "auto"
 
     def __post_init__(self) -> None:
+        if self.estimator not in get_args(InformationEstimator):
+            raise SpecError(f"MIG: there is no estimator {self.estimator!r}. Use one of {', '.join(get_args(InformationEstimator))}.")
+        if self.quadrature not in get_args(Quadrature):
+            raise SpecError(f"MIG: there is no quadrature {self.quadrature!r}. Use one of {', '.join(get_args(Quadrature))}.")
         if self.num_bins is not None and self.estimator == "exact":
             raise SpecError(
                 f"MIG: num_bins is {self.num_bins}, but the exact estimator has no bins. Drop it, or use estimator='quantised'."
@@ -134,7 +140,9 @@ def _check_codes(codes: Codes) -> None:
             "else bin them first."
         )
     if codes.probabilities:
-        raise CodesError(f"MIG scores continuous latents, and these codes have {len(codes.probabilities)} discrete ones. Leave them out of the codes.")
+        raise CodesError(
+            f"MIG scores continuous latents, and these codes have {len(codes.probabilities)} discrete ones. Leave them out of the codes."
+        )
 
 
 def _warn_of_constant_factors(names: Sequence[str], gaps: Float64[Tensor, " factor"]) -> None:

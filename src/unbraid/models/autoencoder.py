@@ -26,16 +26,25 @@ class Autoencoder:
     likelihood: Likelihood = field(default_factory=BernoulliLikelihood)
 
     def build(self, image_shape: ImageShape, seed: int) -> "AutoencoderModule":
-        """A model for images of this shape, with the initial weights of this seed."""
-        # A plain module initialises itself from torch's global generator: seeded here for the moment, and put back.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)  # noqa: TID251
-            return AutoencoderModule(
-                encoder=self.encoder.make_encoder(image_shape, self.latents.num_parameters),
-                decoder=(self.decoder or self.encoder).make_decoder(self.latents.num_latents, image_shape),
-                latents=self.latents,
-                likelihood=self.likelihood,
-            )
+        """A model for images of this shape, with the initial weights of this seed, on the CPU."""
+        # A plain module initialises itself from the global generator: seeded here for the moment, and put back. Only the CPU's:
+        # torch.manual_seed would seed every GPU's too, for good.
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+            torch.default_generator.manual_seed(seed)
+            return self._assemble(image_shape)
+
+    def check(self, image_shape: ImageShape) -> None:
+        """Refuse images that the nets cannot take. No weights are made."""
+        with torch.device("meta"):
+            self._assemble(image_shape)
+
+    def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
+        return AutoencoderModule(
+            encoder=self.encoder.make_encoder(image_shape, self.latents.num_parameters),
+            decoder=(self.decoder or self.encoder).make_decoder(self.latents.num_latents, image_shape),
+            latents=self.latents,
+            likelihood=self.likelihood,
+        )
 
 
 @final

@@ -1,6 +1,7 @@
 """Convolutional nets."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 from torch import nn
@@ -30,7 +31,7 @@ class Conv(Architecture):
     def make_encoder(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
         num_channels, last_size = self._check(image_shape)
         convolutions: list[nn.Module] = []
-        for fan_in, fan_out in zip((num_channels, *self.channels), self.channels, strict=False):
+        for fan_in, fan_out in pairwise((num_channels, *self.channels)):
             convolutions += [nn.Conv2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
         return nn.Sequential(
             *convolutions,
@@ -42,9 +43,8 @@ class Conv(Architecture):
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         num_channels, last_size = self._check(image_shape)
-        widths = (*reversed(self.channels), num_channels)
         deconvolutions: list[nn.Module] = []
-        for fan_in, fan_out in zip(widths, widths[1:], strict=False):
+        for fan_in, fan_out in pairwise((*reversed(self.channels), num_channels)):
             deconvolutions += [nn.ReLU(), nn.ConvTranspose2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1)]
         return nn.Sequential(
             nn.Linear(num_inputs, self.hidden),
@@ -53,7 +53,6 @@ class Conv(Architecture):
             nn.Unflatten(1, (self.channels[-1], last_size, last_size)),
             *deconvolutions,
         )
-
 
     def _check(self, image_shape: ImageShape) -> tuple[int, int]:
         """The number of channels, and the size of the smallest feature map."""

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
-
 from jaxtyping import Float
 from torch import Tensor
 
@@ -71,10 +70,14 @@ class Objective(ABC):
     @property
     def hyperparameters(self) -> dict[str, float]:
         """The float fields, by name."""
-        return {f.name: float(getattr(self, f.name)) for f in fields(self) if f.type is float}
+        # The type is a text in a module that postpones its annotations.
+        return {f.name: float(getattr(self, f.name)) for f in fields(self) if f.type in (float, "float")}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""]]) -> "Objective":
-        """A copy whose float fields are these tensors. Not `replace`: a tensor under `vmap` cannot be validated."""
+        """A copy whose float fields are these tensors. Not `replace`: a tensor under `vmap` cannot be validated.
+
+        A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so validate, the general form.
+        """
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
             object.__setattr__(bound, name, value)

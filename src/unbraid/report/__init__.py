@@ -1,1 +1,3 @@
 """Runs in, one page out."""
+
+from unbraid.report.report import write_report as write_report

@@ -6,34 +6,52 @@ from pathlib import Path
 import torch
 from safetensors import safe_open
 from safetensors.torch import save
+from torch import Tensor
 
 from unbraid import files
 from unbraid.codes import Codes, Labels
 
 
 def write_codes(path: Path, codes: Codes) -> None:
-    """Keep means, stds, weights and factors; value indices below 256 take a byte each."""
-    tensors = {"mean": codes.mean, "std": codes.std, "weights": codes.weights}
+    """Keep everything; value indices from 0 to 255 take a byte each."""
+    tensors = {name: getattr(codes, name) for name in ("mean", "std", "covariance", "samples", "weights")}
+    tensors |= {f"probabilities_{index}": table for index, table in enumerate(codes.probabilities)}
     for index, labels in enumerate(codes.factors):
-        is_small = not labels.values.is_floating_point() and int(labels.values.max()) < 256
-        tensors[f"factor_{index}"] = labels.values.to(torch.uint8) if is_small else labels.values
-    names = json.dumps([{"name": labels.name, "ordered": labels.ordered} for labels in codes.factors])
-    present = {name: tensor.cpu().contiguous() for name, tensor in tensors.items() if tensor is not None}
-    files.write_bytes(path, save(present, metadata={"factors": names}))
+        tensors |= {f"factor_{index}": _small(labels.values), f"known_{index}": labels.known}
+    metadata = {
+        "factors": json.dumps([{"name": labels.name, "ordered": labels.ordered} for labels in codes.factors]),
+        "groups": json.dumps(codes.groups),
+    }
+    # Copies: safetensors refuses tensors that share memory, as columns of one table may.
+    present = {name: tensor.cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items() if tensor is not None}
+    files.write_bytes(path, save(present, metadata))
 
 
 def read_codes(path: Path) -> Codes:
     """What `write_codes` wrote."""
     with safe_open(path, framework="pt") as stream:
         tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
-        table = json.loads(stream.metadata()["factors"])
-    columns = [tensors[f"factor_{index}"] for index in range(len(table))]
+        metadata = stream.metadata()
+    num_tables = sum(name.startswith("probabilities_") for name in tensors)
     return Codes(
         mean=tensors["mean"],
         std=tensors.get("std"),
+        covariance=tensors.get("covariance"),
+        samples=tensors.get("samples"),
         weights=tensors.get("weights"),
+        probabilities=tuple(tensors[f"probabilities_{index}"] for index in range(num_tables)),
+        groups=tuple(map(tuple, json.loads(metadata["groups"]))),
         factors=tuple(
-            Labels(entry["name"], column if column.is_floating_point() else column.to(torch.int64), ordered=entry["ordered"])
-            for entry, column in zip(table, columns, strict=True)
+            Labels(entry["name"], _wide(tensors[f"factor_{index}"]), tensors.get(f"known_{index}"), entry["ordered"])
+            for index, entry in enumerate(json.loads(metadata["factors"]))
         ),
     )
+
+
+def _small(values: Tensor) -> Tensor:
+    fits = not values.is_floating_point() and 0 <= int(values.min()) <= int(values.max()) < 256
+    return values.to(torch.uint8) if fits else values
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values if values.is_floating_point() else values.to(torch.int64)

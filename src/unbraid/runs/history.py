@@ -8,6 +8,7 @@ from typing import final
 
 from unbraid import files
 from unbraid.errors import RunError
+from unbraid.runs.recipes import suggestion
 
 
 @final
@@ -20,9 +21,11 @@ class History:
 
     def append(self, step: int, values: dict[str, float]) -> None:
         self.columns = self.columns or ("step", *values)
-        self.rows.append((step, *values.values()))
+        self.rows.append((float(step), *(values[name] for name in self.columns[1:])))
 
     def column(self, name: str) -> list[float]:
+        if name not in self.columns:
+            raise RunError(f"The history has no column {name!r}. {suggestion(name, self.columns)}")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
@@ -43,7 +46,9 @@ class History:
         if not path.exists():
             return cls()
         try:
-            header, *rows = csv.reader(path.read_text().splitlines())
+            header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+            if any(len(row) != len(header) for row in rows):
+                raise ValueError("a row is cut short")
             return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])
-        except ValueError as error:
+        except (ValueError, csv.Error) as error:
             raise RunError(f"{path} is not a history ({error}). Train this run again with --force.") from None

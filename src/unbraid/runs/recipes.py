@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import numbers
 import re
 import sys
 import types
@@ -19,20 +20,14 @@ from typing import Any
 from unbraid.errors import SpecError
 
 
-def to_json(recipe: Any) -> Any:
-    """The recipe as what JSON can hold."""
-    if dataclasses.is_dataclass(recipe) and not isinstance(recipe, type):
-        hints = typing.get_type_hints(type(recipe))
-        values = {f.name: getattr(recipe, f.name) for f in dataclasses.fields(recipe)}
-        # A float field may have been given as an int: 4 and 4.0 are the same recipe and must have the same digest.
-        return {"type": public_path(type(recipe))} | {
-            name: float(value) if hints[name] is float else to_json(value) for name, value in values.items()
-        }
-    if isinstance(recipe, (tuple, list)):
-        return [to_json(value) for value in recipe]
-    if recipe is None or isinstance(recipe, (bool, int, float, str)):
-        return recipe
-    raise SpecError(f"A recipe holds numbers, texts, tuples and other recipes; {recipe!r} is a {type(recipe).__name__}.")
+def to_json(recipe: Any) -> dict[str, Any]:
+    """The recipe as what JSON can hold. A value that could not be read back into its field is refused."""
+    if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
+        raise SpecError(f"{recipe!r} is a {type(recipe).__name__}; expected a recipe: an instance of a dataclass.")
+    cls, hints = type(recipe), typing.get_type_hints(type(recipe))
+    return {"type": public_path(cls)} | {
+        f.name: _field_to_json(getattr(recipe, f.name), hints[f.name], f"{cls.__name__}.{f.name}") for f in dataclasses.fields(cls)
+    }
 
 
 def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbraid",), where: str = "spec") -> Any:
@@ -40,17 +35,20 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbr
 
     A class of one's own is read back by naming its package: `packages=("unbraid", "mine")`.
     """
-    if isinstance(content, dict):
-        cls = _resolve(content.get("type"), expected, packages, where)
-        hints = typing.get_type_hints(cls)
-        given = {name: value for name, value in content.items() if name != "type"}
-        known = [f.name for f in dataclasses.fields(cls)]
-        for name in given:
-            if name not in known:
-                raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, known)}")
-        values = {name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()}
-        return cls(**values)
-    return check_value(content, expected, where)
+    if not isinstance(content, dict):
+        return check_value(content, expected, where)
+    cls = _resolve(content.get("type"), expected, packages, where)
+    hints, fields = typing.get_type_hints(cls), dataclasses.fields(cls)
+    given = {name: value for name, value in content.items() if name != "type"}
+    known = [f.name for f in fields]
+    for name in given:
+        if name not in known:
+            raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, known)}")
+    missing = [f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING and f.name not in given]
+    if missing:
+        raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+    values = {name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()}
+    return cls(**values)
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
@@ -61,8 +59,11 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
             return tuple(check_value(item, arguments[0], where) for item in value)
         if origin is typing.Literal and value in arguments and type(value) is type(arguments[arguments.index(value)]):
             return value
-        if choice is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        # NumPy's numbers are such numbers too; bool, to Python, is an integer.
+        if choice is float and not isinstance(value, bool) and isinstance(value, numbers.Real):
             return float(value)
+        if choice is int and not isinstance(value, bool) and isinstance(value, numbers.Integral):
+            return int(value)
         if choice is types.NoneType and value is None:
             return None
         if isinstance(choice, type) and choice is not types.NoneType and type(value) is choice:
@@ -84,7 +85,8 @@ def describe(annotation: Any) -> str:
             return "one of " + ", ".join(map(str, typing.get_args(choice)))
         if typing.get_origin(choice) is tuple:
             return f"a list, each entry {describe(typing.get_args(choice)[0])}"
-        return words.get(choice, f"a {getattr(choice, '__name__', choice)}")
+        name = getattr(choice, "__name__", str(choice))
+        return words.get(choice, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
 
     return " or ".join(one(choice) for choice in alternatives(annotation))
 
@@ -92,47 +94,81 @@ def describe(annotation: Any) -> str:
 def choices(base: type) -> dict[str, type]:
     """Every concrete recipe of this kind that the package exports, by the name that the command line uses."""
     folder = sys.modules[base.__module__.rpartition(".")[0]]
-    found = [cls for cls in vars(folder).values() if inspect.isclass(cls) and issubclass(cls, base) and not inspect.isabstract(cls)]
+    found = [cls for cls in vars(folder).values() if _is_recipe(cls, base)]
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
 
 
 def kebab_case(cls: type, base: type | None = None) -> str:
-    """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`."""
+    """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`.
+
+    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its neighbour (`DSprites` is
+    `dsprites`, `CelebA` is `celeba`).
+    """
     name = cls.__name__
     if base is not None and name != base.__name__:
         name = name.removesuffix(base.__name__)
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name).lower()
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
     """The nearest valid name, and all of them."""
     valid = sorted(valid)
     nearest = difflib.get_close_matches(given, valid, n=1, cutoff=0.5)
-    return (f"Did you mean {nearest[0]!r}? " if nearest else "") + f"Valid: {', '.join(valid)}."
+    return (f"Did you mean {nearest[0]!r}? " if nearest else "") + f"Valid: {', '.join(valid) or 'none'}."
 
 
 def public_path(cls: type) -> str:
-    """The shortest import path under which the class can be found: `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`."""
+    """The import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`.
+
+    Nor `unbraid.VAE`: which names the top of the package repeats may change, and digests must not change with them.
+    """
     parts = cls.__module__.split(".")
-    for depth in range(1, len(parts) + 1):
+    for depth in range(min(2, len(parts)), len(parts) + 1):
         module = sys.modules.get(".".join(parts[:depth]))
-        if vars(module).get(cls.__name__) is cls if module else False:
+        if module is not None and vars(module).get(cls.__name__) is cls:
             return ".".join([*parts[:depth], cls.__name__])
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _field_to_json(value: Any, annotation: Any, where: str) -> Any:
+    if isinstance(value, _kinds(annotation)) and dataclasses.is_dataclass(value):
+        return to_json(value)
+    # Checked, and so converted: 4 and 4.0 in a float field are the same recipe and must have the same digest.
+    return _plain(check_value(value, annotation, where), where)
+
+
+def _plain(value: Any, where: str) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item, where) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise SpecError(f"{where} is {value!r}; a recipe holds numbers, texts, tuples of them and other recipes.")
+
+
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
     """The class that the path names, if it may be imported and is of the expected kind."""
-    kinds = [choice for choice in alternatives(expected) if isinstance(choice, type) and choice is not types.NoneType]
     if not isinstance(path, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path):
         raise SpecError(f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'.")
     if path.partition(".")[0] not in packages:
-        raise SpecError(f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package if you trust it.")
-    module, _, name = path.rpartition(".")
+        raise SpecError(
+            f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package if you trust it."
+        )
+    parent, _, name = path.rpartition(".")
     try:
-        cls = vars(importlib.import_module(module))[name]
-    except (ImportError, KeyError):
-        raise SpecError(f"{where}: there is no {path!r} in this version of unbraid.") from None
-    if not (inspect.isclass(cls) and dataclasses.is_dataclass(cls) and issubclass(cls, tuple(kinds))):
-        raise SpecError(f"{where}: {path!r} is not {' or '.join(kind.__name__ for kind in kinds)}.")
-    return cls
+        module = importlib.import_module(parent)
+    except ImportError as error:
+        raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
+    valid: dict[str, type] = {name: value for name, value in vars(module).items() if _is_recipe(value, expected)}
+    if name not in valid:
+        raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")
+    return valid[name]
+
+
+def _is_recipe(cls: Any, expected: Any) -> bool:
+    is_kind = inspect.isclass(cls) and issubclass(cls, _kinds(expected))
+    return is_kind and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)
+
+
+def _kinds(annotation: Any) -> tuple[type, ...]:
+    """The classes among the alternatives."""
+    return tuple(choice for choice in alternatives(annotation) if isinstance(choice, type) and choice is not types.NoneType)

@@ -1,7 +1,7 @@
 """Run: one trained model, as a folder on disk."""
 
 import datetime
-import importlib.metadata
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from unbraid.runs.history import History
 from unbraid.runs.recipes import from_json, kebab_case
 from unbraid.runs.score_json import score_from_json, score_key, score_to_json
 from unbraid.runs.spec import RunSpec
+from unbraid.version import __version__
 
 _FORMAT = 1
 
@@ -65,6 +66,8 @@ class Run:
         content = read_json(path)
         if content.get("format") != _FORMAT:
             raise RunError(f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}.")
+        if content.get("sha256") != seal(content):
+            raise RunError(f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run again with --force.")
         return cls(Path(folder), from_json(content["spec"], RunSpec, packages=packages), content["seed"])
 
     @property
@@ -82,8 +85,14 @@ class Run:
     def create(self) -> None:
         """Make the folder and write the spec, unless it is there."""
         if self.status == "new":
-            versions = {"unbraid": importlib.metadata.version("unbraid"), "torch": torch.__version__}
-            files.write_json(self.folder / "spec.json", {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()})
+            versions = {"unbraid": __version__, "torch": torch.__version__}
+            content = {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()}
+            files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
+
+    def sweep(self) -> None:
+        """Remove what writes that never ended have left behind. For whoever holds the lock: no other write is under way."""
+        for path in self.folder.rglob(".*.part"):
+            path.unlink()
 
     def log(self, message: str) -> None:
         """Add a line to log.txt."""
@@ -146,11 +155,17 @@ class Run:
         if self.status != "finished":
             raise RunError(f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`.")
         path = self.folder / name
-        expected = read_json(self.folder / "finished.json")["sha256"].get(name)
+        expected = read_json(self.folder / "finished.json").get("sha256", {}).get(name)
         if not path.exists() or files.sha256(path) != expected:
             raise RunError(f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force.")
         return path
 
+
+def seal(record: dict[str, Any], content: bytes = b"") -> str:
+    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of."""
+    checksum = hashlib.sha256(content)
+    checksum.update(json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode())
+    return checksum.hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

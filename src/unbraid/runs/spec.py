@@ -37,6 +37,7 @@ class RunSpec:
     precision: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
+        self.to_json()  # refuses a field, of this or of any recipe in it, that does not hold what its annotation says
         if self.num_steps < 1:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
         if not 2 <= self.batch_size <= self.dataset.num_images:
@@ -51,12 +52,10 @@ class RunSpec:
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
-        with torch.device("meta"):  # a net that cannot take these images is refused here, before anything is trained or written
-            self.model.build(self.dataset.image_shape, seed=0)
+        self.model.check(self.dataset.image_shape)
 
     def to_json(self) -> dict[str, Any]:
-        content: dict[str, Any] = to_json(self)
-        return content
+        return to_json(self)
 
     @property
     def digest(self) -> str:

@@ -35,8 +35,8 @@ class Batches:
         """The rows of the batch at this step, counted from 0."""
         if self._cumulative is not None:
             uniform = draws.uniform(self._seeds, "batch", step, (self._batch_size,))
-            # p(n) may sum to a little less than one; the last row takes what is left.
-            return torch.searchsorted(self._cumulative, uniform * self._cumulative[-1]).clamp(max=self._num_images - 1)
+            # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform < 1.
+            return torch.searchsorted(self._cumulative, uniform * self._cumulative[-1])
         epoch, place = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._order = epoch, draws.permutation(self._seeds, "batch", epoch, self._num_images)

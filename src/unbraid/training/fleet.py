@@ -37,7 +37,10 @@ class Member:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """All that a member carries from step to step, so that a fleet can be left and joined."""
+    """All that a member carries from step to step, so that a fleet can be left and joined.
+
+    `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not finite.
+    """
 
     step: int
     weights: Float[Tensor, " parameter"]
@@ -50,7 +53,7 @@ def fleet_key(spec: RunSpec) -> str:
     """Members with the same key can share a fleet: their specs differ at most in float hyperparameters and in the learning rate."""
     content = spec.to_json()
     objective = spec.objective.general()
-    content["objective"] = [type(objective).__qualname__, {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters}]
+    content["objective"] = [type(objective), {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters}]
     del content["learning_rate"]
     return repr(content)
 
@@ -66,7 +69,7 @@ class Fleet:
         self._spec = spec
         self._images = images
         self._objective = spec.objective.general()
-        self._model = spec.model.build(images.image_shape, seed=members[0].seed)
+        self._model = spec.model.build(images.image_shape, seed=members[0].seed).to(device, spec.dtype)
         self._layout = {name: parameter.shape for name, parameter in self._model.named_parameters()}
         self._seeds = torch.tensor([m.seed for m in members], device=device)
         self._batches = Batches(self._seeds, len(images), spec.batch_size, images.weights)
@@ -94,7 +97,7 @@ class Fleet:
             torch.tensor(self.step / max(1, spec.num_steps - 1), dtype=spec.dtype, device=rows.device),
         )
         finite = losses["loss"].isfinite() & torch.linalg.vector_norm(gradient, dim=1).isfinite()
-        self._failed_at = torch.where((self._failed_at < 0) & ~finite, self.step, self._failed_at)
+        self._failed_at = torch.where((self._failed_at < 0) & ~finite, self.step + 1, self._failed_at)
         alive = self._failed_at < 0
         # A failed member takes zero gradients at learning rate zero: it keeps its last good weights, and the others do not notice.
         gradient = torch.where(alive[:, None], gradient, 0)
@@ -134,7 +137,7 @@ class Fleet:
     def model(self, index: int) -> AutoencoderModule:
         """Member `index` as a model of its own, on the fleet's device."""
         model = self._spec.model.build(self._images.image_shape, self.members[index].seed).to(self.weights)
-        model.load_state_dict(self._unflatten(self.weights[index]))
+        model.load_state_dict(model.state_dict() | self._unflatten(self.weights[index]))
         return model
 
     def _member_loss(

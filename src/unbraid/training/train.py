@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.data.dataset import FactorImages
-from unbraid.errors import RunError, TrainingError
+from unbraid.errors import CodesError, RunError, SpecError, TrainingError
 from unbraid.models.encode import encode
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
@@ -60,14 +60,33 @@ def train(
     folder aside and starts afresh. `watch` is told how it goes, `warn` what a person should know.
     """
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in seeds]
-    if len({run.name for run in runs}) < len(runs):
+    return train_runs(runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every, watch=watch, warn=warn)
+
+
+def train_runs(
+    runs: Sequence[Run],
+    *,
+    device: torch.device | str = "cpu",
+    resume: bool = False,
+    force: bool = False,
+    checkpoint_every: int = 1000,
+    watch: Callable[[Progress], None] = _ignore,
+    warn: Callable[[str], None] = _ignore,
+) -> list[Run]:
+    """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
+    if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
+    if checkpoint_every < 1:
+        raise SpecError(f"checkpoint_every is {checkpoint_every}; expected 1 step or more.")
     if force:
         for run in runs:
             put_aside(run)
     if not resume:
         _refuse_unfinished(runs)
-    pending = [run for run in runs if run.status in ("new", "unfinished")]
+    for run in runs:
+        if run.status == "finished":  # a process may have died between finishing it and tidying up
+            remove_checkpoints(run)
+    pending = [run for run in runs if _is_pending(run)]
     fleets: dict[str, list[Run]] = defaultdict(list)
     for run in pending:
         fleets[fleet_key(run.spec)].append(run)
@@ -76,10 +95,16 @@ def train(
         with contextlib.ExitStack() as locks:
             for run in members:
                 locks.enter_context(files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"))
+            # Asked again under the locks: another process may have finished some of them while the images were loaded.
+            still_pending = [run for run in members if _is_pending(run)]
+            for run in still_pending:
                 run.create()
-            for group in _starting_points(members, warn):
+                run.sweep()
+            for group in _starting_points(still_pending, warn):
                 _train_fleet(group, images, checkpoint_every, watch, warn)
-    return runs
+    if pending and all(run.status == "failed" for run in pending):
+        raise TrainingError(f"All {len(pending)} runs failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm.")
+    return list(runs)
 
 
 def put_aside(run: Run) -> Path | None:
@@ -91,6 +116,10 @@ def put_aside(run: Run) -> Path | None:
         aside.mkdir(exist_ok=True)
         target = next(path for number in itertools.count(1) if not (path := aside / f"{run.name}-{number}").exists())
         return run.folder.rename(target)
+
+
+def _is_pending(run: Run) -> bool:
+    return run.status in ("new", "unfinished")
 
 
 def _refuse_unfinished(runs: Sequence[Run]) -> None:
@@ -109,12 +138,13 @@ def _starting_points(runs: Sequence[Run], warn: Callable[[str], None]) -> list[l
     """The runs with the states they go on from, in groups that start at the same step.
 
     Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process dies there is a step that
-    all of them have. Only where files were lost or damaged must a fleet be split.
+    all of them have; it is 0 if it died within the first checkpoint. Only where files were lost or damaged must a fleet be split.
     """
     states: list[dict[int, MemberState | None]] = [{0: None, **load_checkpoints(run, warn)} for run in runs]
     newest = [max(of_run) for of_run in states]
-    common = max(set.intersection(*(set(of_run) for of_run in states)))
-    if common > 0:
+    steps = {0}.union(*states)
+    common = max(steps.intersection(*states))
+    if common > 0 or len(steps) == 2:
         newest = [common] * len(runs)
     groups: dict[int, list[Start]] = defaultdict(list)
     for run, of_run, step in zip(runs, states, newest, strict=True):
@@ -137,7 +167,8 @@ def _train_fleet(
             losses = fleet.advance()
             if reporter.is_due(fleet.step):
                 reporter.record(fleet, losses)
-            if fleet.step % checkpoint_every == 0 or fleet.step == num_steps or interrupt.requested:
+            is_last = fleet.step == num_steps or not bool(reporter.alive.any())
+            if fleet.step % checkpoint_every == 0 or is_last or interrupt.requested:
                 _checkpoint(fleet, runs, histories)
             if interrupt.requested:
                 raise TrainingError(
@@ -145,9 +176,7 @@ def _train_fleet(
                     f"Go on with: unbraid train --resume --out {runs[0].folder.parent}"
                 )
     for index, run in enumerate(runs):
-        _finish(fleet, index, run, images, reporter.seconds)
-    if not bool(fleet.alive.any()):
-        raise TrainingError(f"All {len(runs)} members failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm.")
+        _finish(fleet, index, run, images, reporter.seconds, warn)
 
 
 def _checkpoint(fleet: Fleet, runs: Sequence[Run], histories: Sequence[History]) -> None:
@@ -157,14 +186,21 @@ def _checkpoint(fleet: Fleet, runs: Sequence[Run], histories: Sequence[History])
         save_checkpoint(run, fleet.state(index))
 
 
-def _finish(fleet: Fleet, index: int, run: Run, images: FactorImages, seconds: float) -> None:
+def _finish(fleet: Fleet, index: int, run: Run, images: FactorImages, seconds: float, warn: Callable[[str], None]) -> None:
     failed_at = fleet.state(index).failed_at
     if failed_at is not None:
         run.log(f"failed: the loss or its gradient was not finite at step {failed_at}")
         run.fail(failed_at)
         return
     model = fleet.model(index)
-    run.finish(model, encode(model, images), seconds)
+    try:
+        codes = encode(model, images)
+    except CodesError as error:  # the last step led where no loss was computed any more
+        warn(f"{run.name}: it was trained to the end, but cannot encode the images. {error}")
+        run.log(f"failed: {error}")
+        run.fail(fleet.step)
+        return
+    run.finish(model, codes, seconds)
     run.log(f"finished after {seconds:.1f} s")
     remove_checkpoints(run)
 

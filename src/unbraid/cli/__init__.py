@@ -1,0 +1,3 @@
+"""The command line: a command is one file."""
+
+from unbraid.cli.app import main as main

@@ -1,0 +1,89 @@
+"""The commands under one name, and what becomes of their errors."""
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import torch
+import typer
+
+from unbraid.cli.console import complain, say, warnings_as_notes
+from unbraid.cli.datasets import datasets
+from unbraid.cli.encode import encode
+from unbraid.cli.quickstart import quickstart
+from unbraid.cli.report import report
+from unbraid.cli.runs import runs
+from unbraid.cli.score import score
+from unbraid.cli.sections import SectionedCommand
+from unbraid.cli.train import train
+from unbraid.errors import UnbraidError
+from unbraid.version import __version__
+
+_FAILURE = 1
+
+
+def make_app() -> typer.Typer:
+    """Every command. A flag may be typed with dashes or underscores."""
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120, "token_normalize_func": _with_dashes},
+    )
+    app.callback()(_unbraid)
+    for command in (quickstart, train, score, report, runs, datasets, encode):
+        app.command(cls=SectionedCommand, help=_help(command))(command)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
+    try:
+        with warnings_as_notes():
+            make_app()(arguments)
+    except UnbraidError as error:
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except OSError as error:
+        complain(f"{error.filename or 'A file'}: {error.strerror or error}. Check the path, the permissions and the space on the disk.")
+        sys.exit(_FAILURE)
+    except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
+        if _is_out_of_memory(error):
+            complain(f"Out of memory ({error}). Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
+            sys.exit(_FAILURE)
+        traceback.print_exc()
+        complain("This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the lines above.")
+        sys.exit(_FAILURE)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    # On the CPU torch has no class of its own for it.
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+
+
+def _help(command: Callable[..., None]) -> str:
+    # The sign \b keeps typer from running the lines of the examples together.
+    return (inspect.getdoc(command) or "").replace("\n\nExample", "\n\n\b\nExample")
+
+
+def _with_dashes(token: str) -> str:
+    return token.replace("_", "-")
+
+
+def _show_version(wanted: bool) -> bool:
+    if wanted:
+        say(f"unbraid {__version__}")
+        raise typer.Exit
+    return wanted
+
+
+def _unbraid(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")] = False,
+) -> None:
+    """Learn, measure and show disentangled representations.
+
+    Begin with `unbraid quickstart`. Each command has a page of its own: `unbraid train --help`.
+    """

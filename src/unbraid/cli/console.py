@@ -1,0 +1,86 @@
+"""Where the commands print: results and progress on standard output, notes and errors on standard error."""
+
+import contextlib
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+# A table that goes into a file or through a pipe has no screen to fit on.
+_WIDTH_OFF_SCREEN = 160
+# A log that is read afterwards needs to show no more than that it was alive.
+SECONDS_BETWEEN_LINES = 60.0
+
+
+def output() -> Console:
+    """Standard output, as it is now."""
+    return _console(stderr=False)
+
+
+def errors() -> Console:
+    """Standard error, as it is now."""
+    return _console(stderr=True)
+
+
+def say(message: str, style: str = "") -> None:
+    """Print a line for the user. It is wrapped by the terminal alone, so that paths and commands can be copied."""
+    output().print(Text(message, style=style), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """Print what a person should know and a program need not."""
+    errors().print(Text.assemble(("Note: ", "yellow"), message), soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """Print why it did not work."""
+    errors().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str], None]]:
+    """Say what is being done, and give a function that says how far it is: beside a spinner on a screen, else with a line now and then."""
+    console = output()
+    if console.is_terminal:
+        with console.status(Text(f"{description} ...")) as status:
+            yield lambda detail: status.update(Text(f"{description}: {detail} ..."))
+        return
+    say(f"{description} ...")
+    last = clock()
+
+    def tell(detail: str) -> None:
+        nonlocal last
+        if clock() - last >= SECONDS_BETWEEN_LINES:
+            last = clock()
+            say(f"{description}: {detail} ...")
+
+    yield tell
+
+
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Show each warning once, as a note: where in the code it arose means nothing to whoever typed a command."""
+    seen = set()
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: str | None = None
+    ) -> None:
+        if str(message) not in seen:
+            seen.add(str(message))
+            note(str(message))
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDTH_OFF_SCREEN
+    return console

@@ -1,0 +1,256 @@
+"""Flags from the fields of dataclasses, and dataclasses from flags.
+
+A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one, `--objective beta-tcvae`, and
+the fields of that recipe follow after a dot, `--objective.beta 6`.
+"""
+
+import dataclasses
+import functools
+import inspect
+import itertools
+import types
+import typing
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Annotated, Any, final
+
+import typer
+
+from unbraid.cli.values import parse_each, placeholder, shown
+from unbraid.errors import SpecError
+from unbraid.runs.recipes import alternatives, choices, kebab_case, suggestion
+
+Given = Mapping[str, Sequence[str]]
+"""What was typed: texts by the path of the field, such as "objective.beta"."""
+
+
+@final
+@dataclass(frozen=True)
+class Holder:
+    """A class that has the field, by the name one types; what the field takes there, and what it is if nobody says."""
+
+    name: str
+    annotation: Any
+    default: Any
+
+
+@final
+@dataclass(frozen=True)
+class Flag:
+    """One flag: the path of its field, who has such a field, and, if it takes the name of a recipe, the recipes by name."""
+
+    path: str
+    holders: tuple[Holder, ...]
+    kinds: Mapping[str, type] = field(default_factory=dict)
+
+    @property
+    def spelling(self) -> str:
+        return spelled(self.path)
+
+    @property
+    def metavar(self) -> str:
+        if self.kinds:
+            return "NAME"
+        return "|".join(dict.fromkeys(placeholder(holder.annotation) for holder in self.holders))
+
+    @property
+    def help(self) -> str:
+        """Who has the field, and its default; or the names to choose from."""
+        if self.kinds:
+            default = self.holders[0].default
+            of_default = kebab_case(type(default), _kind(self.holders[0].annotation))
+            return ", ".join(f"{name} (default)" if name == of_default else name for name in self.kinds)
+        by_default: dict[str, list[str]] = defaultdict(list)
+        for holder in self.holders:
+            by_default[_tell_default(holder.default)].append(holder.name)
+        return "; ".join(f"{', '.join(names)}: {default}" if any(names) else default for default, names in by_default.items())
+
+
+def spelled(path: str) -> str:
+    """The path as one types it: `objective.analytic_kl` is `--objective.analytic-kl`."""
+    return "--" + path.replace("_", "-")
+
+
+def flags_of(cls: type, prefix: str = "", name: str = "") -> dict[str, Flag]:
+    """Every flag that the dataclass and the recipes it may hold give rise to, by path."""
+    found: dict[str, Flag] = {}
+    hints = typing.get_type_hints(cls)
+    for of_class in fields(cls):
+        path, annotation = prefix + of_class.name, hints[of_class.name]
+        found |= flags_of_kind(annotation, path, _default(of_class), name)
+    return found
+
+
+def flags_of_kind(annotation: Any, path: str, default: Any = MISSING, name: str = "") -> dict[str, Flag]:
+    """The flags of one field: its own, and those below it."""
+    kind, holder = _kind(annotation), Holder(name, annotation, default)
+    if kind is None:
+        return {path: Flag(path, (holder,))}
+    if not inspect.isabstract(kind):
+        return flags_of(kind, f"{path}.")
+    named = choices(kind)
+    return _merged([{path: Flag(path, (holder,), named)}, *(flags_of(cls, f"{path}.", each) for each, cls in named.items())])
+
+
+def with_flags(
+    flags: Iterable[Flag], panels: Mapping[str, str], aliases: Mapping[str, str]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these flags as well as its own. What was typed after them arrives together, as its argument `given`.
+
+    In the help a flag stands in the panel of the first part of its path. `aliases` are second names, by path.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        by_argument = {flag.path.replace(".", "__"): flag for flag in flags}
+        own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "given"]
+        derived = [
+            inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(flag, panels, aliases))
+            for argument, flag in by_argument.items()
+        ]
+
+        @functools.wraps(command)
+        def with_given(**values: Any) -> None:
+            typed = {flag.path: values.pop(argument) for argument, flag in by_argument.items()}
+            command(**values, given={path: texts for path, texts in typed.items() if texts})
+
+        signature = inspect.Signature([parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + derived)
+        with_given.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+        vars(with_given)["__signature__"] = signature
+        return with_given
+
+    return decorate
+
+
+def build(cls: type, given: Given, flags: Mapping[str, Flag]) -> list[Any]:
+    """Every recipe that was asked for: more than one where a name was repeated or a number has several values."""
+    builder = _Builder(given)
+    built = builder.variants(cls, "", None)
+    builder.refuse_unused(flags)
+    return built
+
+
+def build_kind(kind: type, path: str, given: Given, flags: Mapping[str, Flag], default: Any) -> list[Any]:
+    """Every recipe of a kind that was asked for, as `build` does; the default if none was."""
+    builder = _Builder(given)
+    built = builder.of_kind(kind, path, default) or [default]
+    builder.refuse_unused(flags)
+    return built
+
+
+@final
+class _Builder:
+    """Goes down the fields and takes what was given for them, noting what it took."""
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._used: set[str] = set()
+        self._chosen: dict[str, list[str]] = {}
+
+    def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
+        """The class with every combination of the given values; its other fields are those of `start`, if there is one."""
+        hints, values = typing.get_type_hints(cls), {}
+        for of_class in fields(cls):
+            path = prefix + of_class.name
+            default = _default(of_class) if start is None else getattr(start, of_class.name)
+            if of_field := self._of_field(hints[of_class.name], path, default):
+                values[of_class.name] = of_field
+            elif default is MISSING:
+                raise SpecError(_missing(path, hints[of_class.name], self._chosen.get(prefix.rstrip("."))))
+        combinations = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+        return [cls(**each) if start is None else dataclasses.replace(start, **each) for each in combinations]
+
+    def of_kind(self, kind: type, path: str, default: Any) -> list[Any]:
+        """The named recipes of this kind, or the default changed as the flags below it say; nothing if no flag speaks of it."""
+        if path in self._given:
+            self._used.add(path)
+            names = self._chosen[path] = [_checked_name(name, kind, path) for name in self._given[path]]
+            if len(set(names)) < len(names):
+                raise SpecError(f"{spelled(path)} names {', '.join(names)}: one of them twice. Give each once.")
+            return [variant for name in names for variant in self.variants(choices(kind)[name], f"{path}.", None)]
+        below = [other for other in self._given if other.startswith(f"{path}.")]
+        if not below:
+            return []
+        if default is MISSING or default is None:
+            raise SpecError(f"{spelled(below[0])} needs {spelled(path)}. {suggestion('', choices(kind))}")
+        self._chosen[path] = [kebab_case(type(default), kind)]
+        return self.variants(type(default), f"{path}.", default)
+
+    def refuse_unused(self, flags: Mapping[str, Flag]) -> None:
+        for path in self._given:
+            if path not in self._used:
+                parent = path.rpartition(".")[0]
+                owners = ", ".join(holder.name for holder in flags[path].holders)
+                raise SpecError(
+                    f"{spelled(path)} is for {owners}, and {spelled(parent)} is {', '.join(self._chosen[parent])}. Leave it out, or choose one of them."
+                )
+
+    def _of_field(self, annotation: Any, path: str, default: Any) -> list[Any]:
+        kind = _kind(annotation)
+        if kind is not None and inspect.isabstract(kind):
+            return self.of_kind(kind, path, default)
+        if kind is not None:
+            return self.variants(kind, f"{path}.", default) if any(other.startswith(f"{path}.") for other in self._given) else []
+        if path not in self._given:
+            return []
+        self._used.add(path)
+        texts = self._given[path]
+        if len(texts) > 1:
+            several = f" Several values go in one list: {','.join(texts)}." if float in alternatives(annotation) else ""
+            raise SpecError(f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}")
+        return parse_each(texts[0], annotation, spelled(path))
+
+
+def _option(flag: Flag, panels: Mapping[str, str], aliases: Mapping[str, str]) -> Any:
+    names = [flag.spelling, *([aliases[flag.path]] if flag.path in aliases else [])]
+    first, dot, _ = flag.path.partition(".")
+    # A list, so that a second use is seen and not silently preferred.
+    option = typer.Option(
+        *names,
+        metavar=flag.metavar,
+        help=flag.help,
+        show_default=False,
+        rich_help_panel=panels[first + dot] if first + dot in panels else panels[""],
+    )
+    return Annotated[list[str] | None, option]
+
+
+def _kind(annotation: Any) -> type | None:
+    """The kind of recipe that the field holds, if it holds one."""
+    for kind in alternatives(annotation):
+        if inspect.isclass(kind) and kind is not types.NoneType and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind)):
+            return kind
+    return None
+
+
+def _default(of_class: dataclasses.Field[Any]) -> Any:
+    return of_class.default if of_class.default_factory is MISSING else of_class.default_factory()
+
+
+def _checked_name(name: str, kind: type, path: str) -> str:
+    valid = choices(kind)
+    canonical = name.lower().replace("_", "-")
+    if canonical not in valid:
+        raise SpecError(f"{spelled(path)} is {name!r}. {suggestion(canonical, valid)}")
+    return canonical
+
+
+def _tell_default(default: Any) -> str:
+    if default is MISSING:
+        return "required"
+    return "optional" if default == "" else f"default {shown(default)}"
+
+
+def _missing(path: str, annotation: Any, chosen: Collection[str] | None) -> str:
+    kind = _kind(annotation)
+    owner = f"{spelled(path.rpartition('.')[0])} {next(iter(chosen))} needs it. " if chosen else ""
+    return f"{spelled(path)} is missing. {owner}" + (f"Choose one of {', '.join(choices(kind))}." if kind else "")
+
+
+def _merged(tables: Iterable[Mapping[str, Flag]]) -> dict[str, Flag]:
+    """All flags; those of one path become one, held by all who have the field."""
+    merged: dict[str, Flag] = {}
+    for path, flag in itertools.chain.from_iterable(table.items() for table in tables):
+        before = merged.get(path)
+        merged[path] = flag if before is None else dataclasses.replace(before, holders=before.holders + flag.holders)
+    return merged

@@ -1,0 +1,84 @@
+"""Pictures from files, in the shape that a model was trained on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from PIL import Image, ImageOps
+from torch import Tensor
+
+from unbraid.data.arrays import unlabelled
+from unbraid.data.dataset import FactorImages
+from unbraid.errors import DataError
+
+SUFFIXES = (".png", ".jpg", ".jpeg")
+
+# ITU-R BT.601, which pillow uses too: how bright red, green and blue are to the eye.
+_LUMA = (0.299, 0.587, 0.114)
+
+
+def picture_paths(paths: Sequence[Path]) -> list[Path]:
+    """The pictures that these paths are or, if they are folders, hold; those of a folder by name."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(child for child in path.iterdir() if child.suffix.lower() in SUFFIXES)
+            if not inside:
+                raise DataError(f"The folder {path} holds no {', '.join(SUFFIXES)} files. Name one that does, or an .npz file.")
+            found.extend(inside)
+        elif not path.exists():
+            raise DataError(f"There is no file {path}. Name .png or .jpg files, a folder of them, or one .npz file.")
+        elif path.suffix.lower() not in SUFFIXES:
+            raise DataError(f"{path} is neither a .png, .jpg or .npz file nor a folder. Convert it to one of these.")
+        else:
+            found.append(path)
+    return found
+
+
+def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> FactorImages:
+    """The pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a choice, and the user's."""
+    return unlabelled(np.stack([_read(path, image_shape) for path in paths]))
+
+
+def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str) -> UInt8[Tensor, "image channel height width"]:
+    """The pixels with as many channels as the model takes. Refused if their height or width differs."""
+    channels, height, width = image_shape
+    _, has_channels, has_height, has_width = images.pixels.shape
+    if (has_height, has_width) != (height, width):
+        raise DataError(_wrong_size(origin, has_height, has_width, height, width))
+    if has_channels == channels:
+        return images.pixels
+    if channels == 3:
+        return images.pixels.expand(-1, 3, -1, -1)
+    luma = torch.tensor(_LUMA, device=images.pixels.device)
+    return torch.einsum("nchw,c->nhw", images.pixels.float(), luma).round().to(torch.uint8)[:, None]
+
+
+def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, "..."]:
+    channels, height, width = image_shape
+    try:
+        with Image.open(path) as picture:
+            upright = ImageOps.exif_transpose(picture)
+            if (upright.height, upright.width) != (height, width):
+                raise DataError(_wrong_size(str(path), upright.height, upright.width, height, width))
+            return np.asarray(_opaque(upright, path).convert("L" if channels == 1 else "RGB"))
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"{path} is not a readable picture ({error}). Save it again as PNG or JPEG.") from None
+
+
+def _opaque(picture: Image.Image, path: Path) -> Image.Image:
+    """Eight bits a channel and nothing to see through: on black, which is nothing in the data sets here."""
+    if picture.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(picture) // 257).astype(np.uint8))
+    if picture.mode in ("I", "F"):
+        raise DataError(f"{path} has more than 16 bits a pixel (mode {picture.mode}). Save it with 8 bits a channel.")
+    if picture.has_transparency_data:
+        seen = picture.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", seen.size, "black"), seen).convert("RGB")
+    return picture
+
+
+def _wrong_size(origin: str, has_height: int, has_width: int, height: int, width: int) -> str:
+    return f"{origin} is {has_height} x {has_width} pixels (height x width); this run was trained on {height} x {width}. Resize or crop it first."

@@ -1,0 +1,51 @@
+"""Flags that several commands share, and what their values mean."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+from unbraid.errors import SpecError
+
+_MAX_SEEDS = 1000
+# A seed is a signed 64-bit integer on the device.
+_MAX_SEED = 2**63 - 1
+
+Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")]
+CheckpointEvery = Annotated[int, typer.Option(metavar="STEPS", min=1, help="Steps between two checkpoints. One is also saved on Ctrl-C.")]
+OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the runs are kept.")]
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`0-7`, `0,3,5`, `4`, or a mixture: 0-3,8."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        if not (match := re.fullmatch(r"([0-9]{1,19})(?:-([0-9]{1,19}))?", part.strip())):
+            raise SpecError(f"--seeds is {text!r}; expected whole numbers from 0 on, such as 4, or 0,3,5, or 0-7.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise SpecError(f"--seeds is {text!r}: {part.strip()} runs backwards. Write {last}-{first}.")
+        if last > _MAX_SEED:
+            raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
+        if len(seeds) + last - first >= _MAX_SEEDS:
+            raise SpecError(f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model of its own. Train them a part at a time.")
+        seeds.extend(range(first, last + 1))
+    if len(set(seeds)) < len(seeds):
+        raise SpecError(f"--seeds is {text!r}, which names a seed twice. Give each once.")
+    return seeds
+
+
+def parse_device(name: str) -> torch.device:
+    """The device of this name, if this machine has it."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
+        raise SpecError(f"--device is {name!r}; expected auto, cpu or cuda (cuda:1 is the second GPU).")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SpecError(
+            f"--device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use --device auto or cpu."
+        )
+    return device

@@ -1,0 +1,161 @@
+"""How training goes, shown while it goes: a live display on a screen, a line now and then elsewhere."""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from unbraid.cli.console import SECONDS_BETWEEN_LINES, note, output, say
+from unbraid.cli.labels import spec_labels
+from unbraid.cli.tables import median
+from unbraid.runs.run import Run
+from unbraid.training.train import Progress
+
+
+class TrainingDisplay(ABC):
+    """Shows training while its block runs. `watch` and `warn` are what `train_runs` takes."""
+
+    @abstractmethod
+    def __enter__(self) -> "TrainingDisplay": ...
+
+    @abstractmethod
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
+
+    @abstractmethod
+    def watch(self, progress: Progress) -> None: ...
+
+    @abstractmethod
+    def warn(self, message: str) -> None: ...
+
+
+def training_display(runs: Sequence[Run]) -> TrainingDisplay:
+    """The display that suits standard output, for the training of these runs."""
+    console = output()
+    return LiveDisplay(console, runs) if console.is_terminal else PlainDisplay(runs)
+
+
+@final
+class PlainDisplay(TrainingDisplay):
+    """A line when a fleet begins and ends, and at most one a minute between."""
+
+    def __init__(self, runs: Sequence[Run], clock: Callable[[], float] = time.monotonic) -> None:
+        self._labels = spec_labels([run.spec for run in runs])
+        self._clock = clock
+        self._fleet: tuple[str, ...] = ()
+        self._last = clock()
+
+    def __enter__(self) -> "PlainDisplay":
+        say("Drawing or reading the images ...")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        return None
+
+    def watch(self, progress: Progress) -> None:
+        fleet, now = tuple(run.name for run in progress.runs), self._clock()
+        if fleet != self._fleet:
+            self._fleet, self._last = fleet, now
+            say(f"Training {models(len(progress.runs))} for {progress.num_steps} steps ...")
+        if progress.step < progress.num_steps and now - self._last < SECONDS_BETWEEN_LINES:
+            return
+        self._last = now
+        parts = (
+            f"{label}: {', '.join(f'{name} {value:z.1f}' for name, value in means.items())}"
+            for label, means in medians(progress, self._labels)
+        )
+        say(f"{_headline(progress)}. {'. '.join(parts)}.")
+        if progress.step == progress.num_steps:
+            say(f"Encoding the images with {models(len(progress.runs))} ...")
+
+    def warn(self, message: str) -> None:
+        note(message)
+
+
+@final
+class LiveDisplay(TrainingDisplay):
+    """A bar and a table of losses, redrawn in place."""
+
+    def __init__(self, console: Console, runs: Sequence[Run]) -> None:
+        self._labels = spec_labels([run.spec for run in runs])
+        self._latest: dict[tuple[str, ...], Progress] = {}
+        self._is_over = False
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
+
+    def __enter__(self) -> "LiveDisplay":
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._is_over = True
+        self._live.stop()
+
+    def watch(self, progress: Progress) -> None:
+        self._latest[tuple(run.name for run in progress.runs)] = progress
+
+    def warn(self, message: str) -> None:
+        self._live.console.print(Text(f"Note: {message}"), soft_wrap=True)
+
+    def _render(self) -> RenderableType:
+        if not self._latest:
+            return Text("" if self._is_over else "Drawing or reading the images ...")
+        bars = Table.grid(padding=(0, 2))
+        for progress in list(self._latest.values()):
+            bar = ProgressBar(total=progress.num_steps, completed=progress.step, width=24)
+            bars.add_row(models(len(progress.runs)), bar, _headline(progress))
+        newest = list(self._latest.values())[-1]
+        is_encoding = newest.step == newest.num_steps and not self._is_over
+        below = [Text(f"Encoding the images with {models(len(newest.runs))} ...")] if is_encoding else []
+        return Group(bars, _losses(newest, self._labels), *below)
+
+
+def medians(progress: Progress, labels: dict[str, str]) -> list[tuple[str, dict[str, float]]]:
+    """The loss and its parts for each spec of the fleet: the median over those of its seeds that have not failed."""
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, run in enumerate(progress.runs):
+        members[run.spec.digest].append(index)
+    return [
+        (labels[digest], {name: median([values[index] for index in indices]) for name, values in progress.losses.items()})
+        for digest, indices in members.items()
+    ]
+
+
+def duration(seconds: float) -> str:
+    """`24 s`, `3 min 20 s`, `2 h 5 min`."""
+    if not math.isfinite(seconds):
+        return "unknown time"
+    whole = math.ceil(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def models(count: int) -> str:
+    return "1 model" if count == 1 else f"{count} models side by side"
+
+
+def _headline(progress: Progress) -> str:
+    speed = progress.steps_per_second
+    left = duration((progress.num_steps - progress.step) / speed if speed > 0 else math.inf)
+    remaining = f", {left} left" if progress.step < progress.num_steps else ""
+    return f"step {progress.step} of {progress.num_steps}, {speed:.3g} steps/s{remaining}"
+
+
+def _losses(progress: Progress, labels: dict[str, str]) -> Table:
+    table = Table(title="Nats per image, median over seeds", title_justify="left", title_style="dim", box=None, pad_edge=False)
+    table.add_column("objective")
+    for name in progress.losses:
+        table.add_column(name.replace("_", " "), justify="right")
+    for label, values in medians(progress, labels):
+        table.add_row(label, *(f"{value:z.1f}" for value in values.values()))
+    return table

@@ -1,0 +1,62 @@
+"""`unbraid quickstart`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbraid.cli.console import output, say, stage
+from unbraid.cli.options import Device, OutFolder, parse_seeds
+from unbraid.cli.run_folders import finished_among
+from unbraid.cli.score import score_runs
+from unbraid.cli.tables import score_table
+from unbraid.cli.train import placed, train_and_tell
+from unbraid.data.dsprites import DSprites
+from unbraid.distributions.latents import GaussianLatents
+from unbraid.metrics.mig import MIG
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.conv import Conv
+from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.objective import Objective
+from unbraid.objectives.vae import VAE
+from unbraid.runs.spec import RunSpec
+
+_NUM_STEPS = 2400
+
+
+def recipe(objective: Objective, num_steps: int) -> RunSpec:
+    """A heart in six sizes at 16 x 16 places: small enough for a laptop, with three factors to find."""
+    return RunSpec(
+        dataset=DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16),
+        model=Autoencoder(Conv(channels=(8, 16, 32, 64)), latents=GaussianLatents(6)),
+        objective=objective,
+        num_steps=num_steps,
+        batch_size=32,
+        learning_rate=2e-3,
+    )
+
+
+def quickstart(
+    steps: Annotated[int, typer.Option(metavar="STEPS", min=1, help="How long to train.")] = _NUM_STEPS,
+    seeds: Annotated[str, typer.Option(metavar="SEEDS", help="The seeds of each objective.")] = "0-3",
+    out: OutFolder = Path("runs/quickstart"),
+    device: Device = "auto",
+) -> None:
+    """Train, score and show a few small models.
+
+    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and a page about them is written. It needs no
+    download and no GPU. Stopped half-way, the same command goes on; finished, it only writes the report again.
+
+    Examples:
+      unbraid quickstart
+      unbraid quickstart --steps 20 --out /tmp/look
+    """
+    from unbraid.report import write_report
+
+    runs = placed([recipe(objective, steps) for objective in (VAE(), BetaTCVAE(beta=6.0))], parse_seeds(seeds), out)
+    train_and_tell(runs, device=device, resume=True, force=False, checkpoint_every=500)
+    output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
+    with stage("Writing the report"):
+        report = write_report(runs, out / "report.html", title="The quickstart: a VAE and a beta-TCVAE on small sprites")
+    say(f"The report is in {report.resolve().as_uri()}")
+    say("Next, train on what you like: unbraid train --help")

@@ -1,0 +1,34 @@
+"""`unbraid report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbraid.cli.console import say, stage
+from unbraid.cli.run_folders import finished_among, open_runs
+from unbraid.errors import SpecError
+
+
+def report(
+    what: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, an .html file.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its headline, if you have a better one.")] = None,
+) -> None:
+    """Write a page about runs.
+
+    It shows their scores, what each latent does and how training went. It is a single file that needs nothing else and no network.
+
+    Examples:
+      unbraid report runs
+      unbraid report runs/sweep --out sweep.html --title "A sweep of beta"
+    """
+    from unbraid.report import write_report
+
+    if out.suffix != ".html":
+        raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
+    runs = open_runs(what)
+    finished = finished_among(runs, "report")
+    with stage(f"Writing {out} from {len(finished)} runs"):
+        written = write_report(runs, out, title=title)
+    say(f"The report is in {written.resolve().as_uri()}")

@@ -1,0 +1,62 @@
+"""Runs by the folders that hold them."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from unbraid.cli.console import note
+from unbraid.errors import RunError, UnbraidError
+from unbraid.runs.run import Run
+
+
+def open_runs(paths: Iterable[Path]) -> list[Run]:
+    """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found may be passed over."""
+    found: dict[Path, Run] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise RunError(f"There is no folder {path}. Name a run, or a folder that holds runs; `unbraid train` makes them.")
+        if is_run(path):
+            found[path.resolve()] = Run.open(path)
+        else:
+            found |= {run.folder.resolve(): run for run in _readable(run_folders(path))}
+    return list(found.values())
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Every run below the folder. Hidden folders are left alone: what `--force` put aside is in one."""
+    found = []
+    for parent, children, _ in os.walk(folder):
+        children[:] = sorted(child for child in children if not child.startswith("."))
+        if is_run(Path(parent)):
+            found.append(Path(parent))
+            children.clear()
+    return found
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / "spec.json").exists()
+
+
+def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
+    """Those that are finished, with a note on the others. Refused if there are none."""
+    runs = list(runs)
+    finished = [run for run in runs if run.status == "finished"]
+    left_out = [run for run in runs if run.status != "finished"]
+    if not finished:
+        why = (
+            f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out {runs[0].folder.parent}"
+            if runs
+            else "there are no runs."
+        )
+        raise RunError(f"There is nothing to {verb}: {why}")
+    if left_out:
+        note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(f'{run.name} is {run.status}' for run in left_out)}.")
+    return finished
+
+
+def _readable(folders: Iterable[Path]) -> Iterator[Run]:
+    for folder in folders:
+        try:
+            yield Run.open(folder)
+        except UnbraidError as error:
+            note(f"{folder} is passed over: {error}")

@@ -1,0 +1,102 @@
+"""Tables of runs and of scores."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from rich.table import Table
+
+from unbraid.cli.labels import objective_label
+from unbraid.metrics.metric import Score
+from unbraid.runs.history import History
+from unbraid.runs.run import Run
+
+
+@final
+@dataclass(frozen=True)
+class Scored:
+    """A row of a table of scores: whose score it is, and where the loss of that run ended."""
+
+    label: str
+    seed: int | None
+    score: Score
+    distortion: float = math.nan
+    rate: float = math.nan
+
+
+def run_row(run: Run, name: str) -> list[str]:
+    """What the run is and how far it is, as a row of `runs_table`."""
+    history = run.history
+    done = run.spec.num_steps if run.status == "finished" else int(history.rows[-1][0]) if history.rows else 0
+    return [name, objective_label(run.spec.objective), str(run.seed), run.status, f"{done}/{run.spec.num_steps}", _mig(run)]
+
+
+def runs_table(rows: Sequence[Sequence[str]]) -> Table:
+    table = _table("run", "objective")
+    for name in ("seed", "status", "steps", "MIG"):
+        table.add_column(name, justify="left" if name == "status" else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def score_row(label: str, run: Run, score: Score) -> Scored:
+    """The row of a run: its score, and the distortion and the rate at the end of its training."""
+    history = run.history
+    return Scored(label, run.seed, score, _at_the_end(history, "distortion"), _at_the_end(history, "rate"))
+
+
+def score_table(rows: Sequence[Scored]) -> Table:
+    """Scores of one metric, row by row, then the medians over the seeds of a label. A factor without a score gets no column."""
+    factors = list(dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap)))
+    ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
+    table = _table("codes" if all(row.seed is None for row in rows) else "objective")
+    table.title = f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
+    for name in ("seed", rows[0].score.metric, *factors, *ends):
+        table.add_column(name, justify="right", overflow="fold")
+
+    def cells(scored: Sequence[Scored]) -> list[str]:
+        values = [f"{median([row.score.value for row in scored]):.3f}"]
+        values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
+        return values + [f"{median([getattr(row, name) for row in scored]):z.1f}" for name in ends]
+
+    groups: dict[str, list[Scored]] = defaultdict(list)
+    for row in rows:
+        groups[row.label].append(row)
+        table.add_row(row.label, "" if row.seed is None else str(row.seed), *cells([row]))
+    repeated = {label: group for label, group in groups.items() if len(group) > 1}
+    if repeated:
+        table.add_row()
+    for label, group in repeated.items():
+        table.add_row(label, "median", *cells(group), style="bold")
+    return table
+
+
+def _at_the_end(history: History, part: str) -> float:
+    """The mean over the last tenth of training, as in the report: a single batch is noise."""
+    if part not in history.columns or not history.rows:
+        return math.nan
+    values = history.column(part)
+    return statistics.fmean(values[-math.ceil(len(values) / 10) :])
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left", title_style="dim")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _mig(run: Run) -> str:
+    """The last MIG that was kept, whatever its settings."""
+    kept = [score.value for score in run.scores() if score.metric == "MIG"]
+    return f"{kept[-1]:.3f}" if kept else ""
+
+
+def median(values: Sequence[float]) -> float:
+    """The median of those that are finite; NaN if none is."""
+    finite = [value for value in values if math.isfinite(value)]
+    return statistics.median(finite) if finite else math.nan

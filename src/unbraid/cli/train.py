@@ -1,0 +1,111 @@
+"""`unbraid train`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbraid.cli.console import output, say
+from unbraid.cli.flags import Given, build, flags_of, with_flags
+from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
+from unbraid.cli.run_folders import open_runs
+from unbraid.cli.tables import run_row, runs_table
+from unbraid.data.dataset import FactorDataset
+from unbraid.errors import RunError, SpecError, TrainingError
+from unbraid.runs.recipes import kebab_case
+from unbraid.runs.run import Run
+from unbraid.runs.spec import RunSpec
+
+_FLAGS = flags_of(RunSpec)
+_PANELS = {
+    "": "What to train (fields of RunSpec)",
+    "dataset.": "Fields of --dataset",
+    "model.": "Fields of the model",
+    "objective.": "Fields of --objective",
+}
+
+
+@with_flags(_FLAGS.values(), panels=_PANELS, aliases={"num_steps": "--steps"})
+def train(
+    given: Given,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="SEEDS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False)
+    ] = None,
+    out: OutFolder = Path("runs"),
+    device: Device = "auto",
+    checkpoint_every: CheckpointEvery = 1000,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")] = False,
+) -> None:
+    """Train models side by side, from one seed or many.
+
+    A run that is finished is found again, not repeated. Repeat a name or give a number several values, and each is trained:
+    --objective vae --objective beta-vae --objective.beta 1,4,16.
+
+    Examples:
+      unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
+      unbraid train --dataset dsprites --dataset.resolution 32 --model.encoder conv --steps 5000
+      unbraid train --resume --out runs
+    """
+    if resume and force:
+        raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
+    to_resume = resume and not given and seeds is None
+    runs = unfinished_in(out) if to_resume else placed(build(RunSpec, given, _FLAGS), parse_seeds(seeds or "0"), out)
+    if to_resume and not runs:
+        say(f"There is nothing to resume: {out} holds no unfinished run.")
+        return
+    train_and_tell(runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every)
+    output().print(runs_table([run_row(run, run.name) for run in runs]))
+    refuse_failed(runs)
+    say(f"Score them with: unbraid score {out}")
+
+
+def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Run]:
+    """The runs of these specs and seeds, made or not."""
+    if out.exists() and not out.is_dir():
+        raise RunError(f"--out is {out}, which is a file. Name a folder, new or not.")
+    return [Run.place(out, spec, seed) for spec in specs for seed in seeds]
+
+
+def unfinished_in(out: Path) -> list[Run]:
+    return [run for run in open_runs([out]) if run.status == "unfinished"]
+
+
+def train_and_tell(runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int) -> None:
+    """Train what is not finished, and say how it goes."""
+    from unbraid.cli.progress import training_display
+    from unbraid.training import train_runs
+
+    place = parse_device(device)
+    existing = [run for run in runs if run.status != "new"]
+    finished = [run for run in existing if run.status == "finished"]
+    pending = runs if force else [run for run in runs if run.status in ("new", "unfinished")]
+    if force and existing:
+        say(f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in {existing[0].folder.parent / '.aside'}.")
+    elif finished:
+        say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
+    if pending:
+        for dataset in dict.fromkeys(run.spec.dataset for run in pending):
+            say(f"{_describe(dataset)}, on {place}.")
+        with training_display(pending) as display:
+            train_runs(
+                runs, device=place, resume=resume, force=force, checkpoint_every=checkpoint_every, watch=display.watch, warn=display.warn
+            )
+
+
+def _describe(dataset: FactorDataset) -> str:
+    channels, height, width = dataset.image_shape
+    name = kebab_case(type(dataset))
+    return f"{name}: {dataset.num_images:,} {'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+
+
+def refuse_failed(runs: Sequence[Run]) -> None:
+    failed = [run for run in runs if run.status == "failed"]
+    if failed:
+        raise TrainingError(
+            f"{len(failed)} of {len(runs)} runs failed: their loss stopped being finite (the first is {failed[0].folder}). "
+            "Try a smaller --learning-rate, or --max-gradient-norm 1. (--force would repeat them as they are.)"
+        )

@@ -1,0 +1,50 @@
+"""Members of one spec: what a report compares."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.report.members import Member, Ranking
+from unbraid.report.spec_table import spec_labels
+from unbraid.runs.spec import RunSpec
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Members that differ only in their seeds. `index` gives them their colour."""
+
+    index: int
+    label: str
+    members: tuple[Member, ...]
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.members[0].run.spec
+
+    @property
+    def seeds(self) -> str:
+        return ", ".join(str(seed) for seed in sorted(member.run.seed for member in self.members))
+
+    def values(self, ranking: Ranking) -> list[float]:
+        """Those that are known, best first."""
+        return sorted((value for value in map(ranking.value, self.members) if not math.isnan(value)), reverse=True)
+
+    def median(self, ranking: Ranking) -> float:
+        return statistics.median(self.values(ranking) or [math.nan])
+
+
+def group_members(members: Sequence[Member]) -> list[Group]:
+    """One group a spec: the objectives in the order in which they first come, those of a kind by their hyperparameters."""
+    by_digest: dict[str, list[Member]] = {}
+    for member in members:
+        by_digest.setdefault(member.run.spec.digest, []).append(member)
+    kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))
+    specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
+    order = sorted(
+        specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), *specs[digest].objective.hyperparameters.values())
+    )
+    labels = spec_labels([specs[digest] for digest in order])
+    return [Group(index, label, tuple(by_digest[digest])) for index, (digest, label) in enumerate(zip(order, labels, strict=True))]

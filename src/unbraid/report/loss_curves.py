@@ -1,0 +1,144 @@
+"""The parts of the loss over training: one small plot a part, one line a member."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from unbraid.report.axis import Axis, tick_text
+from unbraid.report.members import Member
+from unbraid.report.spec_table import in_words
+from unbraid.runs.history import History
+
+# The plot in units of its own; on the page it is scaled by 0.9 to 1.2.
+WIDTH, HEIGHT = 330.0, 190.0
+LEFT, RIGHT, TOP, BOTTOM = 40.0, 42.0, 8.0, 26.0
+_NUM_POINTS = 80
+# The first steps from random weights dwarf all that follows: they may leave the plot.
+_BEGINNING = 0.05
+_LABEL_DISTANCE = 12.0
+
+_IN_WORDS = {
+    "loss": ("loss", "what was minimised: its weights and constants differ between objectives"),
+    "distortion": ("distortion", "−log p(x | z): what the reconstruction misses"),
+    "rate": ("rate", "KL(q(z | x) ‖ p(z)): what the code costs"),
+    "mutual_information": ("mutual information", "I(x; z): what the code says of the image"),
+    "total_correlation": ("total correlation", "what the latents say of each other"),
+    "dimension_wise_kl": ("dimension-wise KL", "how far each latent is from its prior"),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """A polyline inside the plot, in the colour of its group."""
+
+    points: str
+    group: int
+    is_median: bool
+
+
+@final
+@dataclass(frozen=True)
+class EndLabel:
+    """The last value of a group's median, beside its end."""
+
+    y: float
+    text: str
+    group: int
+
+
+@final
+@dataclass(frozen=True)
+class Panel:
+    """One part of the loss."""
+
+    name: str
+    meaning: str
+    lines: tuple[Line, ...]
+    labels: tuple[EndLabel, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+
+
+def loss_panels(groups: Sequence[Sequence[Member]]) -> list[Panel]:
+    """Every part that any objective logs, in the order of the first, the loss itself last."""
+    parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
+    names = sorted(parts, key=lambda part: part == "loss")
+    return [_panel(name, [[_thinned(m.history, name) for m in group if name in m.history.columns] for group in groups]) for name in names]
+
+
+def spread_labels(places: Sequence[float], distance: float) -> list[float]:
+    """The same places, moved as little as keeps any two at least so far apart, in their order."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    # Labels that would touch form a block around their mean; a block that reaches the next one joins it.
+    blocks: list[list[int]] = []
+    for index in order:
+        blocks.append([index])
+        while len(blocks) > 1 and _top(blocks[-1], places, distance) - _bottom(blocks[-2], places, distance) < distance:
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    moved = list(places)
+    for block in blocks:
+        for place, index in enumerate(block):
+            moved[index] = _top(block, places, distance) + distance * place
+    return moved
+
+
+def _top(block: Sequence[int], places: Sequence[float], distance: float) -> float:
+    return sum(places[i] for i in block) / len(block) - distance * (len(block) - 1) / 2
+
+
+def _bottom(block: Sequence[int], places: Sequence[float], distance: float) -> float:
+    return _top(block, places, distance) + distance * (len(block) - 1)
+
+
+def _thinned(history: History, part: str) -> np.ndarray:
+    """Steps and values (2, point): the means over equal stretches of training."""
+    table = np.array([history.column("step"), history.column(part)])
+    stretches = np.array_split(table, min(_NUM_POINTS, table.shape[1]), axis=1)
+    return np.stack([stretch.mean(axis=1) for stretch in stretches], axis=1)
+
+
+def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
+    curves = [curve for group in groups for curve in group]
+    x_axis = Axis.over([0.0, max(float(curve[0, -1]) for curve in curves)], steps=3)
+    y_axis = Axis.over([value for curve in curves for value in curve[1, int(_BEGINNING * curve.shape[1]) :].tolist()])
+    title, meaning = _IN_WORDS.get(name, (in_words(name), ""))
+    medians = {index: _median(group) for index, group in enumerate(groups) if group}
+    thin = [Line(_points(curve, x_axis, y_axis), index, False) for index, group in enumerate(groups) for curve in group if len(group) > 1]
+    thick = [Line(_points(curve, x_axis, y_axis), index, True) for index, curve in medians.items()]
+    return Panel(
+        name=title,
+        meaning=meaning,
+        lines=(*thin, *thick),
+        labels=_end_labels(medians, y_axis),
+        x_ticks=tuple((_x(x_axis, tick), tick_text(tick)) for tick in x_axis.ticks),
+        y_ticks=tuple((_y(y_axis, tick), tick_text(tick)) for tick in y_axis.ticks),
+    )
+
+
+def _median(group: Sequence[np.ndarray]) -> np.ndarray:
+    """The members of a group share a spec, and so the steps at which they were logged."""
+    return np.stack([group[0][0], np.median([curve[1] for curve in group], axis=0)])
+
+
+def _end_labels(medians: dict[int, np.ndarray], y_axis: Axis) -> tuple[EndLabel, ...]:
+    ends = {index: float(curve[1, -1]) for index, curve in medians.items()}
+    places = spread_labels([min(max(_y(y_axis, end), TOP), HEIGHT - BOTTOM) for end in ends.values()], _LABEL_DISTANCE)
+    return tuple(
+        EndLabel(round(place, 1), f"{end:.{2 if abs(end) < 10 else 1 if abs(end) < 100 else 0}f}".replace("-", "−"), index)
+        for (index, end), place in zip(ends.items(), places, strict=True)
+    )
+
+
+def _points(curve: np.ndarray, x_axis: Axis, y_axis: Axis) -> str:
+    return " ".join(f"{_x(x_axis, step) - LEFT:.1f},{_y(y_axis, value) - TOP:.1f}" for step, value in curve.T.tolist())
+
+
+def _x(axis: Axis, value: float) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value)
+
+
+def _y(axis: Axis, value: float) -> float:
+    return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * axis.share(value)

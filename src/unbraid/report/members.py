@@ -1,0 +1,120 @@
+"""The runs of a report, and what is read from them."""
+
+import math
+import statistics
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from unbraid.errors import CodesError
+from unbraid.metrics.metric import Score
+from unbraid.metrics.mig import MIG
+from unbraid.runs.history import History
+from unbraid.runs.run import Run, read_json
+
+# The last tenth of training stands for its end: a single batch is noise.
+_END_SHARE = 0.1
+
+Role = Literal["only", "best", "median", "worst"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous ones."""
+
+    run: Run
+    history: History
+    mig: Score | None = None
+
+    def final(self, part: str) -> float:
+        """The mean of a part of the loss over the last tenth of training, in nats per image. NaN if the objective does not log it."""
+        if part not in self.history.columns or not self.history.rows:
+            return math.nan
+        values = self.history.column(part)
+        return statistics.fmean(values[-math.ceil(_END_SHARE * len(values)) :])
+
+    @property
+    def elbo(self) -> float:
+        """-(distortion + rate) at the end of training, in nats per image: it means the same for every objective that logs both."""
+        return -(self.final("distortion") + self.final("rate"))
+
+
+@final
+@dataclass(frozen=True)
+class Ranking:
+    """The number that orders the members: MIG, or the ELBO where no member has a MIG. Of both, more is better."""
+
+    name: Literal["MIG", "ELBO"]
+
+    def value(self, member: Member) -> float:
+        """NaN where the member has none."""
+        if self.name == "ELBO":
+            return member.elbo
+        return math.nan if member.mig is None else member.mig.value
+
+    def order(self, members: Sequence[Member]) -> list[Member]:
+        """Best first; members without a value last, in the order given."""
+        values = [self.value(member) for member in members]
+        places = sorted(range(len(members)), key=lambda i: (math.isnan(values[i]), -values[i] if math.isfinite(values[i]) else 0.0))
+        return [members[i] for i in places]
+
+
+def rank(members: Sequence[Member]) -> Ranking:
+    return Ranking("ELBO" if all(member.mig is None for member in members) else "MIG")
+
+
+def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Member]:
+    """The best, the median and the worst member; fewer where there are fewer. Of an even number the median is the lower middle one."""
+    ordered = ranking.order([member for member in members if not math.isnan(ranking.value(member))]) or list(members)
+    if len(ordered) == 1:
+        return {"only": ordered[0]}
+    if len(ordered) == 2:
+        return {"best": ordered[0], "worst": ordered[1]}
+    return {"best": ordered[0], "median": ordered[len(ordered) // 2], "worst": ordered[-1]}
+
+
+def read_members(runs: Sequence[Run]) -> list[Member]:
+    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed now and kept."""
+    kept = [[score for score in run.scores() if score.metric == "MIG"] for run in runs]
+    settings = _common_settings(kept)
+    members = []
+    for run, scores in zip(runs, kept, strict=True):
+        matching = [score for score in scores if _question(score) == settings]
+        members.append(Member(run, run.history, matching[0] if matching else _score(run)))
+    return members
+
+
+def why_left_out(run: Run) -> str:
+    """What to say of a run that is not finished."""
+    if run.status == "failed":
+        return f"failed: its loss stopped being finite at step {read_json(run.folder / 'failed.json').get('step')} of {run.spec.num_steps}"
+    if run.status == "new":
+        return "was never begun"
+    rows = run.history.rows
+    return f"is not finished: it stands at step {int(rows[-1][0]) if rows else 0} of {run.spec.num_steps}"
+
+
+def _question(score: Score) -> dict[str, Any]:
+    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral."""
+    return {name: value for name, value in score.settings.items() if name != "quadrature"}
+
+
+def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
+    """Scores can be compared only if they were computed alike. The exact estimator comes first, if it is among those that every run has."""
+    default = {"estimator": MIG().estimator}
+    shared = [s for s in map(_question, kept[0]) if all(s in map(_question, scores) for scores in kept)] if kept else []
+    return default if default in shared or not shared else shared[0]
+
+
+def _score(run: Run) -> Score | None:
+    if not run.spec.dataset.factors:
+        return None
+    with warnings.catch_warnings():
+        # That a factor never varies is said on the page.
+        warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
+        try:
+            return run.score([MIG()])[0]
+        except CodesError:
+            return None

@@ -1,0 +1,53 @@
+"""A report in one sentence."""
+
+import math
+from collections.abc import Sequence
+
+from unbraid.report.groups import Group
+from unbraid.report.members import Member, Ranking
+from unbraid.report.spec_table import describe_spec
+
+
+def title_of(groups: Sequence[Group]) -> str:
+    """Objectives and data sets: "vae and beta-tcvae on dsprites"."""
+    objectives, datasets = _distinct(groups, "objective"), _distinct(groups, "dataset")
+    return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
+
+
+def summary_of(groups: Sequence[Group], ranking: Ranking, best: Member) -> str:
+    """How many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG 0.33."."""
+    num_members = sum(len(group.members) for group in groups)
+    parts = [_count(num_members, "model"), _settings(groups), _images(groups)]
+    value = ranking.value(best)
+    if math.isnan(value):
+        return ", ".join(parts) + "."
+    label = next(group.label for group in groups if best in group.members)
+    number = f"MIG {value:.2f}" if ranking.name == "MIG" else f"ELBO {value:,.1f} nats per image".replace("-", "−")
+    return f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
+
+
+def _settings(groups: Sequence[Group]) -> str:
+    num_objectives = len(_distinct(groups, "objective"))
+    objectives = _count(num_objectives, "objective")
+    return objectives if len(groups) == num_objectives else f"{len(groups)} settings of {objectives}"
+
+
+def _images(groups: Sequence[Group]) -> str:
+    every = [group.spec.dataset for group in groups]
+    datasets = [dataset for place, dataset in enumerate(every) if dataset not in every[:place]]
+    if len(datasets) > 1:
+        return f"{len(datasets)} data sets"
+    channels, height, width = datasets[0].image_shape
+    return f"{datasets[0].num_images:,} {'' if channels == 1 else 'colour '}images of {height} × {width}"
+
+
+def _distinct(groups: Sequence[Group], field: str) -> list[str]:
+    return list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,145 @@
+"""Commands, and what becomes of their errors."""
+
+import errno
+import subprocess
+import sys
+import warnings
+
+import pytest
+import torch
+
+import unbraid.cli.app as app_module
+from unbraid.errors import SpecError, TrainingError
+from unbraid.version import __version__
+
+COMMANDS = ["quickstart", "train", "score", "report", "runs", "datasets", "encode"]
+
+
+def test_the_version_is_one_line(unbraid):
+    outcome = unbraid("--version")
+    assert (outcome.code, outcome.out, outcome.err) == (0, f"unbraid {__version__}\n", "")
+
+
+def test_python_m_unbraid_is_unbraid():
+    done = subprocess.run([sys.executable, "-m", "unbraid", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"unbraid {__version__}\n")
+
+
+def test_the_help_lists_every_command(unbraid):
+    outcome = unbraid("--help")
+    assert outcome.code == 0
+    assert [line.split()[0] for line in outcome.out.partition("Commands:")[2].splitlines() if line] == COMMANDS
+    assert "..." not in outcome.out.partition("Commands:")[2]  # no summary is cut short
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_shows_an_example_that_can_be_copied(unbraid, command):
+    outcome = unbraid(command, "--help")
+    assert outcome.code == 0
+    assert f"\n    unbraid {command}" in outcome.out
+    assert unbraid(command, "-h").out == outcome.out
+
+
+def test_the_help_of_train_lists_the_fields_of_every_choice_and_cuts_none(unbraid):
+    text = unbraid("train", "--help").out
+    for flag in ("--seeds", "--num-steps, --steps", "--objective.dimension-wise-kl", "--model.encoder.decoder-hidden", "--dataset.path"):
+        assert f"  {flag} " in text
+    assert "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["trian"], "No such command 'trian'. Did you mean 'train'?"),
+        (["train", "--objectve", "vae"], "--objective"),
+        (["train", "--objective.betta", "4"], "--objective.beta"),
+        (["train", "--steps"], "requires an argument"),
+        (["train", "--checkpoint-every", "soon"], "--checkpoint-every"),
+        (["train", "--checkpoint-every", "0"], "--checkpoint-every"),
+        (["train", "stray"], "stray"),
+        (["score"], "RUNS"),
+        (["encode", "run"], "IMAGES"),
+        (["datasets", "--metric", "mig"], "--metric"),
+    ],
+)
+def test_wrong_usage_is_the_users_to_mend(unbraid, arguments, complaint):
+    outcome = unbraid(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert complaint in outcome.err.partition("Error: ")[2]
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("flag", ["--num-steps", "--num_steps", "--steps"])
+def test_a_flag_may_have_dashes_or_underscores(unbraid, flag):
+    assert unbraid("train", "--dataset", "dsprites", flag, "0").err == "Error: num_steps is 0; expected 1 or more.\n"
+
+
+def raising(error: BaseException):
+    """An app that fails so."""
+
+    def run(arguments: object) -> None:
+        raise error
+
+    return lambda: run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (SpecError("Give a number."), 2, "Error: Give a number.\n"),
+        (TrainingError("Stopped."), 1, "Error: Stopped.\n"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/runs/x"),
+            1,
+            "Error: /runs/x: Permission denied. Check the path, the permissions and the space on the disk.\n",
+        ),
+        (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
+    ],
+)
+def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, said):
+    monkeypatch.setattr(app_module, "make_app", raising(error))
+    outcome = unbraid()
+    assert (outcome.code, outcome.out, outcome.err) == (code, "", said)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("64 GB"), torch.OutOfMemoryError("64 GB"), RuntimeError("DefaultCPUAllocator: can't allocate memory: 64 GB")]
+)
+def test_too_little_memory_is_a_failure_with_a_way_out(monkeypatch, unbraid, error):
+    monkeypatch.setattr(app_module, "make_app", raising(error))
+    outcome = unbraid()
+    assert outcome.code == 1
+    assert "Train fewer seeds at a time" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_bug_shows_where_and_says_that_it_is_one(monkeypatch, unbraid):
+    monkeypatch.setattr(app_module, "make_app", raising(ZeroDivisionError("oops")))
+    outcome = unbraid()
+    assert outcome.code == 1
+    assert "Traceback" in outcome.err
+    assert "ZeroDivisionError: oops" in outcome.err
+    assert outcome.err.endswith("the lines above.\n")
+
+
+def test_a_message_is_printed_as_it_is(monkeypatch, unbraid):
+    message = "runs/[bold]x[/bold] :smile: " + "long " * 60
+    monkeypatch.setattr(app_module, "make_app", raising(SpecError(message)))
+    assert unbraid().err == f"Error: {message}\n"
+
+
+def test_a_warning_is_a_note_and_is_shown_once(monkeypatch, unbraid):
+    def app(arguments: object) -> None:
+        for _ in range(2):
+            warnings.warn("shape never varies", UserWarning, stacklevel=1)
+        sys.exit(0)
+
+    monkeypatch.setattr(app_module, "make_app", lambda: app)
+    assert unbraid().err == "Note: shape never varies\n"
+
+
+def test_a_reader_that_goes_away_is_not_an_error(trained):
+    command = f"{sys.executable} -m unbraid runs {trained} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("run")

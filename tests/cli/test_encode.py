@@ -1,0 +1,119 @@
+"""`unbraid encode`."""
+
+import csv
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unbraid.runs import Run
+
+
+@pytest.fixture
+def run(trained):
+    return Run.open(min(trained.iterdir()))
+
+
+@pytest.fixture
+def images() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (5, 8, 8), dtype=np.uint8)
+
+
+def test_images_in_an_npz_are_encoded_as_the_library_does(unbraid, run, images, tmp_path):
+    np.savez(tmp_path / "images.npz", images=images)
+    outcome = unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz", "--device", "cpu")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.endswith(f"5 codes of 2 latents are in {tmp_path / 'codes.npz'}.\n")
+    expected = run.encoder()(images)
+    with np.load(tmp_path / "codes.npz", allow_pickle=False) as codes:
+        assert sorted(codes) == ["mean", "std"]
+        np.testing.assert_allclose(codes["mean"], expected.mean.numpy(), rtol=1e-5)
+        np.testing.assert_allclose(codes["std"], expected.std.numpy(), rtol=1e-5)
+
+
+def test_pictures_give_the_same_codes_and_keep_their_names(unbraid, run, images, tmp_path):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "readme.txt").touch()
+    for number, image in enumerate(images):
+        Image.fromarray(image).save(folder / f"{number}.png")
+    assert unbraid("encode", run.folder, folder, "--out", tmp_path / "codes.npz").code == 0
+    with np.load(tmp_path / "codes.npz", allow_pickle=False) as codes:
+        assert codes["files"].tolist() == [str(folder / f"{number}.png") for number in range(5)]
+        np.testing.assert_allclose(codes["mean"], run.encoder()(images).mean.numpy(), rtol=1e-5)
+
+
+def test_a_csv_has_a_row_an_image(unbraid, run, images, tmp_path):
+    Image.fromarray(images[0]).save(tmp_path / "a.png")
+    Image.fromarray(images[1]).save(tmp_path / "b.PNG")
+    assert unbraid("encode", run.folder, tmp_path / "b.PNG", tmp_path / "a.png", "--out", tmp_path / "codes.csv").code == 0
+    header, *rows = csv.reader((tmp_path / "codes.csv").read_text().splitlines())
+    assert header == ["file", "mean_0", "mean_1", "std_0", "std_1"]
+    assert [row[0] for row in rows] == [str(tmp_path / "b.PNG"), str(tmp_path / "a.png")]
+    expected = run.encoder()(images[[1, 0]])
+    np.testing.assert_allclose(np.array([row[1:3] for row in rows], dtype=float), expected.mean.numpy(), rtol=1e-5)
+
+
+def test_factors_are_passed_on_so_that_the_codes_can_be_scored(unbraid, run, images, tmp_path):
+    np.savez(tmp_path / "images.npz", images=images, factors=np.array([[0], [1], [0], [1], [0]]), factor_names=["hue"])
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz").code == 0
+    outcome = unbraid("score", tmp_path / "codes.npz")
+    assert outcome.code == 0, outcome.err
+    assert "hue" in outcome.out
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.csv").code == 0
+    assert (tmp_path / "codes.csv").read_text().splitlines()[0] == "mean_0,mean_1,std_0,std_1,hue"
+
+
+def test_an_existing_file_is_replaced_only_by_force(unbraid, run, images, tmp_path):
+    np.savez(tmp_path / "images.npz", images=images)
+    (tmp_path / "codes.csv").write_text("mine")
+    outcome = unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.csv")
+    assert (outcome.code, (tmp_path / "codes.csv").read_text()) == (2, "mine")
+    assert "--force" in outcome.err
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.csv", "--force").code == 0
+    assert (tmp_path / "codes.csv").read_text().startswith("mean_0")
+
+
+def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
+    colour = np.zeros((1, 8, 8, 3), dtype=np.uint8)
+    colour[..., 1] = 200
+    np.savez(tmp_path / "images.npz", images=colour)
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz").code == 0
+    grey = np.full((1, 8, 8), round(0.587 * 200), dtype=np.uint8)
+    with np.load(tmp_path / "codes.npz", allow_pickle=False) as codes:
+        np.testing.assert_allclose(codes["mean"], run.encoder()(grey).mean.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "complaint"),
+    [
+        (["gone.png"], [], "There is no file gone.png"),
+        (["gone.npz"], [], "There is no file gone.npz"),
+        (["large.npz"], [], "large.npz is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
+        (["large.png"], [], "large.png is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
+        (["text.png"], [], "not a readable picture"),
+        (["notes.txt"], [], "neither a .png, .jpg or .npz file nor a folder"),
+        (["empty"], [], "holds no .png, .jpg, .jpeg files"),
+        (["large.npz", "large.png"], [], "Give one .npz alone"),
+        (["large.npz"], ["--out", "codes.mat"], "name an .npz or a .csv file"),
+        (["large.npz"], ["--device", "gpu"], "expected auto, cpu or cuda"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(unbraid, run, tmp_path, monkeypatch, what, options, complaint):
+    monkeypatch.chdir(tmp_path)
+    np.savez("large.npz", images=np.full((1, 9, 8), 200, dtype=np.uint8))
+    Image.fromarray(np.zeros((9, 8), dtype=np.uint8)).save("large.png")
+    for name in ("text.png", "notes.txt"):
+        (tmp_path / name).write_text("hello")
+    (tmp_path / "empty").mkdir()
+    outcome = unbraid("encode", run.folder, *what, *options)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "codes.npz").exists()
+
+
+def test_a_folder_that_is_no_run_is_refused(unbraid, tmp_path):
+    outcome = unbraid("encode", tmp_path, tmp_path / "images.npz")
+    assert outcome.code == 2
+    assert "is not a run" in outcome.err

@@ -1,0 +1,125 @@
+"""Flags are the fields of dataclasses."""
+
+import pytest
+
+from unbraid.cli.flags import build, build_kind, flags_of, flags_of_kind
+from unbraid.data import DSprites
+from unbraid.distributions import GaussianLatents
+from unbraid.errors import SpecError
+from unbraid.metrics import MIG, Metric
+from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.runs import RunSpec
+
+FLAGS = flags_of(RunSpec)
+METRIC = flags_of_kind(Metric, "metric", MIG())
+
+
+def specs(**given: str | list[str]) -> list[RunSpec]:
+    """Built as if typed: `objective__beta="4"` is `--objective.beta 4`."""
+    typed = {path.replace("__", "."): [value] if isinstance(value, str) else value for path, value in given.items()}
+    return build(RunSpec, typed, FLAGS)
+
+
+def test_without_flags_below_it_a_recipe_is_its_default():
+    assert specs(dataset="dsprites") == [RunSpec(DSprites())]
+
+
+def test_every_field_can_be_reached():
+    built = specs(
+        dataset="dsprites",
+        dataset__resolution="32",
+        dataset__shapes="heart,square",
+        model__encoder="conv",
+        model__encoder__channels="8,8",
+        model__latents__size="6",
+        objective="beta-tcvae",
+        objective__beta="4",
+        objective__analytic_kl="true",
+        num_steps="5",
+        learning_rate="1e-4",
+        max_gradient_norm="1",
+        precision="float64",
+    )
+    assert built == [
+        RunSpec(
+            DSprites(resolution=32, shapes=("heart", "square")),
+            Autoencoder(Conv(channels=(8, 8)), latents=GaussianLatents(6)),
+            BetaTCVAE(beta=4.0, analytic_kl=True),
+            num_steps=5,
+            learning_rate=1e-4,
+            max_gradient_norm=1.0,
+            precision="float64",
+        )
+    ]
+
+
+def test_a_field_of_a_recipe_that_was_not_named_changes_the_default_one():
+    assert specs(dataset="dsprites", objective__beta="2")[0].objective == BetaTCVAE(beta=2.0)
+    assert specs(dataset="dsprites", model__encoder__hidden="9,9")[0].model == Autoencoder(MLP(hidden=(9, 9)))
+
+
+def test_a_repeated_name_and_several_values_give_every_combination():
+    built = specs(dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", learning_rate="0.1,0.2")
+    assert [(spec.objective, spec.learning_rate) for spec in built] == [
+        (objective, rate) for objective in (VAE(), BetaVAE(1.0), BetaVAE(4.0)) for rate in (0.1, 0.2)
+    ]
+
+
+def test_a_name_may_be_typed_with_underscores_and_capitals():
+    assert specs(dataset="DSprites", objective="beta_tcvae") == specs(dataset="dsprites", objective="beta-tcvae")
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({}, "--dataset is missing. Choose one of dsprites, "),
+        ({"dataset": "dsprite"}, "--dataset is 'dsprite'. Did you mean 'dsprites'?"),
+        ({"dataset": "from-arrays"}, "--dataset.path is missing. --dataset from-arrays needs it."),
+        ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: dsprites, "),
+        ({"dataset": "dsprites", "model__decoder__hidden": "3"}, "--model.decoder.hidden needs --model.decoder. Valid: conv, mlp."),
+        ({"dataset": "dsprites", "objective": "beta-vea"}, "--objective is 'beta-vea'. Did you mean 'beta-vae'?"),
+        ({"dataset": "dsprites", "objective": ["vae", "VAE"]}, "--objective names vae, vae: one of them twice."),
+        (
+            {"dataset": "dsprites", "objective": "vae", "objective__beta": "4"},
+            "--objective.beta is for beta-tcvae, beta-vae, and --objective is vae.",
+        ),
+        (
+            {"dataset": "dsprites", "objective__beta": ["1", "4"]},
+            "--objective.beta was given 2 times (1, 4). Give it once. Several values go in one list: 1,4.",
+        ),
+        ({"dataset": "dsprites", "num_steps": ["1", "4"]}, "--num-steps was given 2 times (1, 4). Give it once."),
+        ({"dataset": "dsprites", "objective__beta": "-1"}, "BetaTCVAE: beta is -1.0; expected a finite weight of 0 or more."),
+        ({"dataset": "dsprites", "num_steps": "0"}, "num_steps is 0; expected 1 or more."),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_way_out(given, complaint):
+    with pytest.raises(SpecError) as refused:
+        specs(**given)
+    assert str(refused.value).startswith(complaint)
+
+
+def test_a_flag_applies_to_those_that_have_the_field():
+    built = specs(dataset="dsprites", objective=["vae", "beta-tcvae"], objective__beta="4")
+    assert [spec.objective for spec in built] == [VAE(), BetaTCVAE(beta=4.0)]
+
+
+def test_a_flag_says_who_has_the_field_and_its_default():
+    assert FLAGS["objective.beta"].help == "beta-tcvae: default 6; beta-vae: default 4"
+    assert FLAGS["dataset.path"].help == "from-arrays: required"
+    assert FLAGS["dataset.sha256"].help == "from-arrays: optional"
+    assert FLAGS["num_steps"].help == "default 10000"
+    assert FLAGS["objective"].help.startswith("beta-tcvae (default), beta-vae, ")
+    assert FLAGS["model.decoder"].help == "conv, mlp"
+
+
+def test_a_flag_says_what_to_type():
+    assert FLAGS["objective"].metavar == "NAME"
+    assert FLAGS["model.encoder.hidden"].metavar == "INTEGER|INTEGER,..."
+
+
+def test_a_metric_is_built_as_a_spec_is():
+    assert build_kind(Metric, "metric", {}, METRIC, MIG()) == [MIG()]
+    typed = {"metric": ["mig"], "metric.estimator": ["quantised"], "metric.num_bins": ["50"]}
+    assert build_kind(Metric, "metric", typed, METRIC, MIG()) == [MIG(estimator="quantised", num_bins=50)]
+    assert build_kind(Metric, "metric", {"metric.low": ["-3"]}, METRIC, MIG()) == [MIG(low=-3.0)]

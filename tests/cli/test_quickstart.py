@@ -1,0 +1,59 @@
+"""`unbraid quickstart`."""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+
+from unbraid.cli.quickstart import recipe
+from unbraid.data import DSprites
+from unbraid.models import MLP, Autoencoder
+from unbraid.objectives import VAE
+
+
+@pytest.fixture
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same commands with less to compute."""
+
+    def small(objective, num_steps):
+        dataset = DSprites(resolution=8, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=6)
+        return replace(recipe(objective, num_steps), dataset=dataset, model=Autoencoder(MLP((8,), (8,))))
+
+    monkeypatch.setattr(importlib.import_module("unbraid.cli.quickstart"), "recipe", small)
+
+
+def test_the_recipe_is_small_and_has_factors_to_find():
+    spec = recipe(VAE(), num_steps=5)
+    assert spec.dataset.num_images < 10_000
+    assert sum(factor.size > 1 for factor in spec.dataset.factors) >= 2
+
+
+@pytest.mark.usefixtures("smaller")
+def test_it_trains_scores_and_reports_and_the_second_time_only_reports(unbraid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["quickstart", "--steps", "2", "--seeds", "0", "--device", "cpu"]
+    first = unbraid(*arguments)
+    assert first.code == 0, first.err
+    page = tmp_path / "runs" / "quickstart" / "report.html"
+    assert page.is_file()
+    assert f"The report is in {page.as_uri()}\n" in first.out
+    assert [line.split()[0] for line in first.out.splitlines() if line.startswith(("vae ", "beta-tcvae "))] == ["vae", "beta-tcvae"]
+    assert first.err == "Note: MIG: shape, orientation never vary in these codes; they have no gap and do not count in the mean.\n"
+
+    page.unlink()
+    second = unbraid(*arguments)
+    assert second.code == 0, second.err
+    assert page.is_file()
+    assert "2 of 2 runs are finished already and not repeated" in second.out
+    assert "Training" not in second.out
+
+
+@pytest.mark.usefixtures("smaller")
+def test_it_goes_on_where_it_was_stopped(unbraid, tmp_path):
+    arguments = ["quickstart", "--steps", "2", "--seeds", "0", "--device", "cpu", "--out", tmp_path]
+    assert unbraid(*arguments).code == 0
+    stopped = next(tmp_path.glob("vae-*"))
+    (stopped / "finished.json").unlink()
+    outcome = unbraid(*arguments)
+    assert outcome.code == 0, outcome.err
+    assert (stopped / "finished.json").exists()

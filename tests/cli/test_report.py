@@ -1,0 +1,26 @@
+"""`unbraid report`."""
+
+import pytest
+
+
+def test_a_page_is_written_and_said_where(unbraid, trained, tmp_path):
+    outcome = unbraid("report", trained, "--out", tmp_path / "page.html", "--title", "Two objectives")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.endswith(f"The report is in {(tmp_path / 'page.html').as_uri()}\n")
+    assert "Two objectives" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere"], "There is no folder nowhere"),
+        (["."], "nothing to report: there are no runs"),
+        ([".", "--out", "page.pdf"], "name an .html file"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    outcome = unbraid("report", *arguments)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert list(tmp_path.iterdir()) == []

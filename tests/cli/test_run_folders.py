@@ -1,0 +1,55 @@
+"""Runs by the folders that hold them."""
+
+import shutil
+
+import pytest
+
+from unbraid.cli.run_folders import finished_among, open_runs, run_folders
+from unbraid.errors import RunError, UnbraidError
+
+
+def test_runs_are_found_at_any_depth_but_not_where_they_were_put_aside(trained, tmp_path):
+    first, *others = sorted(trained.iterdir())
+    shutil.move(first, trained / "deep" / "deeper" / first.name)
+    shutil.move(others[0], trained / ".aside" / others[0].name)
+    assert {run.name for run in open_runs([tmp_path])} == {first.name, others[1].name, others[2].name}
+
+
+def test_a_run_named_twice_is_opened_once(trained):
+    first = min(trained.iterdir())
+    assert len(open_runs([trained, first, trained / "." / first.name])) == 4
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(RunError, match="There is no folder .*nowhere"):
+        open_runs([tmp_path / "nowhere"])
+
+
+def test_a_broken_run_is_passed_over_if_found_and_refused_if_named(trained, capsys):
+    broken = min(trained.iterdir())
+    (broken / "spec.json").write_text("{")
+    assert len(open_runs([trained])) == 3
+    assert f"{broken} is passed over" in capsys.readouterr().err
+    with pytest.raises(UnbraidError, match="spec.json"):
+        open_runs([broken])
+
+
+def test_an_empty_folder_holds_no_runs(tmp_path):
+    assert run_folders(tmp_path) == []
+
+
+def test_the_unfinished_are_left_out_with_a_note(trained, capsys):
+    runs = open_runs([trained])
+    (runs[0].folder / "finished.json").unlink()
+    assert finished_among(runs, "score") == runs[1:]
+    assert capsys.readouterr().err == f"Note: 1 of 4 runs are left out: {runs[0].name} is unfinished.\n"
+
+
+def test_nothing_finished_is_refused_with_a_way_out(trained):
+    runs = open_runs([trained])
+    for run in runs:
+        (run.folder / "finished.json").unlink()
+    with pytest.raises(RunError, match="nothing to score: none of the 4 runs is finished. Go on with them: unbraid train --resume --out"):
+        finished_among(runs, "score")
+    with pytest.raises(RunError, match="nothing to score: there are no runs."):
+        finished_among([], "score")

@@ -1,0 +1,69 @@
+"""Tables of runs and of scores."""
+
+import io
+import math
+
+from rich.console import Console
+
+from unbraid.cli.tables import Scored, median, run_row, score_row, score_table
+from unbraid.metrics import Score
+from unbraid.runs import Run
+
+
+def printed(table) -> list[list[str]]:
+    console = Console(file=io.StringIO(), width=120, markup=False)
+    console.print(table)
+    return [line.split() for line in console.file.getvalue().splitlines()]
+
+
+def score(value: float, **gaps: float) -> Score:
+    return Score("MIG", value, per_factor=gaps, settings={"estimator": "exact"})
+
+
+def test_a_factor_without_a_gap_has_no_column():
+    rows = printed(score_table([Scored("vae", 0, score(0.25, shape=math.nan, scale=0.25))]))
+    assert rows[0] == ["MIG", "(estimator", "exact)"]
+    assert rows[1] == ["objective", "seed", "MIG", "scale"]
+    assert rows[2] == ["vae", "0", "0.250", "0.250"]
+
+
+def test_the_median_over_seeds_follows():
+    rows = printed(
+        score_table([Scored("vae", seed, score(value), distortion=90.0, rate=9.0) for seed, value in enumerate((0.1, 0.4, 0.2))])
+    )
+    assert rows[-1] == ["vae", "median", "0.200", "90.0", "9.0"]
+
+
+def test_a_single_seed_has_no_median():
+    rows = printed(score_table([Scored("vae", 0, score(0.1)), Scored("beta-vae", 0, score(0.2))]))
+    assert len(rows) == 4
+
+
+def test_a_label_is_printed_as_it_is():
+    assert printed(score_table([Scored("[red]codes.npz", None, score(0.1))]))[2][0] == "[red]codes.npz"
+
+
+def test_the_end_of_training_is_its_last_tenth(trained):
+    run = Run.open(min(trained.iterdir()))
+    history = run.history
+    row = score_row("label", run, score(0.1))
+    assert row.distortion == history.column("distortion")[-1]
+    (run.folder / "history.csv").write_text("step,loss,rate\n" + "".join(f"{step},1,{step}\n" for step in range(20)))
+    row = score_row("label", run, score(0.1))
+    assert row.rate == 18.5
+    assert math.isnan(row.distortion)
+
+
+def test_an_unfinished_run_shows_how_far_it_is(trained):
+    run = Run.open(min(trained.iterdir()))
+    assert run_row(run, "name")[3:5] == ["finished", "2/2"]
+    (run.folder / "finished.json").unlink()
+    (run.folder / "history.csv").write_text("step,loss\n1,3.0\n")
+    assert run_row(run, "name")[3:5] == ["unfinished", "1/2"]
+    (run.folder / "history.csv").unlink()
+    assert run_row(run, "name")[3:5] == ["unfinished", "0/2"]
+
+
+def test_the_median_is_of_what_is_finite():
+    assert median([1.0, math.nan, 3.0]) == 2.0
+    assert math.isnan(median([]))

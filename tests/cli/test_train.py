@@ -1,0 +1,168 @@
+"""`unbraid train`."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from unbraid.cli.progress import PlainDisplay
+from unbraid.runs import Run
+from unbraid.training import Progress
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_every_spec_is_trained_from_every_seed(unbraid, tiny, tmp_path):
+    outcome = unbraid(
+        "train", *tiny, "--objective", "vae", "--objective", "beta-vae", "--objective.beta", "1,4", "--seeds", "0,2", "--out", tmp_path
+    )
+    assert outcome.code == 0, outcome.err
+    runs = [Run.open(tmp_path / name) for name in names(tmp_path)]
+    assert sorted((type(run.spec.objective).__name__, getattr(run.spec.objective, "beta", 1.0), run.seed) for run in runs) == [
+        ("BetaVAE", 1.0, 0),
+        ("BetaVAE", 1.0, 2),
+        ("BetaVAE", 4.0, 0),
+        ("BetaVAE", 4.0, 2),
+        ("VAE", 1.0, 0),
+        ("VAE", 1.0, 2),
+    ]
+    assert all(run.status == "finished" for run in runs)
+    assert "Training 6 models side by side for 2 steps" in outcome.out
+    assert outcome.out.endswith(f"Score them with: unbraid score {tmp_path}\n")
+
+
+def test_a_finished_run_is_found_not_repeated(unbraid, tiny, tmp_path):
+    unbraid("train", *tiny, "--out", tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    outcome = unbraid("train", *tiny, "--out", tmp_path)
+    assert outcome.code == 0
+    assert "1 of 1 runs are finished already and not repeated (--force would)" in outcome.out
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_force_says_so_and_keeps_the_old_folder(unbraid, tiny, tmp_path):
+    unbraid("train", *tiny, "--out", tmp_path)
+    [name] = names(tmp_path)
+    outcome = unbraid("train", *tiny, "--out", tmp_path, "--force")
+    assert outcome.code == 0
+    assert f"--force: 1 runs are trained afresh. Their old folders are kept in {tmp_path / '.aside'}." in outcome.out
+    assert Run.open(tmp_path / name).status == "finished"
+    assert Run.open(tmp_path / ".aside" / f"{name}-1").status == "finished"
+
+
+def test_an_unfinished_run_is_refused_without_a_word_from_the_user(unbraid, tiny, trained):
+    unfinished = next(path for path in trained.iterdir() if path.name.startswith("vae"))
+    (unfinished / "finished.json").unlink()
+    outcome = unbraid("train", *tiny, "--objective", "vae", "--seeds", "0-1", "--out", trained)
+    assert outcome.code == 2
+    assert "--resume" in outcome.err
+    assert "--force" in outcome.err
+    assert unbraid("train", *tiny, "--objective", "vae", "--seeds", "0-1", "--out", trained, "--resume").code == 0
+    assert Run.open(unfinished).status == "finished"
+
+
+def test_resume_alone_goes_on_with_all_that_is_unfinished(unbraid, trained):
+    folders = sorted(trained.iterdir())
+    for folder in folders[:3]:
+        (folder / "finished.json").unlink()
+    outcome = unbraid("train", "--resume", "--out", trained)
+    assert outcome.code == 0, outcome.err
+    assert [Run.open(folder).status for folder in folders] == ["finished"] * 4
+    assert folders[3].name not in outcome.out
+
+
+def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
+    outcome = unbraid("train", "--resume", "--out", trained)
+    assert (outcome.code, outcome.out) == (0, f"There is nothing to resume: {trained} holds no unfinished run.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--resume", "--force"], "Give one of them"),
+        (["--resume", "--out", "nowhere"], "There is no folder nowhere"),
+        (["--resume", "--seeds", "0-3"], "--dataset is missing"),
+        (["--seeds", "5-2", "--dataset", "dsprites"], "runs backwards"),
+        (["--device", "abacus", "--dataset", "dsprites"], "expected auto, cpu or cuda"),
+        (["--dataset", "dsprites", "--objective.beta", "abc"], "--objective.beta is 'abc'; expected a number."),
+        (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
+        (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "There is no file gone.npz"),
+        (["--dataset", "dsprites", "--dataset.resolution", "48", "--model.encoder", "conv"], "Conv takes square images of 32 or 64"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    outcome = unbraid("train", *arguments)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert outcome.err.startswith("Error: ")
+    assert outcome.err.count("\n") == 1
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_line(unbraid, tiny):
+    outcome = unbraid("train", *tiny, "--out", "/dev/null/runs")
+    assert outcome.code in (1, 2)
+    assert outcome.err.startswith("Error: ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
+    outcome = unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "1 of 2 runs failed" in outcome.err
+    assert "--learning-rate" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid, tiny, tmp_path, monkeypatch):
+    steps = [*tiny[:-4], "--steps", "6", "--device", "cpu"]
+    assert unbraid("train", *steps, "--out", tmp_path / "undisturbed").code == 0
+
+    def interrupt(display: object, progress: Progress) -> None:
+        if progress.step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PlainDisplay, "watch", interrupt)
+        stopped = unbraid("train", *steps, "--out", tmp_path / "stopped")
+    assert stopped.code == 1
+    assert stopped.err.startswith(
+        "Error: Stopped at step 3 of 6, as asked; a checkpoint is saved. Go on with: unbraid train --resume --out "
+    )
+    assert "unfinished" in unbraid("runs", tmp_path / "stopped").out
+
+    assert unbraid("train", "--resume", "--out", tmp_path / "stopped").code == 0
+    [name] = names(tmp_path / "stopped")
+    for file in ("weights.safetensors", "history.csv"):
+        assert (tmp_path / "stopped" / name / file).read_bytes() == (tmp_path / "undisturbed" / name / file).read_bytes()
+
+
+def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback(tiny, tmp_path):
+    command = [sys.executable, "-m", "unbraid", "train", *tiny[:-4], "--steps", "1000000", "--device", "cpu", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    )
+    assert process.stdout is not None
+    while "Training 1 model" not in process.stdout.readline():
+        assert process.poll() is None, process.communicate()
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.startswith("Error: Stopped at step ")
+    assert err.count("\n") == 1
+    [name] = names(tmp_path)
+    assert list((tmp_path / name / "checkpoints").iterdir())
+
+
+def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_path):
+    unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
+    outcome = unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "1 of 2 runs failed" in outcome.err
+    assert "Drawing or reading" not in outcome.out

@@ -1,0 +1,266 @@
+"""The mutual information gap: known answers, invariances, and what it refuses."""
+
+import dataclasses
+import math
+
+import jaxtyping
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unbraid.codes import Codes, Labels
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics import MIG
+
+ESTIMATORS = ("exact", "quantised", "means_histogram")
+
+
+def grid(std=0.05, num_noise=0):
+    """Four values times five, each read off one latent of its own; then latents that say nothing."""
+    v, w = (part.flatten() for part in torch.meshgrid(torch.arange(4), torch.arange(5), indexing="ij"))
+    mean = torch.stack([v - 1.5, (w - 2) * 0.8, *[torch.zeros(20)] * num_noise], dim=1).double()
+    widths = torch.full_like(mean, std)
+    widths[:, 2:] = 1.0
+    return Codes(mean, widths, factors=(Labels("v", v), Labels("w", w)))
+
+
+def random_codes(seed, num_latents=3):
+    generator = torch.Generator().manual_seed(seed)
+    labels = [torch.randint(0, size, (30,), generator=generator) for size in (2, 4)]
+    mean = torch.randn(30, num_latents, dtype=torch.float64, generator=generator)
+    mean[:, 0] += labels[0]
+    std = torch.exp(torch.randn(30, num_latents, dtype=torch.float64, generator=generator) / 2 - 1)
+    return Codes(mean, std, factors=tuple(Labels(name, y) for name, y in zip("ab", labels, strict=True)))
+
+
+def rows(codes, index):
+    factors = tuple(dataclasses.replace(f, values=f.values[index]) for f in codes.factors)
+    return dataclasses.replace(codes, mean=codes.mean[index], std=codes.std[index], factors=factors)
+
+
+def latents(codes, index):
+    return dataclasses.replace(codes, mean=codes.mean[:, index], std=codes.std[:, index])
+
+
+# Known answers
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_one_latent_for_each_factor_scores_one(estimator):
+    score = MIG(estimator)(grid())
+    assert score.value == pytest.approx(1, abs=1e-3)
+    assert score.per_factor == pytest.approx({"v": 1, "w": 1}, abs=1e-3)
+    torch.testing.assert_close(score.tables["mutual_information"], torch.diag(torch.tensor([4.0, 5.0]).log()).double(), atol=5e-3, rtol=0)
+    torch.testing.assert_close(score.tables["factor_entropy"], torch.tensor([4.0, 5.0]).log().double())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_rotated_code_scores_zero(estimator):
+    codes = grid()
+    turn = torch.tensor([[1.0, -1.0], [1.0, 1.0]], dtype=torch.float64) / math.sqrt(2)
+    # A grid that is its own mirror image: both latents say equally much of each factor.
+    square = dataclasses.replace(codes, mean=codes.mean @ turn)
+    assert MIG(estimator)(square).value == pytest.approx(0, abs=0.05)
+
+
+@pytest.mark.parametrize("estimator", ["exact", "quantised"])
+def test_posteriors_equal_to_the_prior_score_zero(estimator):
+    codes = grid()
+    collapsed = Codes(torch.zeros_like(codes.mean), torch.ones_like(codes.mean), factors=codes.factors)
+    assert MIG(estimator)(collapsed).value == pytest.approx(0, abs=1e-12)
+
+
+def test_the_normaliser_is_the_entropy_of_the_labels_as_they_are():
+    """A 10/90 factor read without error scores 1; with log 2 in place of H(v), as in the authors' code, it would score 0.47."""
+    labels = (torch.arange(50) < 5).long()
+    codes = Codes(labels[:, None].double(), torch.full((50, 1), 0.01, dtype=torch.float64), factors=(Labels("v", labels),))
+    assert MIG()(codes).value == pytest.approx(1)
+
+
+def test_a_noisy_mean_counts_for_the_histogram_alone():
+    """A latent whose posterior is all but the prior takes half the score from binned means and nothing from the estimators that see its width."""
+    codes = grid(num_noise=1)
+    noise = 1e-3 * torch.randn(20, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    codes.mean[:, 2] = noise
+    assert MIG("exact")(codes).value == pytest.approx(1, abs=1e-3)
+    assert MIG("means_histogram")(codes).value < 0.7
+
+
+def test_a_single_latent_has_a_runner_up_of_zero():
+    codes = latents(grid(), [0])
+    assert MIG()(codes).per_factor == pytest.approx({"v": 1, "w": 0}, abs=1e-9)
+
+
+def test_deterministic_codes_are_scored_in_bins():
+    codes = grid(std=0.0)
+    assert MIG("quantised")(codes).value == pytest.approx(1)
+
+
+def test_settings_of_a_score_are_those_that_mattered():
+    assert MIG()(grid()).settings == {"estimator": "exact", "quadrature": "direct"}
+    assert MIG("means_histogram")(grid()).settings == {"estimator": "means_histogram", "num_bins": 20}
+    assert MIG("quantised")(grid()).settings == {"estimator": "quantised", "num_bins": 100, "low": -4.0, "high": 4.0, "masses": "erf_edge"}
+
+
+# Laws
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(ESTIMATORS), order=st.permutations(range(3)))
+def test_score_ignores_the_order_of_latents(seed, estimator, order):
+    codes = random_codes(seed)
+    assert MIG(estimator)(latents(codes, order)).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(ESTIMATORS))
+def test_score_ignores_order_and_repetition_of_images(seed, estimator):
+    codes = random_codes(seed)
+    index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(3)
+    assert MIG(estimator)(rows(codes, index)).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(["exact", "quantised"]))
+def test_score_ignores_the_sign_of_a_latent(seed, estimator):
+    codes = random_codes(seed)
+    mirrored = dataclasses.replace(codes, mean=codes.mean * torch.tensor([1.0, -1.0, 1.0]))
+    assert MIG(estimator)(mirrored).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), names=st.lists(st.integers(-100, 100), min_size=4, max_size=4, unique=True))
+def test_score_ignores_what_values_are_called(seed, names):
+    codes = random_codes(seed)
+    factors = tuple(dataclasses.replace(f, values=torch.tensor(names)[f.values]) for f in codes.factors)
+    assert MIG()(dataclasses.replace(codes, factors=factors)).value == pytest.approx(MIG()(codes).value, abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(ESTIMATORS), num_latents=st.integers(1, 3))
+def test_a_latent_without_information_changes_nothing(seed, estimator, num_latents):
+    codes = random_codes(seed, num_latents)
+    mean = torch.cat([codes.mean, torch.zeros(30, 1)], dim=1)
+    std = torch.cat([codes.std, torch.ones(30, 1)], dim=1)
+    assert MIG(estimator)(dataclasses.replace(codes, mean=mean, std=std)).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_two_copies_of_every_latent_leave_no_gap(estimator):
+    assert MIG(estimator)(latents(grid(), [0, 1, 0, 1])).value == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(ESTIMATORS))
+def test_every_gap_lies_between_zero_and_one(seed, estimator):
+    gaps = MIG(estimator)(random_codes(seed)).per_factor.values()
+    assert all(0 <= gap <= 1 + 1e-9 for gap in gaps)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_float32_scores_the_same(estimator):
+    codes = random_codes(1)
+    single = dataclasses.replace(codes, mean=codes.mean.float(), std=codes.std.float())
+    assert MIG(estimator)(single).value == pytest.approx(MIG(estimator)(codes).value, abs=2e-4)
+
+
+def test_weights_count_like_repetitions():
+    codes = random_codes(2)
+    counts = 1 + torch.arange(30) % 3
+    weighted = dataclasses.replace(codes, weights=counts.double())
+    for estimator in ESTIMATORS:
+        assert MIG(estimator)(weighted).value == pytest.approx(
+            MIG(estimator)(rows(codes, torch.arange(30).repeat_interleave(counts))).value, abs=1e-9
+        )
+
+
+def test_a_covariance_counts_by_its_diagonal():
+    codes = random_codes(3)
+    covariance = torch.diag_embed(codes.std**2)
+    covariance[:, 0, 1] = covariance[:, 1, 0] = 0.1
+    correlated = dataclasses.replace(codes, std=None, covariance=covariance)
+    assert MIG()(correlated).value == pytest.approx(MIG()(codes).value, abs=1e-9)
+
+
+def test_a_factor_is_scored_where_it_is_known():
+    codes = random_codes(4)
+    known = torch.arange(30) % 2 == 0
+    partly = dataclasses.replace(codes, factors=(dataclasses.replace(codes.factors[0], known=known), codes.factors[1]))
+    found = MIG("quantised")(partly).per_factor
+    assert found["a"] == pytest.approx(MIG("quantised")(rows(codes, known.nonzero()[:, 0])).per_factor["a"])
+    assert found["b"] == pytest.approx(MIG("quantised")(codes).per_factor["b"])
+
+
+# What it refuses and warns of
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_constant_factor_is_undefined_named_and_not_averaged(estimator):
+    codes = grid()
+    constant = Labels("still", torch.full((20,), 7))
+    with pytest.warns(UserWarning, match="still never vary"):
+        score = MIG(estimator)(dataclasses.replace(codes, factors=(*codes.factors, constant)))
+    assert math.isnan(score.per_factor["still"])
+    assert score.value == pytest.approx(MIG(estimator)(codes).value)
+
+
+def test_a_factor_known_nowhere_is_undefined():
+    codes = grid()
+    unknown = Labels("lost", torch.arange(20), known=torch.zeros(20, dtype=torch.bool))
+    with pytest.warns(UserWarning, match="lost"):
+        score = MIG()(dataclasses.replace(codes, factors=(*codes.factors, unknown)))
+    assert math.isnan(score.per_factor["lost"])
+
+
+def test_no_varying_factor_is_refused():
+    codes = dataclasses.replace(grid(), factors=(Labels("still", torch.zeros(20, dtype=torch.int64)),))
+    with pytest.raises(CodesError, match="none of the 1 factors varies"):
+        MIG()(codes)
+
+
+def test_codes_without_factors_are_refused():
+    with pytest.raises(CodesError, match="no factors"):
+        MIG()(dataclasses.replace(grid(), factors=()))
+
+
+def test_continuous_factors_are_refused_by_name():
+    codes = dataclasses.replace(grid(), factors=(Labels("angle", torch.linspace(0, 1, 20)),))
+    with pytest.raises(CodesError, match="angle.*integers"):
+        MIG()(codes)
+
+
+def test_discrete_latents_are_refused():
+    with pytest.raises(CodesError, match="1 discrete"):
+        MIG()(dataclasses.replace(grid(), probabilities=(torch.full((20, 2), 0.5),)))
+
+
+@pytest.mark.parametrize("estimator", ["exact", "quantised"])
+def test_codes_of_means_alone_are_refused_with_advice(estimator):
+    with pytest.raises(CodesError, match="Give std or log_var"):
+        MIG(estimator)(dataclasses.replace(grid(), std=None))
+
+
+def test_a_std_of_zero_is_refused_by_the_exact_estimator():
+    with pytest.raises(CodesError, match="quantised"):
+        MIG()(grid(std=0.0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"estimator": "sampled"}, "exact, quantised, means_histogram"),
+        ({"quadrature": "fast"}, "auto, direct, binned"),
+        ({"estimator": "quantised", "masses": "erf"}, "erf_edge, erf_renorm, rectangle"),
+        ({"num_bins": 20}, "has no bins"),
+        ({"estimator": "quantised", "num_bins": 1}, "fewer than 2"),
+        ({"estimator": "quantised", "low": 4.0, "high": -4.0}, "the smaller first"),
+    ],
+)
+def test_impossible_settings_are_refused(arguments, message):
+    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
+    try:
+        with pytest.raises(SpecError, match=message):
+            MIG(**arguments)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,0 +1,83 @@
+"""All images through the encoder, in their order."""
+
+import pytest
+import torch
+
+from unbraid.data import Factor, FactorImages
+from unbraid.distributions import GaussianLatents, Posterior
+from unbraid.errors import CodesError
+from unbraid.models import MLP, Autoencoder, encode
+
+MODEL = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=GaussianLatents(3)).build((1, 4, 4), seed=0)
+TABLE = (Factor("shape", 3, ordered=False), Factor("scale", 5))
+
+
+def some_images(num=10, factors=None, table=TABLE, weights=None):
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(256, (num, 1, 4, 4), dtype=torch.uint8, generator=generator)
+    if factors is None:
+        factors = torch.stack([torch.arange(num) % factor.size for factor in table], dim=1) if table else torch.zeros(num, 0)
+    return FactorImages(pixels, factors, table, weights)
+
+
+def test_each_image_gets_its_own_posterior():
+    images = some_images()
+    codes = encode(MODEL, images)
+    for n in range(len(images)):
+        alone = MODEL.encode(images.pixels[n : n + 1].float() / 255)
+        torch.testing.assert_close(codes.mean[n : n + 1], alone.mean)
+        torch.testing.assert_close(codes.std[n : n + 1], alone.std)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 10, 1000])
+def test_the_batch_size_does_not_matter(batch_size):
+    images = some_images()
+    found, expected = encode(MODEL, images, batch_size), encode(MODEL, images)
+    # Matrix products of other sizes may sum in another order.
+    torch.testing.assert_close(found.mean, expected.mean, atol=1e-6, rtol=0)
+    torch.testing.assert_close(found.std, expected.std, atol=1e-6, rtol=0)
+
+
+def test_codes_keep_the_factors_and_whether_they_are_ordered():
+    images = some_images()
+    codes = encode(MODEL, images)
+    assert [(labels.name, labels.ordered) for labels in codes.factors] == [("shape", False), ("scale", True)]
+    for k, labels in enumerate(codes.factors):
+        assert torch.equal(labels.values, images.factors[:, k])
+        assert not labels.is_continuous
+
+
+def test_a_continuous_factor_stays_one():
+    table = (Factor("angle", 0), Factor("scale", 5))
+    values = torch.tensor([[0.1, 0.0], [0.2, 4.0], [0.3, 2.0]], dtype=torch.float64)
+    angle, scale = encode(MODEL, some_images(3, values, table)).factors
+    assert angle.is_continuous
+    assert angle.values.tolist() == [0.1, 0.2, 0.3]
+    assert scale.values.tolist() == [0, 4, 2]
+    assert not scale.is_continuous
+
+
+def test_unlabelled_images_have_codes_without_factors():
+    assert encode(MODEL, some_images(table=())).factors == ()
+
+
+def test_codes_keep_the_weights():
+    weights = torch.arange(1.0, 11.0) / 55
+    torch.testing.assert_close(encode(MODEL, some_images(weights=weights)).weights, weights)
+    assert encode(MODEL, some_images()).weights is None
+
+
+def test_codes_have_the_precision_of_the_model_and_no_gradient():
+    model = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,))).build((1, 4, 4), seed=0).double()
+    codes = encode(model, some_images(weights=torch.full((10,), 0.1)))
+    assert codes.mean.dtype == codes.std.dtype == codes.weights.dtype == torch.float64
+    assert not codes.mean.requires_grad
+
+
+def test_a_posterior_that_is_not_gaussian_is_refused_by_name(monkeypatch):
+    class Odd(Posterior):
+        mean = rsample = log_prob = pairwise_log_prob = None
+
+    monkeypatch.setattr(type(MODEL), "encode", lambda self, x: Odd())
+    with pytest.raises(CodesError, match="Gaussian posteriors; this model's are Odd"):
+        encode(MODEL, some_images())

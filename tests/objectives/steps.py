@@ -1,0 +1,78 @@
+"""A batch to try objectives on, and the losses worked out slowly, one density at a time."""
+
+import math
+
+import scipy.stats
+import torch
+from scipy.special import logsumexp
+
+from unbraid.distributions import DiagonalGaussian, StandardNormal
+from unbraid.objectives import Step
+
+
+def a_step(seed=0, batch=5, latents=3, dataset_size=50, weights=None, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    loc, log_var, noise = (torch.randn(batch, latents, dtype=dtype, generator=generator) for _ in range(3))
+    posterior = DiagonalGaussian(loc, log_var)
+    return Step(
+        x=torch.rand(batch, 1, 2, 2, dtype=dtype, generator=generator),
+        posterior=posterior,
+        z=posterior.rsample(noise),
+        log_likelihood=-10 * torch.rand(batch, dtype=dtype, generator=generator),
+        prior=StandardNormal(),
+        dataset_size=dataset_size,
+        progress=torch.tensor(0.5, dtype=dtype),
+        weights=weights,
+    )
+
+
+def distortion_by_hand(step):
+    return -sum(step.log_likelihood.tolist()) / len(step.z)
+
+
+def rate_by_hand(step):
+    """The mean over images of KL(q(z|x) || N(0, 1)), summed over latents."""
+    means, log_vars = step.posterior.loc.flatten().tolist(), step.posterior.log_var.flatten().tolist()
+    return sum((m * m + math.exp(v) - v - 1) / 2 for m, v in zip(means, log_vars, strict=True)) / len(step.z)
+
+
+def table_by_hand(estimator, batch, dataset_size, weights=None):
+    """W, entry by entry (spec, section 3)."""
+    n, b = dataset_size, batch
+    p = [1 / n] * b if weights is None else weights
+
+    def entry(i, j):
+        match estimator:
+            case "naive":
+                return 1 / b
+            case "mws":
+                return p[i] / b
+            case "eq13":
+                return p[i] if i == j else (1 - p[i]) / (b - 1)
+            case "mss":
+                other = (n - b + 1) / (n * (b - 1)) if j == (i + 1) % b else 1 / (b - 1)
+                return 1 / n if i == j else other
+
+    return [[entry(i, j) for j in range(b)] for i in range(b)]
+
+
+def parts_by_hand(step, estimator):
+    """(MI, TC, DWKL): means over the batch, from scipy's densities and loops."""
+    batch, latents = step.z.shape
+    weights = table_by_hand(estimator, batch, step.dataset_size, None if step.weights is None else step.weights.tolist())
+    z, loc, std = step.z.tolist(), step.posterior.loc.tolist(), step.posterior.std.tolist()
+    logs = [[[scipy.stats.norm.logpdf(z[i][d], loc[j][d], std[j][d]) for d in range(latents)] for j in range(batch)] for i in range(batch)]
+    mutual_information = total_correlation = dimension_wise_kl = 0.0
+    for i in range(batch):
+        log_q = logsumexp([math.log(weights[i][j]) + sum(logs[i][j]) for j in range(batch)])
+        log_product = sum(logsumexp([math.log(weights[i][j]) + logs[i][j][d] for j in range(batch)]) for d in range(latents))
+        mutual_information += (sum(logs[i][i]) - log_q) / batch
+        total_correlation += (log_q - log_product) / batch
+        dimension_wise_kl += (log_product - scipy.stats.norm.logpdf(z[i]).sum()) / batch
+    return mutual_information, total_correlation, dimension_wise_kl
+
+
+def sampled_rate_by_hand(step):
+    """mean(log q(z|x) - log p(z))."""
+    log_q = scipy.stats.norm.logpdf(step.z, step.posterior.loc, step.posterior.std).sum(axis=1)
+    return (log_q - scipy.stats.norm.logpdf(step.z).sum(axis=1)).mean()

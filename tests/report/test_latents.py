@@ -1,0 +1,67 @@
+import math
+
+import pytest
+import torch
+
+from unbraid.codes import Codes
+from unbraid.errors import CodesError
+from unbraid.metrics import MIG, Score
+from unbraid.report.latents import factor_shares, informativeness, read_latents
+
+
+def score(information, entropy):
+    gaps = [math.nan if h == 0 else 0.5 for h in entropy]
+    return Score(
+        "MIG",
+        0.5,
+        per_factor={f"factor_{k}": gap for k, gap in enumerate(gaps)},
+        tables={
+            "mutual_information": torch.tensor(information, dtype=torch.float64),
+            "factor_entropy": torch.tensor(entropy, dtype=torch.float64),
+        },
+    )
+
+
+def two_values():
+    """The first latent tells two values apart for certain; the second is the prior, whatever the image."""
+    value = torch.arange(8) % 2
+    mean = torch.stack([200.0 * value, torch.zeros(8)], dim=1).double()
+    return Codes.from_arrays(mean, std=torch.ones_like(mean), factors={"value": value})
+
+
+def test_a_latent_that_tells_two_equal_values_apart_says_log_two():
+    told, untold = read_latents(two_values(), None)
+    assert (told.latent, told.nats) == (0, pytest.approx(math.log(2), abs=1e-6))
+    assert (untold.latent, untold.nats) == (1, pytest.approx(0, abs=1e-6))
+    assert (told.is_unused, untold.is_unused) == (False, True)
+
+
+def test_an_exact_mig_spares_the_integral_and_changes_nothing():
+    codes = two_values()
+    torch.testing.assert_close(informativeness(codes, MIG()(codes)), informativeness(codes, None), atol=1e-8, rtol=0)
+
+
+def test_a_latent_follows_the_factor_of_which_it_knows_the_largest_share():
+    codes = two_values()
+    (first, _) = read_latents(codes, score([[0.6, 0.8], [0.0, 0.0]], [1.0, 4.0]))
+    assert first.follows == (("factor_0", pytest.approx(0.6)),)
+
+
+def test_a_latent_that_knows_half_as_much_of_a_second_factor_is_named_after_both():
+    (first, _) = read_latents(two_values(), score([[0.3, 0.5], [0.0, 0.0]], [1.0, 1.0]))
+    assert [name for name, _ in first.follows] == ["factor_1", "factor_0"]
+
+
+def test_a_latent_that_knows_little_of_every_factor_follows_none():
+    (first, _) = read_latents(two_values(), score([[0.09, 0.05], [0.0, 0.0]], [1.0, 1.0]))
+    assert first.follows == ()
+
+
+def test_a_factor_that_never_varies_has_no_share():
+    shares = factor_shares(score([[0.0, 0.5]], [0.0, 1.0]))
+    torch.testing.assert_close(shares, torch.tensor([[math.nan, 0.5]], dtype=torch.float64), equal_nan=True)
+
+
+def test_means_alone_are_refused():
+    with pytest.raises(CodesError, match="only means"):
+        read_latents(Codes.from_arrays(torch.zeros(3, 2)), None)

@@ -1,0 +1,107 @@
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+
+from unbraid.data import FromArrays
+from unbraid.metrics import MIG
+from unbraid.objectives import BetaVAE
+from unbraid.report.members import Ranking, rank, read_members, shown_members, why_left_out
+from unbraid.runs import History, Run
+from unbraid.training import train
+
+
+def parts(*, distortion, rate):
+    return History(
+        ("step", "distortion", "rate"), [(float(step), float(d), r) for step, (d, r) in enumerate(zip(distortion, rate, strict=True))]
+    )
+
+
+def test_the_end_of_training_is_its_last_tenth(member):
+    history = parts(distortion=range(20), rate=[1.0] * 20)
+    assert member(history=history).final("distortion") == 18.5
+    assert member(history=history).elbo == -19.5
+
+
+def test_a_part_that_was_not_logged_is_not_known(member):
+    assert math.isnan(member(history=parts(distortion=[1.0], rate=[1.0])).final("total_correlation"))
+    assert math.isnan(member().elbo)
+
+
+def test_members_are_ordered_best_first_and_those_without_a_value_last(member):
+    members = [member(), member(0.1), member(0.7), member(0.3)]
+    assert [m.mig.value for m in Ranking("MIG").order(members)[:3]] == [0.7, 0.3, 0.1]
+    assert Ranking("MIG").order(members)[3] is members[0]
+
+
+def test_without_any_mig_the_elbo_orders(member):
+    good, bad = member(history=parts(distortion=[10.0], rate=[1.0])), member(history=parts(distortion=[20.0], rate=[1.0]))
+    assert rank([bad, good]) == Ranking("ELBO")
+    assert rank([bad, member(0.1)]) == Ranking("MIG")
+    assert shown_members([bad, good], Ranking("ELBO")) == {"best": good, "worst": bad}
+
+
+@pytest.mark.parametrize(
+    ("migs", "roles"),
+    [
+        ([0.3], {"only": 0.3}),
+        ([0.3, 0.5], {"best": 0.5, "worst": 0.3}),
+        ([0.3, 0.5, 0.4], {"best": 0.5, "median": 0.4, "worst": 0.3}),
+        ([0.1, 0.2, 0.3, 0.4], {"best": 0.4, "median": 0.2, "worst": 0.1}),
+    ],
+)
+def test_best_median_and_worst_are_shown_as_far_as_there_are(member, migs, roles):
+    shown = shown_members([member(mig) for mig in migs], Ranking("MIG"))
+    assert {role: m.mig.value for role, m in shown.items()} == roles
+
+
+def test_a_run_without_a_score_is_scored_and_keeps_it(trained, tmp_path):
+    run = copied(trained[0], tmp_path)
+    (run.folder / "scores.json").unlink(missing_ok=True)
+    (read,) = read_members([run])
+    assert read.mig.value == pytest.approx(mig_of(run))
+    assert [score.value for score in run.scores()] == [read.mig.value]
+
+
+def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
+    runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
+    for run in runs:
+        (run.folder / "scores.json").unlink(missing_ok=True)
+        with pytest.warns(UserWarning, match="never vary"):
+            run.score([MIG(estimator="quantised", num_bins=20)])
+    assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantised", "quantised"]
+
+
+def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
+    runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
+    (runs[0].folder / "scores.json").unlink(missing_ok=True)
+    with pytest.warns(UserWarning, match="never vary"):
+        runs[0].score([MIG(estimator="quantised", num_bins=20)])
+    assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
+
+
+def test_continuous_factors_have_no_mig(spec, tmp_path):
+    generator = np.random.default_rng(0)
+    images, angles = generator.integers(0, 256, (12, 8, 8), dtype=np.uint8), generator.random((12, 1))
+    (run,) = train([spec(BetaVAE(), FromArrays.of(images, angles))], [0], folder=tmp_path)
+    assert read_members([run])[0].mig is None
+
+
+def test_what_is_said_of_a_run_that_is_not_finished(trained, spec, tmp_path):
+    run = copied(trained[0], tmp_path)
+    (run.folder / "finished.json").unlink()
+    assert why_left_out(run) == "is not finished: it stands at step 2 of 2"
+    (run.folder / "failed.json").write_text(json.dumps({"step": 1}))
+    assert why_left_out(run) == "failed: its loss stopped being finite at step 1 of 2"
+    assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never begun"
+
+
+def copied(run, parent):
+    return Run.open(shutil.copytree(run.folder, parent / run.name))
+
+
+def mig_of(run):
+    with pytest.warns(UserWarning, match="never vary"):
+        return MIG()(run.codes()).value

@@ -1,0 +1,39 @@
+import torch
+
+from unbraid.codes import Codes
+from unbraid.report.latents import Reading
+from unbraid.report.pictures import sheet
+from unbraid.report.traversals import MAX_LATENTS, POSITIONS, traversals, typical_image
+
+
+def test_the_typical_image_has_the_code_nearest_the_mean_of_all():
+    mean = torch.tensor([[-2.0, 0.0], [0.1, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, -3.0]])
+    assert typical_image(Codes.from_arrays(mean)) == 1
+
+
+def test_a_latent_that_says_nothing_has_no_say_in_what_is_typical():
+    mean = torch.tensor([[-2.0, 0.0], [0.1, 1e-3], [2.0, 0.0]])
+    assert typical_image(Codes.from_arrays(mean, std=torch.tensor([[0.1, 1.0]] * 3))) == 1
+
+
+def test_a_strip_moves_one_latent_and_leaves_the_others(trained):
+    run = trained[0]
+    model, codes = run.model(), run.codes()
+    made = traversals(model, codes, [Reading(2, nats=1.0)])
+    moved = codes.mean[made.start].repeat(len(POSITIONS), 1)
+    moved[:, 2] = torch.tensor(POSITIONS)
+    with torch.no_grad():
+        assert made.strips[0][1] == sheet(model.decode(moved)[None])
+
+
+def test_strips_come_in_the_order_of_the_readings_and_unused_ones_apart(trained):
+    readings = [Reading(1, nats=2.0), Reading(2, nats=0.5), Reading(0, nats=0.001)]
+    made = traversals(trained[0].model(), trained[0].codes(), readings)
+    assert [reading.latent for reading, _ in made.used] == [1, 2]
+    assert [reading.latent for reading, _ in made.unused] == [0]
+
+
+def test_no_more_latents_are_drawn_than_a_page_can_hold(trained):
+    readings = [Reading(0, nats=1.0)] * (MAX_LATENTS + 5)
+    made = traversals(trained[0].model(), trained[0].codes(), readings)
+    assert (len(made.strips), made.num_hidden) == (MAX_LATENTS, 5)

@@ -1,0 +1,177 @@
+"""A spec refuses what could not be trained, and its digest names what will be."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import pytest
+import torch
+
+from unbraid.data import MNIST, DSprites
+from unbraid.distributions import GaussianLatents
+from unbraid.errors import SpecError
+from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.runs import RunSpec, from_json
+
+DATA = DSprites(resolution=32, shapes=("square",), num_scales=2, num_orientations=2, num_positions=4)
+SPEC = RunSpec(DATA, Autoencoder(Conv()))
+
+# Another value for each field, and for some within.
+CHANGES = [
+    {"dataset": replace(DATA, num_positions=5)},
+    {"model": Autoencoder(Conv(hidden=64))},
+    {"model": Autoencoder(Conv(), latents=GaussianLatents(9))},
+    {"objective": VAE()},
+    {"objective": BetaTCVAE(beta=6.000000001)},
+    {"objective": BetaTCVAE(estimator="mss")},
+    {"num_steps": 9_999},
+    {"batch_size": 32},
+    {"learning_rate": 1e-4},
+    {"adam_beta1": 0.5},
+    {"adam_beta2": 0.99},
+    {"max_gradient_norm": 1.0},
+    {"precision": "float64"},
+]
+
+
+# Round trip and digest
+
+
+def test_a_spec_survives_json():
+    spec = replace(SPEC, objective=BetaVAE(0.1), max_gradient_norm=3.5)
+    assert from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec) == spec
+
+
+def test_a_digest_is_twelve_hexadecimal_digits():
+    assert len(SPEC.digest) == 12
+    assert set(SPEC.digest) <= set("0123456789abcdef")
+
+
+def test_the_digest_changes_with_any_field():
+    assert {name for change in CHANGES for name in change} == {field.name for field in fields(RunSpec)}
+    digests = {replace(SPEC, **change).digest for change in CHANGES}
+    assert len(digests | {SPEC.digest}) == len(CHANGES) + 1
+
+
+def test_equal_specs_have_equal_digests():
+    assert RunSpec(replace(DATA), Autoencoder(Conv())).digest == SPEC.digest
+
+
+# Outside these tests nothing checks the types of what is passed, as the hook does here: so what is said of them is tried outside.
+OUTSIDE = """
+import json, sys
+from dataclasses import replace
+from unbraid.errors import SpecError
+from unbraid.objectives import BetaTCVAE
+from unbraid.runs import RunSpec, from_json
+
+spec = from_json(json.loads(sys.argv[1]), RunSpec)
+said = []
+for change in [
+    {"precision": "float16"},
+    {"num_steps": 1.5},
+    {"batch_size": True},
+    {"learning_rate": "1e-3"},
+    {"objective": BetaTCVAE(estimator="mvs")},
+    {"objective": "beta-vae"},
+    {"dataset": None},
+    {"model": None},
+]:
+    try:
+        said.append(repr(replace(spec, **change)))
+    except SpecError as error:
+        said.append(str(error))
+print(json.dumps({
+    "digest": spec.digest,
+    "as floats": replace(spec, learning_rate=1.0, max_gradient_norm=1.0, objective=BetaTCVAE(beta=6.0)).digest,
+    "as ints": replace(spec, learning_rate=1, max_gradient_norm=1, objective=BetaTCVAE(beta=6)).digest,
+    "said": said,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def outside():
+    """What another process makes of the spec."""
+    command = [sys.executable, "-c", OUTSIDE, json.dumps(SPEC.to_json())]
+    done = subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_another_process_finds_the_same_digest(outside):
+    assert outside["digest"] == SPEC.digest
+
+
+def test_a_whole_number_in_a_float_field_has_the_digest_of_the_float(outside):
+    assert outside["as ints"] == outside["as floats"]
+
+
+def test_what_a_field_cannot_hold_is_refused_by_name(outside):
+    assert outside["said"] == [
+        "RunSpec.precision is 'float16'; expected one of float32, float64.",
+        "RunSpec.num_steps is 1.5; expected a whole number.",
+        "RunSpec.batch_size is True; expected a whole number.",
+        "RunSpec.learning_rate is '1e-3'; expected a number.",
+        "BetaTCVAE.estimator is 'mvs'; expected one of naive, mws, mss, eq13.",
+        "RunSpec.objective is 'beta-vae'; expected an Objective.",
+        "RunSpec.dataset is None; expected a FactorDataset.",
+        "RunSpec.model is None; expected an Autoencoder.",
+    ]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("num_steps", [0, -1])
+def test_no_steps_are_refused(num_steps):
+    with pytest.raises(SpecError, match=f"num_steps is {num_steps}; expected 1 or more"):
+        replace(SPEC, num_steps=num_steps)
+
+
+@pytest.mark.parametrize("batch_size", [1, 0, -5, 65])
+def test_a_batch_of_one_or_of_more_than_there_are_is_refused(batch_size):
+    assert DATA.num_images == 64
+    with pytest.raises(SpecError, match=rf"batch_size is {batch_size}; expected 2 \(.*\) to 64 "):
+        replace(SPEC, batch_size=batch_size)
+
+
+@pytest.mark.parametrize("batch_size", [2, 64])
+def test_a_batch_of_two_or_of_all_is_allowed(batch_size):
+    assert replace(SPEC, batch_size=batch_size).batch_size == batch_size
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "max_gradient_norm"])
+@pytest.mark.parametrize("value", [0.0, -1e-3, math.nan, math.inf])
+def test_a_rate_or_norm_that_is_not_positive_and_finite_is_refused(name, value):
+    with pytest.raises(SpecError, match=f"{name} is {value}; expected a positive, finite number"):
+        replace(SPEC, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["adam_beta1", "adam_beta2"])
+@pytest.mark.parametrize("value", [1.0, -0.1, math.nan])
+def test_a_decay_outside_its_interval_is_refused(name, value):
+    with pytest.raises(SpecError, match=f"{name} is {value}; expected a number from 0 up to, but not including, 1"):
+        replace(SPEC, **{name: value})
+
+
+def test_a_decay_of_0_is_allowed():
+    assert replace(SPEC, adam_beta1=0.0).adam_beta1 == 0.0
+
+
+def test_a_net_that_cannot_take_the_images_is_refused_before_anything_is_built(monkeypatch):
+    monkeypatch.setattr(MNIST, "load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(Autoencoder, "build", lambda *_: pytest.fail("built"))
+    with pytest.raises(SpecError, match="1 x 28 x 28"):
+        RunSpec(MNIST(), Autoencoder(Conv()))
+    with pytest.raises(SpecError, match="1 x 28 x 28"):
+        RunSpec(MNIST(), Autoencoder(encoder=MLP(), decoder=Conv()))
+    assert RunSpec(MNIST(), Autoencoder(MLP())).model.encoder == MLP()
+
+
+def test_precision_is_a_dtype():
+    assert SPEC.dtype == torch.float32
+    assert replace(SPEC, precision="float64").dtype == torch.float64

@@ -1,0 +1,191 @@
+"""A file is the old one or the new one, never a half; a lock has one holder."""
+
+import json
+import math
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from unbraid import files
+from unbraid.errors import RunError
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# Writing
+
+
+def test_a_written_file_is_all_there(tmp_path):
+    path = tmp_path / "new" / "folders" / "a.bin"
+    with files.atomic_writer(path) as stream:
+        stream.write(b"one")
+        stream.write(b"two")
+        assert not path.exists()
+    assert path.read_bytes() == b"onetwo"
+    assert names(path.parent) == ["a.bin"]
+
+
+def test_until_the_block_ends_the_old_file_stands(tmp_path):
+    path = tmp_path / "a.txt"
+    files.write_text(path, "old")
+    with files.atomic_writer(path) as stream:
+        stream.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "a.txt"
+    files.write_text(path, "old")
+    with pytest.raises(error), files.atomic_writer(path) as stream:  # noqa: PT012 - the block is what is tested
+        stream.write(b"half")
+        raise error
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_name_that_cannot_be_taken_leaves_nothing(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "inside").touch()
+    with pytest.raises(OSError):
+        files.write_text(tmp_path / "taken", "new")
+    assert names(tmp_path) == ["taken"]
+
+
+def test_two_writers_of_one_file_do_not_mix(tmp_path):
+    path = tmp_path / "a.txt"
+    with files.atomic_writer(path) as one, files.atomic_writer(path) as two:
+        one.write(b"one one one")
+        two.write(b"two")
+    assert path.read_bytes() == b"one one one"  # the outer block ends last
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_file_may_be_read_by_whom_the_umask_lets(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        files.write_text(tmp_path / "a.txt", "text")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+def test_the_umask_is_left_alone_even_for_a_moment(tmp_path, monkeypatch):
+    # It belongs to the process: in that moment another thread's new files would be open to all.
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("changed the umask"))
+    files.write_text(tmp_path / "a.txt", "text")
+
+
+def test_text_is_utf8_whatever_the_locale(tmp_path):
+    files.write_text(tmp_path / "a.txt", "β-VAE")
+    assert (tmp_path / "a.txt").read_bytes() == "β-VAE".encode()
+
+
+def test_json_is_read_back_bit_for_bit(tmp_path):
+    content = {"name": "β", "numbers": [0.1, 1e-300, -0.0, 5], "nothing": None}
+    files.write_json(tmp_path / "a.json", content)
+    assert json.loads((tmp_path / "a.json").read_text()) == content
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_json_refuses_what_json_lacks_and_keeps_the_old_file(tmp_path, number):
+    path = tmp_path / "a.json"
+    files.write_json(path, {"value": 1})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.write_json(path, {"value": number})
+    assert json.loads(path.read_text()) == {"value": 1}
+
+
+def test_sha256_is_the_published_one(tmp_path):
+    # FIPS 180-2, appendix B.1.
+    files.write_bytes(tmp_path / "a", b"abc")
+    assert files.sha256(tmp_path / "a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+# The cache
+
+
+def test_the_cache_is_where_the_variable_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "mine"))
+    assert files.cache_folder() == tmp_path / "mine"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("UNBRAID_CACHE", "~/mine")
+    assert files.cache_folder() == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(
+    ("platform", "xdg", "expected"),
+    [
+        ("linux", "/somewhere", "/somewhere/unbraid"),
+        ("linux", "", "/home/ada/.cache/unbraid"),
+        ("darwin", "/somewhere", "/home/ada/Library/Caches/unbraid"),
+    ],
+)
+def test_without_it_the_cache_is_where_the_platform_keeps_caches(monkeypatch, platform, xdg, expected):
+    monkeypatch.delenv("UNBRAID_CACHE")
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert files.cache_folder() == Path(expected)
+
+
+# Locks
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from unbraid import files
+with files.locked(Path(sys.argv[1]), wait=False, purpose="training it"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_has_one_holder_and_is_free_when_its_process_is_killed(tmp_path):
+    path = tmp_path / "folder" / ".lock"
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            with (
+                pytest.raises(RunError, match=r"Another process is training it \(.*\.lock is locked\)"),
+                files.locked(path, wait=False, purpose="training it"),
+            ):
+                pass
+        finally:
+            holder.send_signal(signal.SIGKILL)
+    with files.locked(path, wait=False, purpose="training it"):
+        pass
+
+
+def test_a_lock_is_free_after_an_error_inside(tmp_path):
+    with pytest.raises(ValueError, match="inside"), files.locked(tmp_path / ".lock", wait=False, purpose="failing"):
+        raise ValueError("inside")
+    with files.locked(tmp_path / ".lock", wait=False, purpose="going on"):
+        pass
+
+
+def test_who_waits_gets_the_lock_next(tmp_path):
+    order = []
+
+    def second():
+        with files.locked(tmp_path / ".lock", wait=True, purpose="drawing"):
+            order.append("second")
+
+    waiter = threading.Thread(target=second)
+    with files.locked(tmp_path / ".lock", wait=False, purpose="drawing"):
+        waiter.start()
+        waiter.join(timeout=0.1)
+        assert waiter.is_alive()
+        order.append("first")
+    waiter.join(timeout=10)
+    assert order == ["first", "second"]

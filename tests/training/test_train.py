@@ -1,0 +1,385 @@
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.discovery import ROOT
+from tests.training import mortal
+from tests.training.squares import MLP_SPEC, Squares, everything, result
+from unbraid import files
+from unbraid.data import FromArrays
+from unbraid.errors import RunError, SpecError, TrainingError
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.runs import Run
+from unbraid.training import train
+from unbraid.training.fleet import Fleet, Member
+from unbraid.training.train import put_aside
+
+SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
+ABSURD = replace(SPEC, learning_rate=1e30)
+"""Its second loss is not finite."""
+
+
+class Stopwatch:
+    """Watches a training, and may do something at a step."""
+
+    def __init__(self, at=None, do=None):
+        self.seen, self._at, self._do = [], at, do
+
+    def __call__(self, progress):
+        self.seen.append(progress)
+        if progress.step == self._at:
+            self._do()
+
+
+def stop():
+    signal.raise_signal(signal.SIGTERM)
+
+
+def stopped(specs, seeds, folder, at, **options):
+    """Train until a signal comes at a step."""
+    with pytest.raises(TrainingError, match=f"Stopped at step {at}"):
+        train(specs, seeds, folder=folder, watch=Stopwatch(at, stop), **options)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What becomes of SPEC from the seeds 0 and 1 when nothing happens."""
+    return [result(run) for run in train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("undisturbed"))]
+
+
+# ------------------------------------------------------------------------------------------------------------- from specs to runs
+
+
+def test_every_spec_is_trained_from_every_seed_in_that_order(tmp_path):
+    runs = train([SPEC, replace(SPEC, batch_size=9)], [4, 2], folder=tmp_path)
+    assert [(run.spec.batch_size, run.seed, run.status) for run in runs] == [(b, s, "finished") for b in (8, 9) for s in (4, 2)]
+
+
+def test_what_can_share_a_fleet_does(tmp_path):
+    watch = Stopwatch()
+    objectives = (VAE(), BetaVAE(), BetaTCVAE(beta=2.0))
+    train([*(replace(SPEC, objective=each) for each in objectives), replace(SPEC, batch_size=9)], [0, 1], folder=tmp_path, watch=watch)
+    assert [len(progress.runs) for progress in watch.seen] == [6] * 10 + [2] * 10
+
+
+def test_the_weights_that_are_kept_are_those_of_the_fleet(tmp_path):
+    [_, run] = train([SPEC], [0, 1], folder=tmp_path)
+    fleet = Fleet([Member(SPEC, 0), Member(SPEC, 1)], SPEC.dataset.load())
+    for _ in range(SPEC.num_steps):
+        fleet.advance()
+    for name, expected in fleet.model(1).state_dict().items():
+        assert torch.equal(run.model().state_dict()[name], expected)
+
+
+def test_the_history_holds_the_loss_and_its_parts_at_every_step_of_a_short_run(tmp_path):
+    watch = Stopwatch()
+    [run] = train([SPEC], [0], folder=tmp_path, watch=watch)
+    assert run.history.columns[:2] == ("step", "loss")
+    assert run.history.column("step") == list(range(1, 11))
+    assert run.history.column("loss") == [progress.losses["loss"][0] for progress in watch.seen]
+    assert [(progress.step, progress.num_steps) for progress in watch.seen] == [(step, 10) for step in range(1, 11)]
+
+
+def test_the_log_says_what_happened(tmp_path):
+    [run] = train([SPEC], [0], folder=tmp_path)
+    first, last = (run.folder / "log.txt").read_text().splitlines()
+    assert "from step 0 to 10 in a fleet of 1 on cpu" in first
+    assert "finished" in last
+
+
+def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path):
+    [run] = train([SPEC], [0], folder=tmp_path, checkpoint_every=3)
+    names = {".lock", "codes.safetensors", "finished.json", "history.csv", "log.txt", "spec.json", "weights.safetensors"}
+    assert set(everything(run.folder)) == names
+
+
+def test_images_may_have_weights(tmp_path):
+    images = Squares().load()
+    weights = np.linspace(0, 1, 36)
+    dataset = FromArrays.of(images.pixels, images.factors, factor_names=["row", "column"], weights=weights)
+    runs = train([replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="eq13"))], [0, 1], folder=tmp_path, checkpoint_every=4)
+    for run in runs:
+        assert np.isfinite(run.history.column("loss")).all()
+        torch.testing.assert_close(run.codes().weights.double(), torch.from_numpy(weights / weights.sum()), rtol=1e-6, atol=0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_training_on_the_gpu_can_be_stopped_resumed_and_read_back_without_one(tmp_path):
+    stopped([SPEC], [0, 1], tmp_path, at=7, checkpoint_every=5, device="cuda")
+    [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, device="cuda")
+    assert run.codes().mean.device.type == "cpu"
+    assert next(run.model().parameters()).device.type == "cpu"
+
+
+# ----------------------------------------------------------------------------------------------------------- again, and by force
+
+
+def test_the_same_spec_and_seed_again_find_the_finished_run(tmp_path):
+    train([SPEC], [0], folder=tmp_path)
+    before = everything(tmp_path)
+    watch = Stopwatch()
+    [run] = train([SPEC], [0], folder=tmp_path, watch=watch)
+    assert run.status == "finished"
+    assert everything(tmp_path) == before
+    assert watch.seen == []
+
+
+def test_only_what_is_missing_is_trained(tmp_path):
+    train([SPEC], [0], folder=tmp_path)
+    before = everything(tmp_path)
+    runs = train([SPEC], [1, 0], folder=tmp_path)
+    assert [(run.seed, run.status) for run in runs] == [(1, "finished"), (0, "finished")]
+    assert before.items() <= everything(tmp_path).items()
+
+
+def test_force_puts_the_old_folder_aside_and_deletes_nothing(tmp_path):
+    [run] = train([SPEC], [0], folder=tmp_path)
+    first = everything(run.folder)
+    for _ in range(2):
+        [run] = train([SPEC], [0], folder=tmp_path, force=True)
+        assert run.status == "finished"
+    aside = tmp_path / ".aside"
+    assert sorted(path.name for path in aside.iterdir()) == [f"{run.name}-1", f"{run.name}-2"]
+    assert everything(aside / f"{run.name}-1") == first
+
+
+def test_putting_aside_what_is_not_there_does_nothing(tmp_path):
+    assert put_aside(Run.place(tmp_path, SPEC, 0)) is None
+    assert everything(tmp_path) == {}
+
+
+def test_an_unfinished_run_is_refused_unless_one_says_what_to_do(tmp_path):
+    stopped([SPEC], [0], tmp_path, at=3)
+    before = everything(tmp_path)
+    with pytest.raises(RunError, match="--resume.*--force"):
+        train([SPEC], [0], folder=tmp_path)
+    assert everything(tmp_path) == before
+    assert train([SPEC], [0], folder=tmp_path, force=True)[0].status == "finished"
+
+
+def test_the_same_run_twice_in_one_call_is_refused(tmp_path):
+    with pytest.raises(RunError, match="twice"):
+        train([SPEC, SPEC], [0], folder=tmp_path)
+    assert everything(tmp_path) == {}
+
+
+def test_a_checkpoint_every_zero_steps_is_refused(tmp_path):
+    with pytest.raises(SpecError, match="checkpoint_every is 0"):
+        train([SPEC], [0], folder=tmp_path, checkpoint_every=0)
+
+
+def test_nothing_to_do_is_done():
+    assert train([], [0]) == []
+
+
+# --------------------------------------------------------------------------------------------------------------- two at a time
+
+
+@pytest.mark.parametrize("options", [{"resume": True}, {"force": True}, {}], ids=str)
+def test_a_run_that_is_being_trained_is_refused_and_left_alone(tmp_path, undisturbed, options):
+    def meddle():
+        before = everything(tmp_path)
+        with pytest.raises(RunError):
+            train([SPEC], [0], folder=tmp_path, **options)
+        assert everything(tmp_path) == before
+
+    [run, _] = train([SPEC], [0, 1], folder=tmp_path, watch=Stopwatch(5, meddle), checkpoint_every=3)
+    assert result(run) == undisturbed[0]
+
+
+def test_one_run_in_use_stops_the_fleet_before_it_begins_any_other(tmp_path):
+    taken = Run.place(tmp_path, SPEC, 1)
+    with files.locked(taken.folder / ".lock", wait=False, purpose="testing"), pytest.raises(RunError, match=taken.name):
+        train([SPEC], [0, 1], folder=tmp_path)
+    assert Run.place(tmp_path, SPEC, 0).status == "new"
+    assert len(train([SPEC], [0, 1], folder=tmp_path)) == 2
+
+
+def test_a_run_that_another_process_finishes_while_the_images_load_is_not_trained_again(tmp_path, monkeypatch):
+    load, others = Squares.load, []
+
+    def load_slowly(self, device="cpu"):
+        if not others:
+            others.append("another process")
+            train([SPEC], [0], folder=tmp_path)
+            others.append(everything(tmp_path))
+        return load(self, device)
+
+    monkeypatch.setattr(Squares, "load", load_slowly)
+    assert train([SPEC], [0], folder=tmp_path)[0].status == "finished"
+    assert everything(tmp_path) == others[1]
+
+
+# -------------------------------------------------------------------------------------------------------------- members that fail
+
+
+def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
+    said = []
+    good, bad = train([SPEC, ABSURD], [0], folder=tmp_path, warn=said.append)
+    assert [run.status for run in (good, bad)] == ["finished", "failed"]
+    assert json.loads((bad.folder / "failed.json").read_text()) == {"step": 2}
+    assert bad.history.column("step") == [1]
+    assert len(said) == 1
+    assert bad.name in said[0]
+    assert "step 2" in (bad.folder / "log.txt").read_text()
+
+
+def test_the_last_good_weights_of_a_member_that_failed_are_in_its_checkpoint(tmp_path):
+    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path)
+    fleet = Fleet([Member(ABSURD, 0)], SPEC.dataset.load())
+    fleet.advance()
+    [path] = (bad.folder / "checkpoints").glob("*.safetensors")
+    torch.testing.assert_close(load_file(path)["weights"], fleet.weights[0])
+
+
+def test_a_failed_run_is_not_tried_again_unless_forced(tmp_path):
+    train([SPEC, ABSURD], [0], folder=tmp_path)
+    before = everything(tmp_path)
+    assert [run.status for run in train([SPEC, ABSURD], [0], folder=tmp_path, resume=True)] == ["finished", "failed"]
+    assert everything(tmp_path) == before
+
+
+def test_when_all_fail_training_stops_and_says_so_and_keeps_what_is_known(tmp_path):
+    with pytest.raises(TrainingError, match="All 2 runs failed"):
+        train([replace(ABSURD, num_steps=10_000)], [0, 1], folder=tmp_path)
+    for seed in (0, 1):
+        run = Run.place(tmp_path, replace(ABSURD, num_steps=10_000), seed)
+        assert run.status == "failed"
+        assert run.history.column("step") == [1]
+        assert len(list((run.folder / "checkpoints").glob("*.safetensors"))) == 1
+
+
+def test_a_fleet_that_fails_does_not_keep_the_next_from_being_trained(tmp_path):
+    runs = train([replace(ABSURD, batch_size=9), SPEC], [0], folder=tmp_path)
+    assert [run.status for run in runs] == ["failed", "finished"]
+
+
+def test_a_member_whose_last_step_leads_to_infinite_codes_fails_alone(tmp_path):
+    # The one step's loss is finite; what it leads to is seen only when the images are encoded.
+    said = []
+    one_step = replace(SPEC, num_steps=1)
+    good, bad = train([one_step, replace(one_step, learning_rate=1e30)], [0], folder=tmp_path, warn=said.append)
+    assert [run.status for run in (good, bad)] == ["finished", "failed"]
+    assert bad.name in said[0]
+
+
+def test_a_member_that_failed_stays_failed_after_a_stop(tmp_path):
+    stopped([SPEC, ABSURD], [0], tmp_path, at=5)
+    good, bad = train([SPEC, ABSURD], [0], folder=tmp_path, resume=True)
+    assert [run.status for run in (good, bad)] == ["finished", "failed"]
+    assert json.loads((bad.folder / "failed.json").read_text()) == {"step": 2}
+
+
+# ---------------------------------------------------------------------------------------------------------- stopping and resuming
+
+
+@pytest.mark.parametrize("at", [1, 4, 7, 10])
+def test_a_run_that_was_stopped_resumes_to_the_same_bits(tmp_path, undisturbed, at):
+    stopped([SPEC], [0, 1], tmp_path, at, checkpoint_every=4)
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, checkpoint_every=3)
+    assert [result(run) for run in runs] == undisturbed
+    assert "in a fleet of 2" in (runs[0].folder / "log.txt").read_text().splitlines()[1]
+
+
+def test_what_to_type_next_is_said(tmp_path):
+    with pytest.raises(TrainingError, match=f"Stopped at step 3 of 10.*--resume --out {tmp_path}"):
+        train([SPEC], [0], folder=tmp_path, watch=Stopwatch(3, stop))
+
+
+def test_a_crash_between_checkpoints_costs_only_the_steps_since_the_last(tmp_path, undisturbed):
+    def crash():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=3, watch=Stopwatch(8, crash))
+    watch = Stopwatch()
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
+    assert [progress.step for progress in watch.seen] == [7, 8, 9, 10]
+    assert [result(run) for run in runs] == undisturbed
+
+
+def test_a_damaged_checkpoint_takes_the_whole_fleet_back_to_the_one_before_with_a_message(tmp_path, undisturbed):
+    stopped([SPEC], [0, 1], tmp_path, at=8, checkpoint_every=3)
+    damaged = Run.place(tmp_path, SPEC, 1)
+    path = damaged.folder / "checkpoints" / "step-0000000008.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    said, watch = [], Stopwatch()
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch, warn=said.append)
+    assert [result(run) for run in runs] == undisturbed
+    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [(7, 2), (8, 2), (9, 2), (10, 2)]
+    assert len(said) == 1
+    assert damaged.name in said[0]
+
+
+def test_a_member_that_has_lost_its_checkpoints_starts_afresh_and_the_others_go_on(tmp_path):
+    stopped([SPEC], [0, 1], tmp_path, at=8, checkpoint_every=3)
+    for path in (Run.place(tmp_path, SPEC, 1).folder / "checkpoints").iterdir():
+        path.unlink()
+    watch = Stopwatch()
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
+    assert [run.status for run in runs] == ["finished", "finished"]
+    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [(9, 1), (10, 1), *((step, 1) for step in range(1, 11))]
+
+
+def test_a_process_that_died_within_its_first_checkpoint_starts_the_whole_fleet_afresh(tmp_path, undisturbed):
+    # Alone, the one would end with other last bits than beside the other.
+    stopped([SPEC], [0, 1], tmp_path, at=3)
+    for path in (Run.place(tmp_path, SPEC, 1).folder / "checkpoints").iterdir():
+        path.unlink()
+    watch = Stopwatch()
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
+    assert {len(progress.runs) for progress in watch.seen} == {2}
+    assert [result(run) for run in runs] == undisturbed
+
+
+def test_resuming_what_was_never_begun_begins_it(tmp_path, undisturbed):
+    assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
+
+
+def test_checkpoints_that_a_finished_run_was_killed_before_removing_are_removed_later(tmp_path):
+    [run] = train([SPEC], [0], folder=tmp_path)
+    (run.folder / "checkpoints").mkdir()
+    (run.folder / "checkpoints" / "step-0000000010.safetensors").write_bytes(b"old")
+    train([SPEC], [0], folder=tmp_path)
+    assert not (run.folder / "checkpoints").exists()
+
+
+# --------------------------------------------------------------------------------------------------------- processes that die
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory):
+    """The folders that tests/training/mortal.py leaves."""
+    folder = tmp_path_factory.mktemp("lives")
+    subprocess.run([sys.executable, "-m", "tests.training.mortal", folder], cwd=ROOT, check=True, capture_output=True, timeout=300)
+    return folder
+
+
+def results_in(folder):
+    runs = [Run.place(folder, mortal.SPEC, seed) for seed in mortal.SEEDS]
+    assert [run.status for run in runs] == ["finished", "finished"]
+    assert not any((run.folder / "checkpoints").exists() for run in runs)
+    return [result(run) for run in runs]
+
+
+def test_killed_before_any_one_of_its_changes_to_the_disk_a_run_resumes_to_the_same_bits(lives):
+    # Each change is a file that takes its name, or one that goes: spec, log, history, checkpoint, weights, codes, finished.
+    folders = list((lives / "at_every_change").iterdir())
+    assert len(folders) > 30
+    for folder in folders:
+        assert results_in(folder) == results_in(lives / "undisturbed"), f"killed before change {folder.name}"
+
+
+def test_killed_at_random_moments_again_and_again_a_run_resumes_to_the_same_bits(lives):
+    assert results_in(lives / "at_random" / "killed") == results_in(lives / "undisturbed")
+
+
+def test_a_second_signal_ends_the_process_at_once_and_nothing_is_lost(lives):
+    assert results_in(lives / "by_two_signals") == results_in(lives / "undisturbed")
