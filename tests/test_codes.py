@@ -67,6 +67,10 @@ def test_assignment_numbers_the_values_that_occur_where_they_are_known():
     assert labels.assignment().tolist() == [1, 0, -1, 1]
 
 
+def test_values_far_apart_are_numbered_too():
+    assert Labels("x", torch.tensor([10**12, -(10**12), 5, 10**12])).assignment().tolist() == [2, 0, 1, 2]
+
+
 def test_soft_labels_are_zero_where_not_known():
     labels = Labels("x", torch.tensor([[0.5, 0.5], [torch.nan, 0.1]]), known=torch.tensor([True, False]))
     torch.testing.assert_close(labels.assignment(), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))

@@ -53,6 +53,22 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert names(tmp_path) == ["a.txt"]
 
 
+def test_bytes_reach_the_disk_before_the_name_and_the_name_before_the_end(tmp_path, monkeypatch):
+    events = []
+
+    def fsync(descriptor):
+        events.append("flush folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "flush file")
+
+    def rename(source, target):
+        events.append("rename")
+        Path(source).rename(target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", rename)
+    files.write_text(tmp_path / "a.txt", "text")
+    assert events == ["flush file", "rename", "flush folder"]
+
+
 def test_a_name_that_cannot_be_taken_leaves_nothing(tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "inside").touch()

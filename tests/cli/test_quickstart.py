@@ -7,6 +7,7 @@ import pytest
 
 from unbraid.cli.quickstart import recipe
 from unbraid.data import DSprites
+from unbraid.distributions import GaussianLatents
 from unbraid.models import MLP, Autoencoder
 from unbraid.objectives import VAE
 
@@ -17,7 +18,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def small(objective, num_steps):
         dataset = DSprites(resolution=8, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=6)
-        return replace(recipe(objective, num_steps), dataset=dataset, model=Autoencoder(MLP((8,), (8,))))
+        return replace(recipe(objective, num_steps), dataset=dataset, model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)))
 
     monkeypatch.setattr(importlib.import_module("unbraid.cli.quickstart"), "recipe", small)
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from unbraid.errors import CodesError
+from unbraid.information import factor_values
 from unbraid.information.factor_values import FactorValues
 
 HARD = torch.tensor([0, 1, -1, 1])
@@ -20,10 +21,11 @@ def test_columns_hold_p_of_image_and_value():
     torch.testing.assert_close(values.columns(torch.tensor([3, 1])), TABLE[[3, 1]])
 
 
-def test_grouped_columns_are_sums_of_rows():
+def test_grouped_columns_are_sums_of_rows(monkeypatch):
     values = FactorValues.of((HARD, SOFT), 4, P)
     scales = torch.tensor([[1.0, 1, 1, 1], [2, 0, -1, 3]], dtype=torch.float64)
-    found = values.grouped_columns(torch.tensor([0, 2, 0, 2]), 3, scales)
+    monkeypatch.setattr(factor_values, "_ROWS_PER_BLOCK", 3)
+    found = values.grouped_columns(torch.tensor([0, 2, 0, 2]), 3, lambda rows: list(scales[:, rows]))
     for scale, table in zip(scales, found, strict=True):
         scaled = scale[:, None] * TABLE
         torch.testing.assert_close(

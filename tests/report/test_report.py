@@ -117,7 +117,6 @@ def test_no_name_can_put_html_into_the_page(spec, tmp_path):
     (renamed[2].folder / "finished.json").rename(renamed[2].folder / "failed.json")
     shown = page(renamed, tmp_path, title=f"{SCRIPT}{IMAGE}")
     assert_nothing_runs_and_nothing_is_fetched(shown)
-    assert not shown.all("b", "img") or all("alert" not in str(a) for a in shown.all("b", "img"))
     for text in (f"{SCRIPT}{IMAGE}", f"0{IMAGE}<b>", f"2{IMAGE}<b> failed", str(path), f"x' onload='{SCRIPT}"):
         assert text in shown.text
 

@@ -11,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tests.training.squares import CONV_SPEC, MLP_SPEC, Squares
 from unbraid import draws
 from unbraid.distributions import GaussianLatents, GaussianLikelihood
-from unbraid.models import MLP, Architecture, Autoencoder
+from unbraid.models import MLP, Architecture, Autoencoder, encode
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
 from unbraid.training.fleet import Fleet, Member, fleet_key
 
@@ -123,6 +123,19 @@ def test_clipping_is_by_member():
     torch.testing.assert_close(together[0], alone(gentle, 0), rtol=0, atol=1e-8)
     torch.testing.assert_close(together[1], alone(steep, 0), rtol=0, atol=1e-8)
     assert not torch.allclose(together[1], alone(replace(steep, max_gradient_norm=None), 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("weights", [None, torch.full((36,), 1 / 36)], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_every_tensor_is_made_where_the_images_are(spec, weights):
+    # What is made without naming a device lands on "meta", whose tensors hold nothing and mix with no others.
+    images = replace(spec.dataset.load(), weights=weights)
+    with torch.device("meta"):
+        fleet = Fleet(seeds_of(replace(spec, max_gradient_norm=1.0), 0, 1), images)
+        losses = fleet.advance()
+        fleet.restore([fleet.state(0), fleet.state(1)])
+        codes = encode(fleet.model(0), images)
+    assert {tensor.device.type for tensor in (*losses.values(), fleet.weights, fleet.alive, codes.mean)} == {"cpu"}
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

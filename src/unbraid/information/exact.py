@@ -96,16 +96,20 @@ def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], valu
     if len(some_image) * _CELL_ORDERS > len(mean):
         return _images(mean, std, values)
     centre = position * cell_std * _CELL_MEAN
-    table = values.grouped_columns(cell, len(some_image), _expansion((mean - centre) / cell_std, (std / cell_std).square() - 1))
+
+    def expansion(rows: slice) -> list[Float64[Tensor, " row"]]:
+        return _expansion((mean[rows] - centre[rows]) / cell_std[rows], (std[rows] / cell_std[rows]).square() - 1)
+
+    table = values.grouped_columns(cell, len(some_image), expansion)
     return Mixtures(centre[some_image], cell_std[some_image], lambda rows: table[:, rows].transpose(0, 1))
 
 
-def _expansion(shift: Float64[Tensor, " image"], excess: Float64[Tensor, " image"]) -> Float64[Tensor, "order image"]:
+def _expansion(shift: Float64[Tensor, " row"], excess: Float64[Tensor, " row"]) -> list[Float64[Tensor, " row"]]:
     """c_0, c_1, ... of sum_k c_k t^k = exp(shift t + excess t^2 / 2)."""
     coefficients = [torch.ones_like(shift), shift]
     for order in range(2, _CELL_ORDERS):
         coefficients.append((shift * coefficients[-1] + excess * coefficients[-2]) / order)
-    return torch.stack(coefficients)
+    return coefficients
 
 
 def _number_cells(

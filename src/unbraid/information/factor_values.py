@@ -1,14 +1,18 @@
 """Which value each factor takes in each image: the labels, as an estimator of information needs them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Float, Float64, Int, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+
+# Rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them out among threads.
+_ROWS_PER_BLOCK = 32_768
 
 
 @final
@@ -39,11 +43,9 @@ class FactorValues:
             raise CodesError(
                 f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one label an image."
             )
-        p = (
-            torch.ones(num_images, dtype=torch.float64, device=device)
-            if weights is None
-            else weights.to(device=device, dtype=torch.float64)
-        )
+        device = device or (assignments[0].device if assignments else None)
+        p = torch.ones(num_images, dtype=torch.float64) if weights is None else weights.double()
+        p = p.to(device)
         return cls(tuple(a.to(device) for a in assignments), p / p.sum())
 
     @cached_property
@@ -58,8 +60,7 @@ class FactorValues:
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
         """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is known."""
-        everything = torch.zeros_like(self.weights, dtype=torch.int64)
-        return self.grouped_columns(everything, 1, torch.ones_like(self.weights)[None])[0, 0]
+        return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
         """These rows of the table."""
@@ -74,21 +75,20 @@ class FactorValues:
         return table.scatter_(1, positions, p[:, None].expand_as(positions))[:, :-1]
 
     def grouped_columns(
-        self, groups: Int[Tensor, " image"], num_groups: int, scales: Float64[Tensor, "scale image"]
+        self, groups: Int[Tensor, " image"], num_groups: int, scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None
     ) -> Float64[Tensor, "scale group column"]:
-        """Sums of rows: the images of a group, each times its scale. One table for each row of `scales`."""
-        scaled = scales * self.weights
-        tables = []
-        everything = None
-        for assignment, size in zip(self._indices, self.sizes, strict=True):
-            if assignment.ndim == 2:
-                tables.append(torch.stack([_grouped_sums(scaled * p, groups, num_groups) for p in assignment.unbind(1)], dim=2))
-            else:
-                sums = _grouped_sums(scaled, groups * (size + 1) + assignment, num_groups * (size + 1)).unflatten(1, (num_groups, size + 1))
-                everything = sums.sum(dim=2, keepdim=True) if everything is None else everything
-                tables.append(sums[:, :, :size])
-        everything = _grouped_sums(scaled, groups, num_groups)[:, :, None] if everything is None else everything
-        return torch.cat([everything, *tables], dim=2)
+        """Sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; a table for each entry. Without, one table."""
+        scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
+        # Without factors, as if there were one that is known nowhere.
+        assignments, sizes = self._with_unknown or (torch.zeros_like(self.weights, dtype=torch.int64),), self.sizes or (0,)
+        tables = [self.weights.new_zeros(len(scales(slice(0, 0))), num_groups * (size + 1)) for size in sizes]
+        for begin in range(0, len(self.weights), _ROWS_PER_BLOCK):
+            rows = slice(begin, begin + _ROWS_PER_BLOCK)
+            scaled = [scale * self.weights[rows] for scale in scales(rows)]
+            for table, assignment, size in zip(tables, assignments, sizes, strict=True):
+                _add_rows(table, groups[rows] * (size + 1), assignment[rows], scaled)
+        by_factor = [table.unflatten(1, (num_groups, -1)) for table in tables]
+        return torch.cat([by_factor[0].sum(dim=2, keepdim=True), *(table[:, :, :-1] for table in by_factor)], dim=2)
 
     def split(self, table: Float64[Tensor, "*axes column"]) -> tuple[Float64[Tensor, "*axes _value"], ...]:
         """The columns of each factor, without the first column."""
@@ -105,9 +105,12 @@ class FactorValues:
         return [1 + sum(self.sizes[:k]) for k in range(len(self.sizes))]
 
     @cached_property
-    def _indices(self) -> tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]:
-        """The assignments, with one more value for the images in which an index is not known."""
-        return tuple(a if a.ndim == 2 else torch.where(a < 0, size, a).long() for a, size in zip(self.assignments, self.sizes, strict=True))
+    def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
+        """The assignments with one value more, for the images in which the factor is not known."""
+        return tuple(
+            torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1) if a.ndim == 2 else torch.where(a < 0, size, a).long()
+            for a, size in zip(self.assignments, self.sizes, strict=True)
+        )
 
     @cached_property
     def _positions(self) -> Int[Tensor, "image factor"]:
@@ -120,6 +123,17 @@ class FactorValues:
         return torch.stack(hard, dim=1).long() if hard else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
 
 
-def _grouped_sums(values: Float64[Tensor, "scale image"], groups: Int[Tensor, " image"], num_groups: int) -> Float64[Tensor, "scale group"]:
-    # Row by row: torch adds into a vector several times faster than into the rows of a matrix.
-    return torch.stack([torch.zeros(num_groups, dtype=row.dtype, device=row.device).index_add_(0, groups, row) for row in values])
+def _add_rows(
+    table: Float64[Tensor, "scale place"],
+    places: Int[Tensor, " row"],
+    assignment: Int64[Tensor, " row"] | Float64[Tensor, "row _value"],
+    scaled: Sequence[Float64[Tensor, " row"]],
+) -> None:
+    """Add scaled rows to one factor's table, in place: at the place of their group, moved on by their value."""
+    # One scale at a time: torch adds into a vector several times faster than into the rows of a matrix.
+    for sums, scale in zip(table, scaled, strict=True):
+        if assignment.ndim == 1:
+            sums.index_add_(0, places + assignment, scale)
+        else:
+            for value, probability in enumerate(assignment.unbind(1)):
+                sums.index_add_(0, places + value, scale * probability)

@@ -18,8 +18,7 @@ def means_histogram_information(mean: Float[Tensor, "image latent"], values: Fac
     """
     if num_bins < 1:
         raise SpecError(f"means_histogram: num_bins is {num_bins}; expected at least 1 (20 is usual).")
-    one = torch.ones_like(values.weights)[None]
-    tables = torch.stack([values.grouped_columns(bins, num_bins, one)[0] for bins in histogram_bins(mean, num_bins).unbind(1)])
+    tables = torch.stack([values.grouped_columns(bins, num_bins)[0] for bins in histogram_bins(mean, num_bins).unbind(1)])
     return information_of_tables(tables[:, :, 0], values.split(tables), entropy_given_image=tables.new_zeros(len(tables)))
 
 

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 # A Gaussian ends this many stds from its mean: the mass beyond is 1e-15.
@@ -72,7 +72,7 @@ def entropy_integrals(
         panels = todo.pop()
         points = panels.left[:, None] + panels.width * (nodes + 1) / 2
         density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(0, points.shape)
-        too_wide = ladder.reach_beyond(panels)
+        too_wide = ladder.reached_by_narrower(panels)
         totals.append(_integrate(density[~too_wide], panels.width / 2 * weights, sums))
         todo.extend(_halves(panels, density, too_wide, halving))
     return Integrals(*(torch.stack(parts).sum(dim=0) for parts in zip(*totals, strict=True)))
@@ -93,7 +93,7 @@ def _integrate(
 def _halves(
     panels: _Panels,
     density: Float64[Tensor, "panel point column"],
-    too_wide: Tensor,
+    too_wide: Bool[Tensor, " panel"],
     halving: Float64[Tensor, "half point point"],
 ) -> Iterator[_Panels]:
     """The halves of the panels that are too wide, in blocks."""
@@ -123,7 +123,7 @@ class _Ladder:
     def __init__(self, mixtures: Mixtures) -> None:
         start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
         self._left, self._width = start.min(), float(stop.max() - start.min())
-        level = (self._width / (_MAX_WIDTH * mixtures.std)).log2().ceil().clamp(min=0).long()
+        level = (self._width / (_MAX_WIDTH * mixtures.std)).log2().ceil().long()
         self._mixtures = mixtures
         levels = range(int(level.max()) + 1)
         self._start, by_start = start.sort()
@@ -138,8 +138,8 @@ class _Ladder:
         """The whole line as one panel."""
         return _Panels(0, self._width, self._left[None], self._left.new_zeros(1, _NUM_POINTS, num_columns))
 
-    def reach_beyond(self, panels: _Panels) -> Tensor:
-        """Whether components too narrow for it reach a panel."""
+    def reached_by_narrower(self, panels: _Panels) -> Bool[Tensor, " panel"]:
+        """Which of the panels are reached by a component that is too narrow for them."""
         num_started = torch.searchsorted(self._start, panels.left + panels.width)
         return self._farthest[panels.level][num_started.clamp(min=1) - 1] > panels.left
 

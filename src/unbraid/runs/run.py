@@ -65,9 +65,13 @@ class Run:
             raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
         content = read_json(path)
         if content.get("format") != _FORMAT:
-            raise RunError(f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}.")
+            raise RunError(
+                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}."
+            )
         if content.get("sha256") != seal(content):
-            raise RunError(f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run again with --force.")
+            raise RunError(
+                f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run again with --force."
+            )
         return cls(Path(folder), from_json(content["spec"], RunSpec, packages=packages), content["seed"])
 
     @property
@@ -148,16 +152,27 @@ class Run:
 
     def _read_scores(self) -> list[dict[str, Any]]:
         path = self.folder / "scores.json"
-        return list(read_json(path)["scores"]) if path.exists() else []
+        if not path.exists():
+            return []
+        scores = read_json(path).get("scores")
+        if not isinstance(scores, list):
+            raise RunError(f"{path} holds no list of scores. Remove it: they can be computed again.")
+        return scores
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
+        if self.status == "failed":
+            raise RunError(f"{self.folder} failed, so it has no {name}. Train with a smaller learning_rate, or with max_gradient_norm.")
         if self.status != "finished":
-            raise RunError(f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`.")
+            raise RunError(
+                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`."
+            )
         path = self.folder / name
         expected = read_json(self.folder / "finished.json").get("sha256", {}).get(name)
         if not path.exists() or files.sha256(path) != expected:
-            raise RunError(f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force.")
+            raise RunError(
+                f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force."
+            )
         return path
 
 

@@ -47,7 +47,7 @@ def save_checkpoint(run: Run, state: MemberState) -> None:
 
 def load_checkpoints(run: Run, warn: Callable[[str], None]) -> dict[int, MemberState]:
     """Every good checkpoint by its step. Each bad one is passed over with a warning that says what is wrong with it."""
-    states = {}
+    states: dict[int, MemberState] = {}
     for path in _checkpoints(run):
         try:
             states |= {(state := _load(path, run)).step: state}

@@ -122,8 +122,8 @@ class Fleet:
     def state(self, index: int) -> MemberState:
         """What member `index` would need to go on alone, on the CPU."""
         failed_at = int(self._failed_at[index])
-        rows = (tensor[index].cpu().clone() for tensor in (self.weights, self._moments.first, self._moments.second))
-        return MemberState(self.step, *rows, failed_at=None if failed_at < 0 else failed_at)
+        weights, first, second = (tensor[index].cpu().clone() for tensor in (self.weights, self._moments.first, self._moments.second))
+        return MemberState(self.step, weights, first, second, None if failed_at < 0 else failed_at)
 
     def restore(self, states: Sequence[MemberState]) -> None:
         """Go on from these states, one a member, all of the same step. Without states, start at the beginning."""

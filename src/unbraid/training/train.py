@@ -83,27 +83,17 @@ def train_runs(
             put_aside(run)
     if not resume:
         _refuse_unfinished(runs)
-    for run in runs:
-        if run.status == "finished":  # a process may have died between finishing it and tidying up
-            remove_checkpoints(run)
-    pending = [run for run in runs if _is_pending(run)]
+    _tidy_up(runs)
+    pending = _pending(runs)
     fleets: dict[str, list[Run]] = defaultdict(list)
     for run in pending:
         fleets[fleet_key(run.spec)].append(run)
     for members in fleets.values():
-        images = members[0].spec.dataset.load(device)
-        with contextlib.ExitStack() as locks:
-            for run in members:
-                locks.enter_context(files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"))
-            # Asked again under the locks: another process may have finished some of them while the images were loaded.
-            still_pending = [run for run in members if _is_pending(run)]
-            for run in still_pending:
-                run.create()
-                run.sweep()
-            for group in _starting_points(still_pending, warn):
-                _train_fleet(group, images, checkpoint_every, watch, warn)
+        _train_members(members, device, checkpoint_every, watch, warn)
     if pending and all(run.status == "failed" for run in pending):
-        raise TrainingError(f"All {len(pending)} runs failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm.")
+        raise TrainingError(
+            f"All {len(pending)} runs failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm."
+        )
     return list(runs)
 
 
@@ -118,10 +108,6 @@ def put_aside(run: Run) -> Path | None:
         return run.folder.rename(target)
 
 
-def _is_pending(run: Run) -> bool:
-    return run.status in ("new", "unfinished")
-
-
 def _refuse_unfinished(runs: Sequence[Run]) -> None:
     unfinished = [run for run in runs if run.status == "unfinished"]
     if unfinished:
@@ -129,6 +115,38 @@ def _refuse_unfinished(runs: Sequence[Run]) -> None:
             f"{len(unfinished)} of these runs were begun and not finished (the first is {unfinished[0].folder}). "
             "Go on with them (--resume, or resume=True), or put them aside and start afresh (--force, or force=True)."
         )
+
+
+def _tidy_up(runs: Sequence[Run]) -> None:
+    """Remove the checkpoints of runs whose process died between finishing them and removing its checkpoints."""
+    for run in runs:
+        if run.status == "finished":
+            remove_checkpoints(run)
+
+
+def _pending(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.status in ("new", "unfinished")]
+
+
+def _train_members(
+    runs: Sequence[Run],
+    device: torch.device | str,
+    checkpoint_every: int,
+    watch: Callable[[Progress], None],
+    warn: Callable[[str], None],
+) -> None:
+    """Train runs that can share a fleet, each under its lock."""
+    images = runs[0].spec.dataset.load(device)
+    with contextlib.ExitStack() as locks:
+        for run in runs:
+            locks.enter_context(files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"))
+        # Asked again under the locks: another process may have finished some of them while the images were loaded.
+        pending = _pending(runs)
+        for run in pending:
+            run.create()
+            run.sweep()
+        for group in _starting_points(pending, warn):
+            _train_fleet(group, images, checkpoint_every, watch, warn)
 
 
 Start = tuple[Run, MemberState | None]

@@ -1,0 +1,269 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import unbraid
+from tests.training.squares import MLP_SPEC, PACKAGES, everything
+from unbraid.errors import RunError, SpecError, UnbraidError
+from unbraid.metrics import MIG
+from unbraid.models import encode
+from unbraid.objectives import VAE
+from unbraid.runs import Run
+
+SPEC = replace(MLP_SPEC, precision="float32")
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A run whose weights are those it began with: what is kept does not depend on how it was trained."""
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    model = SPEC.model.build(SPEC.dataset.image_shape, seed=7)
+    run.finish(model, encode(model, SPEC.dataset.load()), seconds=1.23456)
+    return run
+
+
+def flip(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+# ------------------------------------------------------------------------------------------------------------------ the folder
+
+
+def test_a_run_is_placed_by_what_it_is(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    assert run.folder == tmp_path / f"beta-tcvae-{SPEC.digest}-seed3"
+    assert run.name == run.folder.name
+    assert not run.folder.exists()
+    others = [Run.place(tmp_path, SPEC, 4), Run.place(tmp_path, replace(SPEC, batch_size=9), 3)]
+    assert run.folder not in [other.folder for other in others]
+
+
+def test_a_run_is_new_then_unfinished_then_finished(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    assert run.status == "new"
+    run.create()
+    assert run.status == "unfinished"
+    model = SPEC.model.build(SPEC.dataset.image_shape, seed=3)
+    run.finish(model, encode(model, SPEC.dataset.load()), seconds=1.0)
+    assert run.status == "finished"
+
+
+def test_or_it_fails(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    run.fail(17)
+    assert run.status == "failed"
+    assert json.loads((run.folder / "failed.json").read_text()) == {"step": 17}
+
+
+def test_creating_it_again_changes_nothing(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    before = everything(run.folder)
+    run.create()
+    assert everything(run.folder) == before
+
+
+def test_the_log_grows_by_lines_that_begin_with_the_time(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.log("one")
+    run.log("two")
+    lines = (run.folder / "log.txt").read_text().splitlines()
+    assert [line.partition(" ")[2] for line in lines] == ["one", "two"]
+    assert all(line.partition(" ")[0].endswith("+00:00") for line in lines)
+
+
+def test_sweeping_removes_half_written_files_and_nothing_else(finished):
+    before = everything(finished.folder)
+    (finished.folder / ".history.csv.0123.part").write_text("half")
+    (finished.folder / "checkpoints").mkdir()
+    (finished.folder / "checkpoints" / ".step-0000000010.json.4567.part").write_text("half")
+    finished.sweep()
+    assert everything(finished.folder) == before
+
+
+# ------------------------------------------------------------------------------------------------------------- reading it back
+
+
+def test_a_run_is_read_back(finished):
+    assert Run.open(finished.folder, packages=PACKAGES) == finished
+
+
+def test_the_versions_that_made_it_are_kept(finished):
+    content = json.loads((finished.folder / "spec.json").read_text())
+    assert (content["unbraid"], content["torch"]) == (unbraid.__version__, torch.__version__)
+
+
+def test_a_run_may_be_moved(finished, tmp_path):
+    moved = finished.folder.rename(tmp_path / "elsewhere")
+    run = Run.open(moved, packages=PACKAGES)
+    assert (run.spec, run.seed, run.status) == (SPEC, 3, "finished")
+    assert len(run.codes()) == 36
+
+
+def test_classes_of_other_packages_are_not_imported_unless_named(finished):
+    with pytest.raises(SpecError, match="tests.training.squares.Squares"):
+        Run.open(finished.folder)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(RunError, match="no spec.json"):
+        Run.open(tmp_path)
+
+
+def test_a_format_of_the_future_is_refused_by_its_number(finished):
+    path = finished.folder / "spec.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(RunError, match="99"):
+        Run.open(finished.folder, packages=PACKAGES)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": 1}', "\x00\xff"])
+def test_a_spec_that_is_none_is_refused(finished, content):
+    (finished.folder / "spec.json").write_text(content, encoding="latin-1")
+    with pytest.raises(RunError, match="spec.json"):
+        Run.open(finished.folder, packages=PACKAGES)
+
+
+def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
+    # A spec with another learning rate would be as readable, and a seed with another digit too.
+    path = finished.folder / "spec.json"
+    content = path.read_bytes()
+    for place in range(len(content)):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        with pytest.raises(UnbraidError):
+            Run.open(finished.folder, packages=PACKAGES)
+
+
+# ---------------------------------------------------------------------------------------------------------- the model and the codes
+
+
+def test_the_model_is_the_one_that_was_kept(finished):
+    expected = SPEC.model.build(SPEC.dataset.image_shape, seed=7).state_dict()
+    kept = finished.model().state_dict()
+    assert kept.keys() == expected.keys()
+    assert all(torch.equal(kept[name], expected[name]) for name in expected)
+
+
+def test_the_model_decodes_codes_to_images(finished):
+    images = finished.model().decode(torch.zeros(5, 3)).detach()
+    assert images.shape == (5, 1, 8, 8)
+    assert 0 <= float(images.min()) <= float(images.max()) <= 1
+
+
+def test_the_codes_are_those_of_every_image_with_its_factors(finished):
+    codes, images = finished.codes(), SPEC.dataset.load()
+    posterior = SPEC.model.build(SPEC.dataset.image_shape, seed=7).encode(images.batch(torch.arange(36)))
+    assert torch.equal(codes.mean, posterior.mean)
+    assert torch.equal(codes.std, posterior.std)
+    assert codes.factor_names == ("row", "column")
+    assert torch.equal(codes.factors[1].values, images.factors[:, 1])
+
+
+def test_the_encoder_takes_new_images_as_arrays(finished):
+    pixels = SPEC.dataset.load().pixels.numpy()
+    encoder, codes = finished.encoder(), finished.codes()
+    for images in (pixels, pixels[:, 0], np.moveaxis(pixels, 1, 3), pixels / 255, torch.from_numpy(pixels)):
+        assert torch.equal(encoder(images).mean, codes.mean)
+        assert torch.equal(encoder(images).std, codes.std)
+    assert len(encoder(pixels[:1])) == 1
+
+
+def test_a_double_run_gives_a_double_model(tmp_path):
+    run = Run.place(tmp_path, MLP_SPEC, 3)
+    run.create()
+    model = MLP_SPEC.model.build(MLP_SPEC.dataset.image_shape, seed=7).double()
+    run.finish(model, encode(model, MLP_SPEC.dataset.load()), seconds=1.0)
+    assert next(run.model().parameters()).dtype == torch.float64
+    assert run.encoder()(MLP_SPEC.dataset.load().pixels).mean.dtype == torch.float64
+
+
+@pytest.mark.parametrize(("name", "read"), [("weights.safetensors", Run.model), ("codes.safetensors", Run.codes)])
+@pytest.mark.parametrize("place", [0, 100, -1])
+def test_a_changed_byte_is_noticed(finished, name, read, place):
+    flip(finished.folder / name, place)
+    with pytest.raises(RunError, match=name):
+        read(finished)
+
+
+@pytest.mark.parametrize(("name", "read"), [("weights.safetensors", Run.model), ("codes.safetensors", Run.codes)])
+def test_so_is_a_missing_file(finished, name, read):
+    (finished.folder / name).unlink()
+    with pytest.raises(RunError, match=name):
+        read(finished)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"sha256": {}}'])
+def test_so_is_a_finished_json_that_vouches_for_nothing(finished, content):
+    (finished.folder / "finished.json").write_text(content)
+    with pytest.raises(RunError):
+        finished.model()
+
+
+def test_what_an_unfinished_run_does_not_have_is_refused_with_what_to_do(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    for read in (Run.model, Run.codes, Run.encoder, lambda run: run.score([MIG()])):
+        with pytest.raises(RunError, match="is unfinished.*--resume"):
+            read(run)
+    assert run.history.rows == []
+    assert run.scores() == []
+
+
+def test_nor_is_a_failed_run_to_be_resumed(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    run.fail(17)
+    with pytest.raises(RunError, match="failed.*learning_rate"):
+        run.model()
+
+
+# ------------------------------------------------------------------------------------------------------------------ the scores
+
+
+def test_scores_are_kept_and_read_back(finished):
+    [score] = finished.score([MIG()])
+    assert score.value == MIG()(finished.codes()).value
+    [kept] = Run.open(finished.folder, packages=PACKAGES).scores()
+    assert (kept.metric, kept.value, kept.per_factor, kept.settings) == (score.metric, score.value, score.per_factor, score.settings)
+    assert torch.equal(kept.tables["mutual_information"], score.tables["mutual_information"])
+
+
+def test_a_metric_with_other_settings_is_kept_beside_the_first(finished):
+    finished.score([MIG()])
+    finished.score([MIG(estimator="quantised", num_bins=10)])
+    assert [score.settings["estimator"] for score in finished.scores()] == ["exact", "quantised"]
+
+
+def test_the_same_metric_again_replaces_its_score(finished):
+    finished.score([MIG(), MIG(estimator="quantised")])
+    path = finished.folder / "scores.json"
+    path.write_text(path.read_text().replace(repr(finished.scores()[0].value), "0.125"))
+    assert finished.scores()[0].value == 0.125
+    finished.score([MIG()])
+    assert [score.value for score in finished.scores()] == [
+        MIG()(finished.codes()).value,
+        MIG(estimator="quantised")(finished.codes()).value,
+    ]
+
+
+def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
+    path = finished.folder / "scores.json"
+    for content in ("{", "[]", "{}"):
+        path.write_text(content)
+        for read in (Run.scores, lambda run: run.score([MIG()])):
+            with pytest.raises(RunError, match="scores.json"):
+                read(finished)
+        assert path.read_text() == content
+
+
+def test_a_run_of_another_objective_is_named_after_it(tmp_path):
+    assert Run.place(tmp_path, replace(SPEC, objective=VAE()), 0).name.startswith("vae-")
