@@ -14,6 +14,10 @@ ifneq ($(wildcard ../shared/golden),)
 export UNBRAID_GOLDEN ?= $(CURDIR)/../shared/golden
 endif
 
+# torch's threads sleep while they wait for each other instead of spinning. Alone on a machine that changes little; beside other
+# work on the same cores, spinning made training ten times slower.
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from unbraid.report import write_report as write_report
     from unbraid.runs import Run as Run
     from unbraid.runs import RunSpec as RunSpec
-    from unbraid.training import train as train
+    from unbraid.training.train import train as train
 
-# Loaded at first use: they need more than the core does (safetensors, matplotlib, jinja2).
+# Loaded at first use: they need more than the core does (safetensors, jinja2).
 _LOADED_LATER = {"Run": "unbraid.runs", "RunSpec": "unbraid.runs", "train": "unbraid.training", "write_report": "unbraid.report"}
 
 

@@ -1,11 +1,15 @@
 """Runs by the folders that hold them."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from unbraid.cli.run_folders import finished_among, open_runs, run_folders
+from unbraid.data import DSprites
 from unbraid.errors import RunError, UnbraidError
+from unbraid.objectives import VAE, BetaVAE
+from unbraid.runs import Run, RunSpec
 
 
 def test_runs_are_found_at_any_depth_but_not_where_they_were_put_aside(trained, tmp_path):
@@ -53,3 +57,11 @@ def test_nothing_finished_is_refused_with_a_way_out(trained):
         finished_among(runs, "score")
     with pytest.raises(RunError, match="nothing to score: there are no runs."):
         finished_among([], "score")
+
+
+def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
+    spec = RunSpec(DSprites(num_positions=4), objective=VAE())
+    for objective, seed in [(BetaVAE(16.0), 0), (BetaVAE(4.0), 10), (BetaVAE(4.0), 2), (VAE(), 3)]:
+        Run.place(tmp_path, replace(spec, objective=objective), seed).create()
+    found = open_runs([tmp_path])
+    assert [(run.spec.objective, run.seed) for run in found] == [(BetaVAE(4.0), 2), (BetaVAE(4.0), 10), (BetaVAE(16.0), 0), (VAE(), 3)]

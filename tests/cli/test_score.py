@@ -49,7 +49,7 @@ def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
     assert outcome.code == 0, outcome.err
     codes = Codes.from_arrays(arrays["mean"], arrays["std"], factors=arrays["factors"])
     header, row = outcome.out.splitlines()[-2:]
-    assert header.split() == ["codes", "seed", "MIG", "hue", "size"]
+    assert header.split() == ["codes", "MIG", "hue", "size"]
     assert row.split()[0] == str(path)
     assert float(row.split()[1]) == pytest.approx(MIG()(codes).value, abs=5e-4)
 

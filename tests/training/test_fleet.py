@@ -13,6 +13,7 @@ from unbraid import draws
 from unbraid.distributions import GaussianLatents, GaussianLikelihood
 from unbraid.models import MLP, Architecture, Autoencoder, encode
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
+from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet, Member, fleet_key
 
 SPECS = {"mlp": MLP_SPEC, "conv": CONV_SPEC}
@@ -222,6 +223,26 @@ def test_an_objective_of_ones_own_is_swept_too_and_told_how_far_training_is():
     assert [parts["progress"].tolist() for parts in losses] == [[p, p] for p in (0.0, 0.25, 0.5, 0.75, 1.0)]
     assert losses[0]["num_images"].tolist() == [36, 36]
     assert losses[-1]["loss"][0] != losses[-1]["loss"][1]
+
+
+@final
+@dataclass(frozen=True)
+class Weighed(Objective):
+    """Tells what it was shown."""
+
+    def __call__(self, step: Step) -> Loss:
+        return Loss(-step.log_likelihood.mean(), {"probability": step.weights.sum(), "light": step.x.sum()})
+
+
+def test_weighted_images_are_shown_with_their_probabilities():
+    weights = torch.linspace(0, 1, 36) / 18
+    images = replace(MLP_SPEC.dataset.load(), weights=weights)
+    fleet = Fleet(seeds_of(replace(MLP_SPEC, objective=Weighed()), 4, 5), images)
+    batches = Batches(torch.tensor([4, 5]), 36, MLP_SPEC.batch_size, weights)
+    for step in range(3):
+        shown, rows = fleet.advance(), batches.rows(step)
+        torch.testing.assert_close(shown["probability"], weights[rows].double().sum(dim=1))
+        torch.testing.assert_close(shown["light"], images.batch(rows).double().sum(dim=(1, 2, 3, 4)))
 
 
 # --------------------------------------------------------------------------------------------------------- members that fail

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from unbraid.cli.console import note
 from unbraid.errors import RunError, UnbraidError
@@ -18,7 +19,7 @@ def open_runs(paths: Iterable[Path]) -> list[Run]:
         if is_run(path):
             found[path.resolve()] = Run.open(path)
         else:
-            found |= {run.folder.resolve(): run for run in _readable(run_folders(path))}
+            found |= {run.folder.resolve(): run for run in sorted(_readable(run_folders(path)), key=_order)}
     return list(found.values())
 
 
@@ -52,6 +53,12 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
     if left_out:
         note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(f'{run.name} is {run.status}' for run in left_out)}.")
     return finished
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    """Folder by folder, kin together, their weights and seeds ascending: the names alone would sort by digest, and seed 10 before seed 2."""
+    objective = run.spec.objective
+    return (run.folder.parent, type(objective).__name__, tuple(objective.hyperparameters.values()), run.spec.digest, run.seed)
 
 
 def _readable(folders: Iterable[Path]) -> Iterator[Run]:

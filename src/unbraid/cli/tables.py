@@ -53,9 +53,10 @@ def score_table(rows: Sequence[Scored]) -> Table:
     """Scores of one metric, row by row, then the medians over the seeds of a label. A factor without a score gets no column."""
     factors = list(dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap)))
     ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
-    table = _table("codes" if all(row.seed is None for row in rows) else "objective")
+    are_runs = any(row.seed is not None for row in rows)
+    table = _table("objective" if are_runs else "codes")
     table.title = f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
-    for name in ("seed", rows[0].score.metric, *factors, *ends):
+    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, *factors, *ends):
         table.add_column(name, justify="right", overflow="fold")
 
     def cells(scored: Sequence[Scored]) -> list[str]:
@@ -66,7 +67,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
     groups: dict[str, list[Scored]] = defaultdict(list)
     for row in rows:
         groups[row.label].append(row)
-        table.add_row(row.label, "" if row.seed is None else str(row.seed), *cells([row]))
+        table.add_row(row.label, *([str(row.seed if row.seed is not None else "")] if are_runs else []), *cells([row]))
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
     if repeated:
         table.add_row()

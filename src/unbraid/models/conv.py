@@ -17,6 +17,7 @@ class Conv(Architecture):
 
     Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of `hidden` units. The decoder
     is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder puts out logits, as its authors' code does.
+    Initial weights are torch's own, where the authors draw them from a truncated normal.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
