@@ -15,3 +15,8 @@ def test_there_are_some():
 @pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
 def test_it_conforms(cls):
     check_conforms(cls, docs="datasets", short_file=True)
+
+
+@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+def test_it_says_where_its_images_come_from(cls):
+    assert cls.origin in ("drawn", "read")

@@ -20,6 +20,19 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_a_path_is_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.chdir(tmp_path)
+    assert files.absolute("~/data") == "/home/me/data"
+    assert files.absolute("data") == str(tmp_path / "data")
+    assert files.absolute("/data") == "/data"
+
+
+def test_the_home_of_nobody_is_a_folder_with_an_odd_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert files.absolute("~nobody-of-that-name/data") == str(tmp_path / "~nobody-of-that-name" / "data")
+
+
 # Writing
 
 

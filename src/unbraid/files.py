@@ -54,6 +54,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def absolute(path: str) -> str:
+    """The same place, named so that it is found from every folder: `~` is spelled out, and what is relative is taken from here."""
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:  # ~nobody: no such user, so it is the name of a file
+        return str(Path(path).absolute())
+
+
 def cache_folder() -> Path:
     """`UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
     if chosen := os.environ.get("UNBRAID_CACHE"):

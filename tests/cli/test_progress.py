@@ -29,8 +29,8 @@ def test_a_log_gets_a_line_at_the_beginning_one_a_minute_and_one_at_the_end(runs
     assert capsys.readouterr().out.splitlines() == [
         "Drawing or reading the images ...",
         "Training 4 models side by side for 100 steps ...",
-        "step 3 of 100, 2 steps/s, 49 s left. beta-tcvae beta=4: loss 0.5, rate 0.5. vae: loss 2.5, rate 0.5.",
-        "step 100 of 100, 2 steps/s. beta-tcvae beta=4: loss 0.5, rate 0.5. vae: loss 2.5, rate 0.5.",
+        "step 3 of 100, 2 steps/s, 49 s left. beta-tcvae, beta 4: loss 0.5, rate 0.5. vae: loss 2.5, rate 0.5.",
+        "step 100 of 100, 2 steps/s. beta-tcvae, beta 4: loss 0.5, rate 0.5. vae: loss 2.5, rate 0.5.",
         "Encoding the images with 4 models side by side ...",
     ]
 
@@ -52,7 +52,7 @@ def test_a_screen_shows_step_speed_time_left_and_the_parts_of_the_loss(runs):
     assert "Drawing or reading the images ..." in shown
     assert "step 40 of 100, 2 steps/s, 30 s left" in shown
     assert "Note: a member failed" in shown
-    assert all(word in shown for word in ("objective", "loss", "rate", "vae", "beta-tcvae beta=4"))
+    assert all(word in shown for word in ("objective", "loss", "rate", "vae", "beta-tcvae, beta 4"))
 
 
 def test_a_screen_says_when_the_images_are_encoded_and_not_afterwards(runs):

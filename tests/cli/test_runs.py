@@ -11,7 +11,7 @@ def test_every_run_is_a_row(unbraid, trained):
     header, *rows = outcome.out.splitlines()
     assert header.split() == ["run", "objective", "seed", "status", "steps", "MIG"]
     assert [row.split()[0] for row in rows] == sorted(path.name for path in trained.iterdir())
-    assert rows[0].split()[1:] == ["beta-tcvae", "beta=4", "0", "finished", "2/2"]
+    assert rows[0].split()[1:] == ["beta-tcvae,", "beta", "4", "0", "finished", "2/2"]
 
 
 def test_the_score_is_shown_once_there_is_one(unbraid, trained):

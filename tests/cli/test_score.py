@@ -22,7 +22,7 @@ def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     assert rows[0] == "Scoring 4 runs ..."
     assert rows[1].startswith("MIG (estimator exact")
     assert rows[2].split() == ["objective", "seed", "MIG", "shape", "scale", "position_x", "position_y", "distortion", "rate"]
-    assert [row.split()[0] for row in rows[3:] if row.strip()] == ["beta-tcvae"] * 2 + ["vae"] * 2 + ["beta-tcvae", "vae"]
+    assert [row.split()[0] for row in rows[3:] if row.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
     assert sum("median" in row for row in rows) == 2
     for folder in trained.iterdir():
         assert [score.metric for score in Run.open(folder).scores()] == ["MIG"]

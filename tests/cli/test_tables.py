@@ -43,7 +43,7 @@ def test_a_label_is_printed_as_it_is():
     assert printed(score_table([Scored("[red]codes.npz", None, score(0.1))]))[2][0] == "[red]codes.npz"
 
 
-def test_the_end_of_training_is_its_last_tenth(trained):
+def test_a_row_tells_how_training_ended(trained):
     run = Run.open(min(trained.iterdir()))
     history = run.history
     row = score_row("label", run, score(0.1))

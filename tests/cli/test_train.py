@@ -90,7 +90,7 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--device", "abacus", "--dataset", "dsprites"], "expected auto, cpu or cuda"),
         (["--dataset", "dsprites", "--objective.beta", "abc"], "--objective.beta is 'abc'; expected a number."),
         (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
-        (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "There is no file gone.npz"),
+        (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz. Check the path"),
         (["--dataset", "dsprites", "--dataset.resolution", "48", "--model.encoder", "conv"], "Conv takes square images of 32 or 64"),
     ],
 )

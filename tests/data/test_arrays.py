@@ -206,6 +206,32 @@ def test_a_changed_file_is_refused():
         dataset.load()
 
 
+def test_a_recipe_names_what_the_file_held_when_it_was_made(tmp_path):
+    before = saved(tmp_path / "own.npz", images=IMAGES)
+    assert before == saved(tmp_path / "own.npz", images=IMAGES)
+    assert before.sha256 == files.sha256(tmp_path / "own.npz")
+    after = saved(tmp_path / "own.npz", images=IMAGES[::-1])
+    assert after != before
+    np.testing.assert_array_equal(after.load().pixels[:, 0], IMAGES[::-1])
+    with pytest.raises(DataError, match=f"expects {before.sha256}"):
+        before.load()
+
+
+def test_a_recipe_finds_its_file_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    whole = saved(tmp_path / "own.npz", images=IMAGES)
+    assert FromArrays("own.npz") == FromArrays("~/own.npz") == whole
+    relative = FromArrays("own.npz")
+    monkeypatch.chdir("/")
+    assert len(relative.load()) == len(IMAGES)
+
+
+def test_a_recipe_may_be_made_before_its_file(tmp_path):
+    assert FromArrays(str(tmp_path / "later.npz")).sha256 == ""
+    assert FromArrays(str(tmp_path)).sha256 == ""  # a folder
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"no file .*gone\.npz"):
         FromArrays(str(tmp_path / "gone.npz"), "0" * 64).load()

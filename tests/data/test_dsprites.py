@@ -299,6 +299,12 @@ def test_the_official_file_has_one_grid():
         DSprites(resolution=32, num_scales=3, root="anywhere")
 
 
+def test_a_root_is_found_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert DSprites(root="data") == DSprites(root=str(tmp_path / "data"))
+    assert DSprites().root is None
+
+
 def test_bits_are_of_drawn_images_only():
     with pytest.raises(SpecError, match="Leave root out"):
         DSprites(root="anywhere").bits()

@@ -37,8 +37,14 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 
 @pytest.mark.usefixtures("no_data_folder")
 def test_without_a_folder_it_says_how_to_name_one():
-    with pytest.raises(DataError, match=r"FashionMNIST\(root=.*UNBRAID_DATA.*fashion-mnist"):
+    with pytest.raises(DataError, match=r"FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA.*fashion-mnist"):
         FashionMNIST().load()
+
+
+def test_a_folder_is_found_from_every_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert FashionMNIST(root="data") == FashionMNIST(root=str(tmp_path / "data"))
+    assert FashionMNIST().root is None
 
 
 def test_a_split_that_does_not_exist_is_refused():

@@ -50,13 +50,19 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 
 @pytest.mark.usefixtures("no_data_folder")
 def test_without_a_folder_it_says_how_to_name_one():
-    with pytest.raises(DataError, match=r"MNIST\(root=.*UNBRAID_DATA"):
+    with pytest.raises(DataError, match=r"MNIST\(root=.*--dataset\.root.*UNBRAID_DATA"):
         MNIST().load()
 
 
 def test_missing_files_are_named_with_the_places_looked_at(tmp_path):
-    with pytest.raises(DataError, match=r"MNIST/raw.*train-images-idx3-ubyte.*root="):
+    with pytest.raises(DataError, match=r"MNIST/raw.*train-images-idx3-ubyte.*root=.*--dataset\.root"):
         MNIST(root=str(tmp_path)).load()
+
+
+def test_a_folder_is_found_from_every_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert MNIST(root="data") == MNIST(root=str(tmp_path / "data"))
+    assert MNIST().root is None
 
 
 def test_a_split_that_does_not_exist_is_refused():

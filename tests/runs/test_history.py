@@ -66,6 +66,18 @@ def test_going_on_after_reading_gives_the_undisturbed_history(tmp_path):
     assert resumed == example()
 
 
+def test_the_end_of_training_is_its_last_tenth():
+    history = History(("step", "rate"), [(float(step), float(step)) for step in range(20)])
+    assert history.at_the_end("rate") == 18.5
+    assert history.until(10).at_the_end("rate") == 9.5  # a tenth of 11 rows, rounded up: 9 and 10
+    assert history.until(0).at_the_end("rate") == 0.0
+
+
+def test_what_was_not_logged_has_no_end():
+    assert math.isnan(example().at_the_end("total_correlation"))
+    assert math.isnan(example().until(0).at_the_end("rate"))
+
+
 def test_until_keeps_the_rows_of_the_first_steps():
     assert example().until(10).column("step") == [1, 10]
     assert example().until(9).column("step") == [1]

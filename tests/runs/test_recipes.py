@@ -303,6 +303,22 @@ def test_a_suggestion_is_near_or_none():
     assert suggestion("betta", ["gamma", "beta"]) == "Did you mean 'beta'? Valid: beta, gamma."
     assert suggestion("zzz", ["gamma", "beta"]) == "Valid: beta, gamma."
     assert suggestion("zzz", []) == "Valid: none."
+    assert suggestion("", ["gamma", "beta"]) == "Valid: beta, gamma."
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("tcvae", "beta-tcvae"),  # difflib alone says vae
+        ("beta", "beta-vae"),  # of two that contain it, the nearer
+        ("beta-tc-vae", "beta-tcvae"),  # a slip, although vae is a word of it
+        ("plain-vae", "vae"),
+        ("my_vae", "vae"),
+        ("vea", "vae"),
+    ],
+)
+def test_a_part_of_a_name_suggests_the_whole_of_it(given, meant):
+    assert suggestion(given, ["beta-tcvae", "beta-vae", "decomposed-elbo", "vae"]).startswith(f"Did you mean {meant!r}?")
 
 
 # Annotations

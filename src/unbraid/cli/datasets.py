@@ -38,10 +38,10 @@ def _describe(factor: Factor) -> str:
     return f"{factor.name} ({factor.size or 'continuous'})"
 
 
-def _source(cls: type) -> str:
+def _source(cls: type[FactorDataset]) -> str:
     if required := _required(cls):
         return f"a file of yours, --dataset.{required[0]}"
-    return "files, --dataset.root or UNBRAID_DATA" if "Read from" in (cls.__doc__ or "") else "drawn here"
+    return "drawn here" if cls.origin == "drawn" else "files, --dataset.root or UNBRAID_DATA"
 
 
 def _required(cls: type) -> list[str]:

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, note, output, say
-from unbraid.cli.labels import spec_labels
 from unbraid.cli.tables import median
 from unbraid.runs.run import Run
+from unbraid.runs.spec_words import spec_labels
 from unbraid.training.train import Progress
 
 

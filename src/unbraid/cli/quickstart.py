@@ -21,14 +21,14 @@ from unbraid.objectives.objective import Objective
 from unbraid.objectives.vae import VAE
 from unbraid.runs.spec import RunSpec
 
-_NUM_STEPS = 2400
+_NUM_STEPS = 1600
 
 
 def recipe(objective: Objective, num_steps: int) -> RunSpec:
     """A heart in six sizes at 16 x 16 places: small enough for a laptop, with three factors to find."""
     return RunSpec(
         dataset=DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16),
-        model=Autoencoder(Conv(channels=(8, 16, 32, 64)), latents=GaussianLatents(6)),
+        model=Autoencoder(Conv(channels=(16, 16, 32, 32)), latents=GaussianLatents(10)),
         objective=objective,
         num_steps=num_steps,
         batch_size=32,
@@ -53,7 +53,7 @@ def quickstart(
     """
     from unbraid.report import write_report
 
-    runs = placed([recipe(objective, steps) for objective in (VAE(), BetaTCVAE(beta=6.0))], parse_seeds(seeds), out)
+    runs = placed([recipe(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))], parse_seeds(seeds), out)
     train_and_tell(runs, device=device, resume=True, force=False, checkpoint_every=500)
     output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
     with stage("Writing the report"):

@@ -8,7 +8,6 @@ import typer
 
 from unbraid.cli.console import output, stage
 from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
-from unbraid.cli.labels import spec_labels
 from unbraid.cli.run_folders import finished_among, is_run, open_runs
 from unbraid.cli.tables import Scored, score_row, score_table
 from unbraid.codes import Codes
@@ -16,6 +15,7 @@ from unbraid.data.npz import Npz
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.runs.run import Run
+from unbraid.runs.spec_words import spec_labels
 
 _FLAGS = flags_of_kind(Metric, "metric", MIG())
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric"}

@@ -9,10 +9,9 @@ from typing import final
 
 from rich.table import Table
 
-from unbraid.cli.labels import objective_label
 from unbraid.metrics.metric import Score
-from unbraid.runs.history import History
 from unbraid.runs.run import Run
+from unbraid.runs.spec_words import spec_labels
 
 
 @final
@@ -29,9 +28,9 @@ class Scored:
 
 def run_row(run: Run, name: str) -> list[str]:
     """What the run is and how far it is, as a row of `runs_table`."""
-    history = run.history
+    history, label = run.history, spec_labels([run.spec])[run.spec.digest]
     done = run.spec.num_steps if run.status == "finished" else int(history.rows[-1][0]) if history.rows else 0
-    return [name, objective_label(run.spec.objective), str(run.seed), run.status, f"{done}/{run.spec.num_steps}", _mig(run)]
+    return [name, label, str(run.seed), run.status, f"{done}/{run.spec.num_steps}", _mig(run)]
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
@@ -46,7 +45,7 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 def score_row(label: str, run: Run, score: Score) -> Scored:
     """The row of a run: its score, and the distortion and the rate at the end of its training."""
     history = run.history
-    return Scored(label, run.seed, score, _at_the_end(history, "distortion"), _at_the_end(history, "rate"))
+    return Scored(label, run.seed, score, history.at_the_end("distortion"), history.at_the_end("rate"))
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
@@ -74,14 +73,6 @@ def score_table(rows: Sequence[Scored]) -> Table:
     for label, group in repeated.items():
         table.add_row(label, "median", *cells(group), style="bold")
     return table
-
-
-def _at_the_end(history: History, part: str) -> float:
-    """The mean over the last tenth of training, as in the report: a single batch is noise."""
-    if part not in history.columns or not history.rows:
-        return math.nan
-    values = history.column(part)
-    return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
 
 def _table(*names: str) -> Table:

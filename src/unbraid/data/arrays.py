@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast, final
+from typing import IO, Any, ClassVar, cast, final
 
 import numpy as np
 import torch
@@ -23,7 +23,10 @@ _IMAGES_AT_ONCE = 4096
 @final
 @dataclass(frozen=True)
 class FromArrays(FactorDataset):
-    """Images of your own. `path` is an `.npz` of plain arrays; `sha256`, if given, is what loading expects of the whole file.
+    """Images of your own. `path` is an `.npz` of plain arrays; `sha256` is the checksum of the whole file.
+
+    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken from the file, so that a run
+    names what it was trained on. Loading refuses a file that has changed since.
 
     `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3 channels; bytes,
     booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent.
@@ -33,6 +36,8 @@ class FromArrays(FactorDataset):
     `weights`: how likely each image is to be drawn; scaled to sum to one.
     """
 
+    origin: ClassVar = "read"
+
     path: str
     sha256: str = ""
 
@@ -41,6 +46,8 @@ class FromArrays(FactorDataset):
             raise SpecError("FromArrays: path is empty; name an .npz file, or hand arrays to FromArrays.of.")
         if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise SpecError(f"FromArrays: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+        object.__setattr__(self, "path", files.absolute(self.path))
+        object.__setattr__(self, "sha256", self.sha256 or _checksum(Path(self.path)))
 
     @classmethod
     def of(
@@ -100,7 +107,7 @@ class FromArrays(FactorDataset):
 
     @property
     def _file(self) -> Npz:
-        return Npz(Path(self.path).expanduser())
+        return Npz(Path(self.path))
 
     def _image_header_shape(self) -> tuple[int, ...]:
         shape = self._file.header("images").shape
@@ -114,6 +121,14 @@ def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
     """Images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
     pixels = torch.from_numpy(_channels_first(_as_bytes(_plain("images", images))))
     return FactorImages(pixels, torch.zeros(len(pixels), 0, dtype=torch.int64), ())
+
+
+def _checksum(path: Path) -> str:
+    """Empty where no file can be read: loading says what is wrong."""
+    try:
+        return files.sha256(path) if path.is_file() else ""
+    except OSError:
+        return ""
 
 
 def _kept(arrays: dict[str, np.ndarray]) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int, UInt8
@@ -63,6 +64,9 @@ class FactorImages:
 
 class FactorDataset(ABC):
     """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `load` does the work."""
+
+    origin: ClassVar[Literal["drawn", "read"]]
+    """Whether the images are made here, or come from files that someone must have put there."""
 
     @property
     @abstractmethod

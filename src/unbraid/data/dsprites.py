@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import torch
@@ -38,6 +38,8 @@ class DSprites(FactorDataset):
     the default.
     """
 
+    origin: ClassVar = "drawn"
+
     resolution: int = 64
     shapes: tuple[str, ...] = sprites.SHAPES
     num_scales: int = 6
@@ -52,6 +54,7 @@ class DSprites(FactorDataset):
         _check_shapes(self.shapes)
         if self.root is not None:
             _check_default_grid(self)
+            object.__setattr__(self, "root", files.absolute(self.root))
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -147,8 +150,7 @@ def read_official(path: Path, recipe: DSprites) -> tuple[UInt8[np.ndarray, "imag
 
 
 def _official_path(root: str) -> Path:
-    path = Path(root).expanduser()
-    path = path / OFFICIAL_FILE if path.is_dir() else path
+    path = Path(root) / OFFICIAL_FILE if Path(root).is_dir() else Path(root)
     if not path.is_file():
         raise DataError(f"DSprites(root={root!r}): there is no file {path}. Name the folder that holds {OFFICIAL_FILE}, or leave root out.")
     return path

@@ -1,10 +1,11 @@
 """Fashion-MNIST: pieces of clothing."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 
+from unbraid import files
 from unbraid.data import idx
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.errors import SpecError
@@ -20,12 +21,16 @@ class FashionMNIST(FactorDataset):
     subfolder `fashion-mnist` or `FashionMNIST/raw`.
     """
 
+    origin: ClassVar = "read"
+
     root: str | None = None
     split: idx.Split = "train"
 
     def __post_init__(self) -> None:
         if self.split not in idx.NUM_IMAGES:
             raise SpecError(f"FashionMNIST: split is {self.split!r}; give 'train' or 'test'.")
+        if self.root:
+            object.__setattr__(self, "root", files.absolute(self.root))
 
     @property
     def factors(self) -> tuple[Factor, ...]:

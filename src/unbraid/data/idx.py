@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import UInt8
 
+from unbraid import files
 from unbraid.errors import DataError
 
 Split = Literal["train", "test"]
@@ -73,10 +74,10 @@ def _folders(name: str, root: str | None, subfolders: tuple[str, ...]) -> list[P
     chosen = root or os.environ.get("UNBRAID_DATA")
     if not chosen:
         raise DataError(
-            f"{name} is read from a folder, and none was named. Give {name}(root=...) or set UNBRAID_DATA to the folder that holds "
+            f"{name} is read from a folder, and none was named. Give {name}(root=...), --dataset.root or UNBRAID_DATA the folder that holds "
             f"the official idx files, itself or in a subfolder {' or '.join(subfolders)}."
         )
-    folder = Path(chosen).expanduser()
+    folder = Path(files.absolute(chosen))
     # Subfolders first: the files of the MNIST family have the same names, and only a subfolder says whose they are.
     return [folder / subfolder for subfolder in subfolders] + [folder]
 
@@ -91,5 +92,5 @@ def _find(name: str, folders: list[Path], prefix: str) -> tuple[Path, Path]:
             return by_stem[stems[0]], by_stem[stems[1]]
     raise DataError(
         f"{name}: no folder among {', '.join(map(str, folders))} has both {' and '.join(stems)} (or the same with .gz). "
-        f"Put the official files there, or give {name}(root=...) or UNBRAID_DATA the folder where they are."
+        f"Put the official files there, or give {name}(root=...), --dataset.root or UNBRAID_DATA the folder where they are."
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.report.members import Member, Ranking
-from unbraid.report.spec_table import spec_labels
 from unbraid.runs.spec import RunSpec
+from unbraid.runs.spec_words import spec_labels
 
 
 @final
@@ -46,5 +46,5 @@ def group_members(members: Sequence[Member]) -> list[Group]:
     order = sorted(
         specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), *specs[digest].objective.hyperparameters.values())
     )
-    labels = spec_labels([specs[digest] for digest in order])
-    return [Group(index, label, tuple(by_digest[digest])) for index, (digest, label) in enumerate(zip(order, labels, strict=True))]
+    labels = spec_labels(list(specs.values()))
+    return [Group(index, labels[digest], tuple(by_digest[digest])) for index, digest in enumerate(order)]

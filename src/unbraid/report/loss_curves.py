@@ -8,8 +8,8 @@ import numpy as np
 
 from unbraid.report.axis import Axis, tick_text
 from unbraid.report.members import Member
-from unbraid.report.spec_table import in_words
 from unbraid.runs.history import History
+from unbraid.runs.spec_words import in_words
 
 # The plot in units of its own; on the page it is scaled by 0.9 to 1.2.
 WIDTH, HEIGHT = 330.0, 190.0

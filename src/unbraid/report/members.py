@@ -1,7 +1,6 @@
 """The runs of a report, and what is read from them."""
 
 import math
-import statistics
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +11,6 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.runs.history import History
 from unbraid.runs.run import Run, read_json
-
-# The last tenth of training stands for its end: a single batch is noise.
-_END_SHARE = 0.1
 
 Role = Literal["only", "best", "median", "worst"]
 
@@ -28,17 +24,10 @@ class Member:
     history: History
     mig: Score | None = None
 
-    def final(self, part: str) -> float:
-        """The mean of a part of the loss over the last tenth of training, in nats per image. NaN if the objective does not log it."""
-        if part not in self.history.columns or not self.history.rows:
-            return math.nan
-        values = self.history.column(part)
-        return statistics.fmean(values[-math.ceil(_END_SHARE * len(values)) :])
-
     @property
     def elbo(self) -> float:
         """-(distortion + rate) at the end of training, in nats per image: it means the same for every objective that logs both."""
-        return -(self.final("distortion") + self.final("rate"))
+        return -(self.history.at_the_end("distortion") + self.history.at_the_end("rate"))
 
 
 @final

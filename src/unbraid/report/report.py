@@ -17,9 +17,10 @@ from unbraid.report.heat_map import HeatMap, heat_map
 from unbraid.report.latents import UNUSED, read_latents
 from unbraid.report.members import Member, Role, rank, read_members, shown_members, why_left_out
 from unbraid.report.reconstructions import reconstructions
-from unbraid.report.spec_table import in_words, spec_table
+from unbraid.report.spec_table import spec_table
 from unbraid.report.summary import summary_of, title_of
 from unbraid.runs.run import Run
+from unbraid.runs.spec_words import in_words
 from unbraid.version import __version__
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from unbraid.report.groups import Group
 from unbraid.report.members import Member, Ranking
-from unbraid.report.spec_table import describe_spec
+from unbraid.runs.spec_words import describe_spec
 
 
 def title_of(groups: Sequence[Group]) -> str:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import math
+import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
@@ -28,6 +30,13 @@ class History:
             raise RunError(f"The history has no column {name!r}. {suggestion(name, self.columns)}")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
+
+    def at_the_end(self, name: str) -> float:
+        """The mean of a column over the last tenth of training: a single batch is noise. NaN if there is no such column, or no row."""
+        if name not in self.columns or not self.rows:
+            return math.nan
+        values = self.column(name)
+        return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
     def until(self, step: int) -> "History":
         """The rows of the first `step` steps."""

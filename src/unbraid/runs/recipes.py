@@ -7,6 +7,7 @@ exports can be named.
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import inspect
 import numbers
@@ -111,9 +112,12 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
-    """The nearest valid name, and all of them."""
+    """The nearest valid name, and all of them: one that contains what was given, one that it misspells, one that it contains, or one like it."""
     valid = sorted(valid)
-    nearest = difflib.get_close_matches(given, valid, n=1, cutoff=0.5)
+    wider = [name for name in valid if len(given) > 2 and given in name]
+    narrower = [name for name in valid if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", given)]
+    near = functools.partial(difflib.get_close_matches, given, n=1)
+    nearest = near(wider, cutoff=0.0) or near(valid, cutoff=0.8) or near(narrower, cutoff=0.0) or near(valid, cutoff=0.5)
     return (f"Did you mean {nearest[0]!r}? " if nearest else "") + f"Valid: {', '.join(valid) or 'none'}."
 
 
