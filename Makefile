@@ -14,10 +14,6 @@ ifneq ($(wildcard ../shared/golden),)
 export UNBRAID_GOLDEN ?= $(CURDIR)/../shared/golden
 endif
 
-# torch's threads sleep while they wait for each other instead of spinning. Alone on a machine that changes little; beside other
-# work on the same cores, spinning made training ten times slower.
-export OMP_WAIT_POLICY ?= PASSIVE
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -29,6 +25,8 @@ help:  ## List these targets
 quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/report.html (no GPU, no download)
 	$(VENV)/bin/unbraid quickstart $(ARGS)
 
+# Threads that wait for each other sleep instead of spinning: the tests are many small sums, and run beside other work.
+test: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k mig -x" reaches pytest
 	$(PY) -m pytest $(ARGS)
 

@@ -132,3 +132,8 @@ def test_flags_of_another_length_are_refused():
 def test_a_continuous_factor_has_no_values_to_count():
     with pytest.raises(CodesError, match="'x' is continuous"):
         Labels("x", torch.tensor([0.5, 1.5])).assignment()
+
+
+def test_codes_that_are_words_are_refused():
+    with pytest.raises(CodesError, match="numbers"):
+        Codes.from_arrays([["a", "b"], ["c", "d"]])

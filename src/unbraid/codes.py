@@ -164,7 +164,12 @@ def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
 
 
 def _as_tensor(values: Any) -> Tensor:
-    return values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
+    if isinstance(values, Tensor):
+        return values
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise CodesError(f"An array holds {array.dtype}; codes, factors and weights are numbers. Give numbers of one type.")
+    return torch.as_tensor(array)
 
 
 def _as_matrix(name: str, values: Any) -> Float[Tensor, "image latent"]:

@@ -74,6 +74,14 @@ def test_an_existing_file_is_replaced_only_by_force(unbraid, run, images, tmp_pa
     assert (tmp_path / "codes.csv").read_text().startswith("mean_0")
 
 
+def test_the_images_themselves_are_never_replaced(unbraid, run, images, tmp_path):
+    np.savez(tmp_path / "images.npz", images=images)
+    before = (tmp_path / "images.npz").read_bytes()
+    outcome = unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "images.npz", "--force")
+    assert (outcome.code, (tmp_path / "images.npz").read_bytes()) == (2, before)
+    assert "one of the images" in outcome.err
+
+
 def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
     colour = np.zeros((1, 8, 8, 3), dtype=np.uint8)
     colour[..., 1] = 200

@@ -55,7 +55,7 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
         parse_device("cuda:1")
 
 
-@pytest.mark.parametrize("name", ["gpu", "tpu", "cuda:", "CPU", ""])
+@pytest.mark.parametrize("name", ["gpu", "tpu", "cuda:", "cuda:99999999999", "CPU", ""])
 def test_an_unknown_device_is_refused(name):
     with pytest.raises(SpecError, match="expected auto, cpu or cuda"):
         parse_device(name)

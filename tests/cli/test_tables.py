@@ -58,10 +58,10 @@ def test_an_unfinished_run_shows_how_far_it_is(trained):
     run = Run.open(min(trained.iterdir()))
     assert run_row(run, "name")[3:5] == ["finished", "2/2"]
     (run.folder / "finished.json").unlink()
-    (run.folder / "history.csv").write_text("step,loss\n1,3.0\n")
-    assert run_row(run, "name")[3:5] == ["unfinished", "1/2"]
-    (run.folder / "history.csv").unlink()
     assert run_row(run, "name")[3:5] == ["unfinished", "0/2"]
+    (run.folder / "checkpoints").mkdir()
+    (run.folder / "checkpoints" / "step-0000000001.json").touch()
+    assert run_row(run, "name")[3:5] == ["unfinished", "1/2"]
 
 
 def test_the_median_is_of_what_is_finite():

@@ -130,6 +130,11 @@ def test_booleans_are_a_factor_of_two_values():
     assert FromArrays.of(IMAGES, np.array([True, False, True, True])).load().factors[:, 0].tolist() == [1, 0, 1, 1]
 
 
+def test_weights_near_the_largest_float_do_not_overflow():
+    weights = FromArrays.of(IMAGES, weights=np.full(4, 1e308)).load().weights
+    torch.testing.assert_close(weights, torch.full((4,), 0.25))
+
+
 def test_weights_are_scaled_to_probabilities():
     weights = FromArrays.of(IMAGES, weights=np.array([1, 0, 1, 2])).load().weights
     torch.testing.assert_close(weights, torch.tensor([0.25, 0.0, 0.25, 0.5]))

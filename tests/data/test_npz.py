@@ -83,6 +83,14 @@ def test_a_header_that_promises_more_than_is_there_is_refused_before_allocating(
         Npz(tmp_path / "lying.npz").read("images")
 
 
+def test_a_header_of_nothing_but_brackets_is_refused(tmp_path):
+    header = b"(" * 5000
+    with zipfile.ZipFile(tmp_path / "odd.npz", "w") as archive:
+        archive.writestr("images.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(DataError, match="not a readable"):
+        Npz(tmp_path / "odd.npz").header("images")
+
+
 def test_an_entry_that_is_no_array_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "odd.npz", "w") as archive:
         archive.writestr("images.npy", b"hello")

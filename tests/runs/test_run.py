@@ -12,6 +12,7 @@ from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import VAE
 from unbraid.runs import Run
+from unbraid.runs.run import seal
 
 SPEC = replace(MLP_SPEC, precision="float32")
 
@@ -79,6 +80,25 @@ def test_the_log_grows_by_lines_that_begin_with_the_time(tmp_path):
     assert all(line.partition(" ")[0].endswith("+00:00") for line in lines)
 
 
+def test_a_log_that_is_no_text_still_grows(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    (run.folder / "log.txt").write_bytes(b"\xff\xfe\n")
+    run.log("on")
+    assert (run.folder / "log.txt").read_bytes().endswith(b" on\n")
+
+
+def test_how_far_it_is_is_told_by_its_newest_checkpoint(tmp_path, finished):
+    run = Run.place(tmp_path, SPEC, 4)
+    run.create()
+    assert run.steps_done == 0
+    (run.folder / "checkpoints").mkdir()
+    for step in (7, 12):
+        (run.folder / "checkpoints" / f"step-{step:010d}.json").touch()
+    assert run.steps_done == 12
+    assert finished.steps_done == SPEC.num_steps
+
+
 def test_sweeping_removes_half_written_files_and_nothing_else(finished):
     before = everything(finished.folder)
     (finished.folder / ".history.csv.0123.part").write_text("half")
@@ -124,10 +144,19 @@ def test_a_format_of_the_future_is_refused_by_its_number(finished):
         Run.open(finished.folder, packages=PACKAGES)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": 1}', "\x00\xff"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": 1}', "\x00\xff", "[" * 200_000])
 def test_a_spec_that_is_none_is_refused(finished, content):
     (finished.folder / "spec.json").write_text(content, encoding="latin-1")
     with pytest.raises(RunError, match="spec.json"):
+        Run.open(finished.folder, packages=PACKAGES)
+
+
+@pytest.mark.parametrize("changed", [{"seed": "../../x"}, {"seed": 1.5}, {"seed": None}, {"spec": None}, {"spec": 3}])
+def test_nor_is_a_sealed_spec_that_makes_no_sense(finished, changed):
+    path = finished.folder / "spec.json"
+    content = json.loads(path.read_text()) | changed
+    path.write_text(json.dumps(content | {"sha256": seal(content)}))
+    with pytest.raises(SpecError, match="spec.json"):
         Run.open(finished.folder, packages=PACKAGES)
 
 
@@ -201,7 +230,7 @@ def test_so_is_a_missing_file(finished, name, read):
         read(finished)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"sha256": {}}'])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"sha256": {}}', '{"sha256": [1]}', '{"sha256": "x"}'])
 def test_so_is_a_finished_json_that_vouches_for_nothing(finished, content):
     (finished.folder / "finished.json").write_text(content)
     with pytest.raises(RunError):
@@ -257,7 +286,7 @@ def test_the_same_metric_again_replaces_its_score(finished):
 
 def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
     path = finished.folder / "scores.json"
-    for content in ("{", "[]", "{}"):
+    for content in ("{", "[]", "{}", '{"scores": 3}', '{"scores": [1]}', '{"scores": [{}]}', '{"scores": [{"metric": "MIG", "value": 1}]}'):
         path.write_text(content)
         for read in (Run.scores, lambda run: run.score([MIG()])):
             with pytest.raises(RunError, match="scores.json"):

@@ -9,6 +9,7 @@ from typing import Annotated
 import torch
 import typer
 
+from unbraid.cli.allocator import keep_freed_memory
 from unbraid.cli.console import complain, say, warnings_as_notes
 from unbraid.cli.datasets import datasets
 from unbraid.cli.encode import encode
@@ -41,6 +42,7 @@ def make_app() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
+    keep_freed_memory()
     try:
         with warnings_as_notes():
             make_app()(arguments)

@@ -41,7 +41,7 @@ def parse_device(name: str) -> torch.device:
     """The device of this name, if this machine has it."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
+    if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", name):
         raise SpecError(f"--device is {name!r}; expected auto, cpu or cuda (cuda:1 is the second GPU).")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

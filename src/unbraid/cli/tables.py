@@ -28,9 +28,8 @@ class Scored:
 
 def run_row(run: Run, name: str) -> list[str]:
     """What the run is and how far it is, as a row of `runs_table`."""
-    history, label = run.history, spec_labels([run.spec])[run.spec.digest]
-    done = run.spec.num_steps if run.status == "finished" else int(history.rows[-1][0]) if history.rows else 0
-    return [name, label, str(run.seed), run.status, f"{done}/{run.spec.num_steps}", _mig(run)]
+    label = spec_labels([run.spec])[run.spec.digest]
+    return [name, label, str(run.seed), run.status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:

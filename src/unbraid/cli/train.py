@@ -53,7 +53,7 @@ def train(
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
     to_resume = resume and not given and seeds is None
-    runs = unfinished_in(out) if to_resume else placed(build(RunSpec, given, _FLAGS), parse_seeds(seeds or "0"), out)
+    runs = unfinished_in(out) if to_resume else placed(build(RunSpec, given, _FLAGS), parse_seeds("0" if seeds is None else seeds), out)
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return

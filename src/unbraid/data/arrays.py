@@ -271,4 +271,5 @@ def _probabilities(arrays: dict[str, np.ndarray], num_images: int) -> Float32[np
         raise DataError(f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} images.")
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
         raise DataError(f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not all zero.")
-    return (weights / weights.sum(dtype=np.float64)).astype(np.float32)
+    shares = weights / weights.max()  # first, so that the sum cannot overflow
+    return (shares / shares.sum(dtype=np.float64)).astype(np.float32)

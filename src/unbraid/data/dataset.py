@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float, Int, UInt8
@@ -11,6 +11,7 @@ from torch import Tensor
 from unbraid.errors import DataError
 
 
+@final
 @dataclass(frozen=True)
 class Factor:
     """One way in which the images vary.
@@ -24,6 +25,7 @@ class Factor:
     ordered: bool = True
 
 
+@final
 @dataclass(frozen=True)
 class FactorImages:
     """Images and their factors, on one device. Pixels stay bytes there; a batch is made by indexing.

@@ -2,6 +2,7 @@
 
 import contextlib
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -74,5 +75,16 @@ class Npz:
                 yield archive
         except FileNotFoundError:
             raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            ValueError,
+            struct.error,
+            NotImplementedError,
+            RuntimeError,
+            SyntaxError,
+            tokenize.TokenError,
+        ) as error:
             raise DataError(f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again.") from error

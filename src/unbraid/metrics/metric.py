@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 from torch import Tensor
 
 from unbraid.codes import Codes
 
 
+@final
 @dataclass(frozen=True)
 class Score:
     """One number, and everything behind it.

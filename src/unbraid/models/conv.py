@@ -13,7 +13,7 @@ from unbraid.models.architecture import Architecture, ImageShape
 @final
 @dataclass(frozen=True)
 class Conv(Architecture):
-    """The convolutional nets of Do & Tran, arXiv:1908.09961v3, table 4, for images of 32 or 64 pixels with 1 or 3 channels.
+    """The convolutional nets of Do & Tran, arXiv:1908.09961v4, table 4, for images of 32 or 64 pixels with 1 or 3 channels.
 
     Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of `hidden` units. The decoder
     is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder puts out logits, as its authors' code does.

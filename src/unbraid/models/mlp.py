@@ -15,7 +15,7 @@ from unbraid.models.architecture import Architecture, ImageShape
 @final
 @dataclass(frozen=True)
 class MLP(Architecture):
-    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942; their released code).
+    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code).
 
     The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels with tanh between.
     """

@@ -5,6 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from typing import final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -14,6 +15,7 @@ from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
 
 
+@final
 @dataclass(frozen=True)
 class Step:
     """One batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it over many.
@@ -39,6 +41,7 @@ class Step:
     state: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@final
 @dataclass(frozen=True)
 class Loss:
     """What to minimise, and what it is made of.

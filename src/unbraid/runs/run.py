@@ -20,7 +20,7 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.encode import encode
 from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
-from unbraid.runs.recipes import from_json, kebab_case
+from unbraid.runs.recipes import check_value, from_json, kebab_case
 from unbraid.runs.score_json import score_from_json, score_key, score_to_json
 from unbraid.runs.spec import RunSpec
 from unbraid.version import __version__
@@ -72,7 +72,8 @@ class Run:
             raise RunError(
                 f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run again with --force."
             )
-        return cls(Path(folder), from_json(content["spec"], RunSpec, packages=packages), content["seed"])
+        seed = check_value(content.get("seed"), int, f"{path}: seed")
+        return cls(Path(folder), from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec"), seed)
 
     @property
     def name(self) -> str:
@@ -85,6 +86,13 @@ class Run:
         if (self.folder / "failed.json").exists():
             return "failed"
         return "unfinished" if (self.folder / "spec.json").exists() else "new"
+
+    @property
+    def steps_done(self) -> int:
+        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished."""
+        if self.status == "finished":
+            return self.spec.num_steps
+        return max((int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.json")), default=0)
 
     def create(self) -> None:
         """Make the folder and write the spec, unless it is there."""
@@ -102,7 +110,7 @@ class Run:
         """Add a line to log.txt."""
         path = self.folder / "log.txt"
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        files.write_text(path, (path.read_text() if path.exists() else "") + f"{now} {message}\n")
+        files.write_bytes(path, (path.read_bytes() if path.exists() else b"") + f"{now} {message}\n".encode())
 
     @property
     def history(self) -> History:
@@ -154,10 +162,13 @@ class Run:
         path = self.folder / "scores.json"
         if not path.exists():
             return []
-        scores = read_json(path).get("scores")
-        if not isinstance(scores, list):
-            raise RunError(f"{path} holds no list of scores. Remove it: they can be computed again.")
-        return scores
+        try:
+            scores = read_json(path)["scores"]
+            for content in scores:
+                score_from_json(content)
+        except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise RunError(f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again.") from None
+        return list(scores)
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
@@ -168,7 +179,8 @@ class Run:
                 f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`."
             )
         path = self.folder / name
-        expected = read_json(self.folder / "finished.json").get("sha256", {}).get(name)
+        sums = read_json(self.folder / "finished.json").get("sha256")
+        expected = sums.get(name) if isinstance(sums, dict) else None
         if not path.exists() or files.sha256(path) != expected:
             raise RunError(
                 f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force."
@@ -187,7 +199,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The content of a JSON file of a run, or an error that names it."""
     try:
         content = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
     if not isinstance(content, dict):
         raise RunError(f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with --force.")

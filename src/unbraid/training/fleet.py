@@ -1,7 +1,7 @@
 """A fleet: any number of models trained side by side as one stack of weights.
 
 The objective and the nets are written for one model; `vmap` maps them over the members. A member's batches and noise come from its own
-seed and step, so it becomes the same model alone and in any company.
+seed and step, so it becomes the same model alone and in any company, up to the order in which floats are summed (docs/runs.md).
 """
 
 import math
