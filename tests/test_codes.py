@@ -137,3 +137,8 @@ def test_a_continuous_factor_has_no_values_to_count():
 def test_codes_that_are_words_are_refused():
     with pytest.raises(CodesError, match="numbers"):
         Codes.from_arrays([["a", "b"], ["c", "d"]])
+
+
+def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():
+    with pytest.raises(CodesError, match="control characters"):
+        Labels("\x1b[31mred", torch.tensor([0, 1]))

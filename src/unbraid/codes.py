@@ -28,6 +28,8 @@ class Labels:
     ordered: bool = True
 
     def __post_init__(self) -> None:
+        if not self.name.isprintable():
+            raise CodesError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
         if self.known is not None and self.known.shape != self.values.shape[:1]:
             raise CodesError(
                 f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; give one flag a label."

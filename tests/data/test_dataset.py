@@ -44,3 +44,8 @@ def test_rows_that_do_not_fit_the_images_are_refused(factors, weights):
     # With the shapes of signatures checked, as in these tests, the signature speaks first; without, FactorImages itself.
     with pytest.raises((DataError, TypeError)):
         FactorImages(PIXELS, factors, TABLE, weights)
+
+
+def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():
+    with pytest.raises(DataError, match="control characters"):
+        Factor("\x1b[31mred", 3)

@@ -308,3 +308,8 @@ def test_a_root_is_found_from_every_folder(tmp_path, monkeypatch):
 def test_bits_are_of_drawn_images_only():
     with pytest.raises(SpecError, match="Leave root out"):
         DSprites(root="anywhere").bits()
+
+
+def test_a_grid_beyond_any_disk_is_refused_before_it_is_drawn():
+    with pytest.raises(SpecError, match="720,000,000,000,000 images"):
+        DSprites(num_positions=1_000_000)

@@ -24,6 +24,10 @@ class Factor:
     size: int
     ordered: bool = True
 
+    def __post_init__(self) -> None:
+        if not self.name.isprintable():
+            raise DataError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
+
 
 @final
 @dataclass(frozen=True)

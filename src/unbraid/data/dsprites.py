@@ -23,6 +23,8 @@ OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 # Part of the name of a cached file. Raise it when a change here or in sprites.py changes a pixel.
 _DRAWING_VERSION = 1
 _MIN_RESOLUTION = 8
+# Fifty gigabytes of bits at full resolution: more is a slip of the keyboard.
+_MAX_IMAGES = 100_000_000
 _IMAGES_PER_BLOCK = 4096
 _FETCH = f"Fetch {OFFICIAL_FILE} again from github.com/google-deepmind/dsprites-dataset, or leave root out to have the images drawn."
 
@@ -52,6 +54,10 @@ class DSprites(FactorDataset):
         for name in ("num_scales", "num_orientations", "num_positions"):
             _check_whole(name, getattr(self, name), 1, None, "the number of values on an axis")
         _check_shapes(self.shapes)
+        if self.num_images > _MAX_IMAGES:
+            raise SpecError(
+                f"DSprites: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer values on an axis."
+            )
         if self.root is not None:
             _check_default_grid(self)
             object.__setattr__(self, "root", files.absolute(self.root))
