@@ -149,26 +149,19 @@ class Run:
         """Score the codes, and keep the scores in scores.json beside those of other metrics and settings."""
         codes = self.codes()
         scores = [metric(codes) for metric in metrics]
-        kept = {score_key(content): content for content in self._read_scores()}
-        kept |= {score_key(content): content for content in map(score_to_json, scores)}
+        kept = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
         files.write_json(self.folder / "scores.json", {"format": _FORMAT, "scores": list(kept.values())})
         return scores
 
     def scores(self) -> list[Score]:
         """The scores that were kept."""
-        return [score_from_json(content) for content in self._read_scores()]
-
-    def _read_scores(self) -> list[dict[str, Any]]:
         path = self.folder / "scores.json"
         if not path.exists():
             return []
         try:
-            scores = read_json(path)["scores"]
-            for content in scores:
-                score_from_json(content)
+            return [score_from_json(content) for content in read_json(path)["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise RunError(f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again.") from None
-        return list(scores)
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""

@@ -119,11 +119,15 @@ class Fleet:
     def alive(self) -> Bool[Tensor, " member"]:
         return self._failed_at < 0
 
+    def failed_at(self, index: int) -> int | None:
+        """The step, counted from 1, at which the loss of member `index` or its gradient was not finite."""
+        step = int(self._failed_at[index])
+        return None if step < 0 else step
+
     def state(self, index: int) -> MemberState:
         """What member `index` would need to go on alone, on the CPU."""
-        failed_at = int(self._failed_at[index])
         weights, first, second = (tensor[index].cpu().clone() for tensor in (self.weights, self._moments.first, self._moments.second))
-        return MemberState(self.step, weights, first, second, None if failed_at < 0 else failed_at)
+        return MemberState(self.step, weights, first, second, self.failed_at(index))
 
     def restore(self, states: Sequence[MemberState]) -> None:
         """Go on from these states, one a member, all of the same step. Without states, start at the beginning."""

@@ -205,7 +205,7 @@ def _checkpoint(fleet: Fleet, runs: Sequence[Run], histories: Sequence[History])
 
 
 def _finish(fleet: Fleet, index: int, run: Run, images: FactorImages, seconds: float, warn: Callable[[str], None]) -> None:
-    failed_at = fleet.state(index).failed_at
+    failed_at = fleet.failed_at(index)
     if failed_at is not None:
         run.log(f"failed: the loss or its gradient was not finite at step {failed_at}")
         run.fail(failed_at)
