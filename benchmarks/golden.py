@@ -1,14 +1,14 @@
 """Every golden value that the library knows, for one file of inputs: `python -m benchmarks.golden FILE.npz`.
 
-A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function below computes one family of keys through
-the public API; a new metric or objective adds a function to METRICS or LOSSES. Printed as JSON, with null where a value is undefined.
+A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function computes one family of keys through the
+public API: those of the metrics in the golden_*.py files beside this one, those of the losses below. Printed as JSON, with null where a value is undefined.
 """
 
 import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unbraid.codes import Codes
+from benchmarks import golden_classifiers, golden_correlations, golden_information, golden_sampled
+from benchmarks.golden_values import Arrays, Values
 from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
 from unbraid.errors import CodesError
-from unbraid.information import Bins, Estimator, FactorValues, Masses, decompose, log_aggregate, log_weights, quantised_information
-from unbraid.metrics import MIG
+from unbraid.information import Estimator, decompose, log_aggregate, log_weights
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Objective, Step
-
-Arrays = Mapping[str, Tensor]
-Values = dict[str, Any]
 
 # The golden file's names of the minibatch estimators.
 ESTIMATORS: dict[str, Estimator] = {"mws": "mws", "mss": "mss", "eq13": "eq13", "batch": "naive"}
-QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
-    ("erf_edge", 20),
-    ("erf_edge", 50),
-    ("erf_edge", 100),
-    ("erf_renorm", 100),
-    ("rectangle", 100),
-)
-# Two latents closer than this, in nats, tie for the top; then there is no top latent to compare.
-TIE = 1e-9
 
 
 def golden(arrays: Arrays) -> Values:
@@ -48,60 +36,6 @@ def golden(arrays: Arrays) -> Values:
         except CodesError as refusal:
             print(f"{family.__name__}: {refusal}", file=sys.stderr)
     return found
-
-
-def exact_mig(arrays: Arrays) -> Values:
-    if not _has_densities(arrays):
-        return {}
-    score = MIG(estimator="exact")(_codes(arrays))
-    return {
-        "mig/exact": {
-            "MI": score.tables["mutual_information"],
-            "H_z": score.tables["latent_entropy"],
-            "H_y": score.tables["factor_entropy"],
-            "MIG_per_factor": list(score.per_factor.values()),
-            "MIG_mean": score.value,
-        }
-    }
-
-
-def means_histogram_mig(arrays: Arrays) -> Values:
-    score = MIG(estimator="means_histogram", num_bins=20)(_codes(arrays))
-    return {
-        "mig/means_hist20": {
-            "MI": score.tables["mutual_information"],
-            "MIG_per_factor": list(score.per_factor.values()),
-            "MIG_mean": score.value,
-        }
-    }
-
-
-def quantised(arrays: Arrays) -> Values:
-    values = FactorValues.of(tuple(f.assignment() for f in _codes(arrays).factors), len(arrays["mu"]))
-    found: Values = {}
-    for masses, num_bins in QUANTISATIONS:
-        information = quantised_information(arrays["mu"], arrays["sigma"], values, Bins(num_bins, masses=masses))
-        informativeness, entropy = information.informativeness, information.entropy
-        found[f"quant/{masses}/{num_bins}/info"] = {
-            "H_zi": entropy,
-            "H_zi_given_x": information.entropy_given_image,
-            "I_x_zi": informativeness,
-            "I_norm_logbins": informativeness / math.log(num_bins),
-            "I_norm_H": torch.where(entropy > 0, informativeness / entropy, 0.0),
-        }
-        found[f"quant/{masses}/{num_bins}/interp"] = {
-            "MI": information.mutual_information,
-            "H_zi_yk": information.joint_entropy,
-            "H_y": information.factor_entropy,
-            "top_latent": _top_latents(information.mutual_information),
-        }
-    return found
-
-
-def kl_to_prior(arrays: Arrays) -> Values:
-    if not _has_densities(arrays):
-        return {}
-    return {"kl_to_prior_mean": StandardNormal().kl_from(_posterior(arrays)).sum(dim=1).mean()}
 
 
 def minibatch_estimators(arrays: Arrays) -> Values:
@@ -145,16 +79,13 @@ def decomposed_elbos(arrays: Arrays) -> Values:
     return {key: objective(step).total for key, objective in objectives.items()}
 
 
-METRICS: tuple[Callable[[Arrays], Values], ...] = (quantised, means_histogram_mig, exact_mig, kl_to_prior)
+METRICS: tuple[Callable[[Arrays], Values], ...] = (
+    *golden_information.METRICS,
+    *golden_sampled.METRICS,
+    *golden_classifiers.METRICS,
+    *golden_correlations.METRICS,
+)
 LOSSES: tuple[Callable[[Arrays], Values], ...] = (divergences_and_likelihoods, decomposed_elbos, minibatch_estimators)
-
-
-def _codes(arrays: Arrays) -> Codes:
-    return Codes.from_arrays(arrays["mu"], arrays["sigma"], factors=arrays["y"])
-
-
-def _has_densities(arrays: Arrays) -> bool:
-    return bool((arrays["sigma"] > 0).all())
 
 
 def _posterior(arrays: Arrays) -> DiagonalGaussian:
@@ -172,14 +103,6 @@ def _step(arrays: Arrays) -> Step:
         dataset_size=int(arrays["N"]),
         progress=torch.tensor(0.0, dtype=torch.float64),
     )
-
-
-def _top_latents(mutual_information: Tensor) -> list[int | None]:
-    ranked = mutual_information.sort(dim=0, descending=True)
-    if len(mutual_information) == 1:
-        return ranked.indices[0].tolist()
-    tied = (ranked.values[0] - ranked.values[1] < TIE).tolist()
-    return [None if tie else top for top, tie in zip(ranked.indices[0].tolist(), tied, strict=True)]
 
 
 def _as_json(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 import unbraid
-from unbraid.runs.recipes import kebab_case
+from unbraid.names import kebab_case
 
 ROOT = Path(__file__).parent.parent
 

@@ -1,4 +1,7 @@
-"""Codes: what they accept, what they refuse, and how labels are read."""
+"""Codes: what they hold and what they refuse."""
+
+import dataclasses
+import math
 
 import jaxtyping
 import numpy as np
@@ -18,6 +21,7 @@ def _as_users_run_it():
 
 
 MEAN = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+TABLE = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
 
 
 # What they hold
@@ -29,55 +33,71 @@ def test_arrays_become_codes():
     assert codes.std.dtype == codes.mean.dtype
 
 
+def test_nested_lists_become_codes():
+    assert Codes.from_arrays(MEAN.tolist(), [[1, 1]] * 3, factors=[0, 1, 1]).std.tolist() == [[1.0, 1.0]] * 3
+
+
 def test_log_variances_become_stds():
     codes = Codes.from_arrays(MEAN, log_var=torch.full((3, 2), 2 * np.log(0.5)))
     torch.testing.assert_close(codes.std, torch.full((3, 2), 0.5))
 
 
+def test_a_log_variance_of_minus_infinity_is_a_std_of_zero():
+    assert Codes.from_arrays(MEAN, log_var=torch.full((3, 2), -torch.inf)).std.tolist() == [[0.0, 0.0]] * 3
+
+
+def test_the_mean_of_the_draws_is_the_mean():
+    codes = Codes.from_arrays(samples=torch.stack([MEAN - 1, MEAN + 1]))
+    torch.testing.assert_close(codes.mean, MEAN)
+    assert (codes.samples.shape, codes.std) == ((2, 3, 2), None)
+
+
+def test_one_draw_each_needs_no_axis_for_draws():
+    codes = Codes.from_arrays(samples=MEAN.numpy())
+    assert codes.samples.shape == (1, 3, 2)
+    torch.testing.assert_close(codes.mean, MEAN)
+
+
+def test_draws_may_come_with_means_and_stds():
+    codes = Codes.from_arrays(MEAN, torch.ones(3, 2), samples=MEAN + 1)
+    torch.testing.assert_close(codes.mean, MEAN)
+
+
 def test_marginal_std_is_the_root_of_the_covariance_diagonal():
     covariance = torch.tensor([[4.0, 1.0], [1.0, 9.0]]).expand(3, 2, 2)
-    torch.testing.assert_close(Codes(MEAN, covariance=covariance).marginal_std, torch.tensor([[2.0, 3.0]]).expand(3, 2))
+    torch.testing.assert_close(Codes.from_arrays(MEAN, covariance=covariance).marginal_std, torch.tensor([[2.0, 3.0]]).expand(3, 2))
     assert Codes(MEAN).marginal_std is None
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.int64])
-def test_any_integers_are_values_of_a_discrete_factor(dtype):
-    (labels,) = Codes.from_arrays(MEAN, factors=np.array([0, 1, 1], dtype=dtype)).factors
-    assert not labels.is_continuous
-    assert labels.assignment().tolist() == [0, 1, 1]
+def test_discrete_latents_may_differ_in_size():
+    codes = Codes.from_arrays(MEAN, probabilities=[TABLE, torch.full((3, 4), 0.25)], groups=[[0, 2], [3]])
+    assert (codes.num_latents, codes.groups) == (4, ((0, 2), (3,)))
+
+
+@pytest.mark.parametrize("probabilities", [TABLE, TABLE.numpy(), [TABLE], [TABLE.tolist()]])
+def test_discrete_latents_may_be_the_only_ones(probabilities):
+    codes = Codes.from_arrays(probabilities=probabilities)
+    assert (codes.mean.shape, codes.num_latents, len(codes)) == ((3, 0), 1, 3)
 
 
 def test_a_mapping_mixes_kinds_of_factors():
-    factors = {
-        "shape": ["square", "heart", "square"],
-        "angle": [0.1, 0.2, 0.3],
-        "size": [5, 5, 7],
-        "digit": [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]],
-    }
+    factors = {"shape": ["square", "heart", "square"], "angle": [0.1, 0.2, 0.3], "size": [5, 5, 7], "digit": TABLE}
     shape, angle, size, digit = Codes.from_arrays(MEAN, factors=factors).factors
-    assert shape.assignment().tolist() == [1, 0, 1]
-    assert not shape.ordered
-    assert angle.is_continuous
-    assert size.assignment().tolist() == [0, 0, 1]
-    assert digit.is_soft
+    assert (shape.ordered, angle.is_continuous, size.is_continuous, digit.is_soft) == (False, True, False, True)
 
 
-def test_assignment_numbers_the_values_that_occur_where_they_are_known():
-    labels = Labels("x", torch.tensor([7, 3, 99, 7]), known=torch.tensor([True, True, False, True]))
-    assert labels.assignment().tolist() == [1, 0, -1, 1]
+def test_missing_labels_are_marked_in_every_column_that_can_hold_the_mark():
+    codes = Codes.from_arrays(MEAN, factors={"angle": [0.1, math.nan, 0.3], "size": [5, 5, 7]}, missing=math.nan)
+    assert [None if f.known is None else f.known.tolist() for f in codes.factors] == [[True, False, True], None]
 
 
-def test_values_far_apart_are_numbered_too():
-    assert Labels("x", torch.tensor([10**12, -(10**12), 5, 10**12])).assignment().tolist() == [2, 0, 1, 2]
+def test_continuous_factors_can_be_binned():
+    codes = Codes.from_arrays(MEAN, factors={"angle": [0.0, 0.4, 1.0], "size": [5, 5, 7]}).with_binned_factors(2)
+    assert [f.values.tolist() for f in codes.factors] == [[0, 0, 1], [5, 5, 7]]
 
 
-def test_soft_labels_are_zero_where_not_known():
-    labels = Labels("x", torch.tensor([[0.5, 0.5], [torch.nan, 0.1]]), known=torch.tensor([True, False]))
-    torch.testing.assert_close(labels.assignment(), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
-
-
-def test_discrete_latents_may_differ_in_size():
-    assert len(Codes(MEAN, probabilities=(torch.full((3, 2), 0.5), torch.full((3, 4), 0.25))).probabilities) == 2
+def test_weights_keep_their_digits_beside_codes_of_single_precision():
+    assert Codes.from_arrays(MEAN, weights=[2**30 + 1, 1, 1]).weights.tolist() == [2**30 + 1, 1, 1]
 
 
 # What they refuse
@@ -87,20 +107,47 @@ def test_discrete_latents_may_differ_in_size():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mean": torch.tensor([[0.0, torch.nan], [1.0, 2.0]])}, r"mean is NaN or infinite in 1 rows \(0\), latents \[1\]"),
+        ({}, "No codes were given"),
+        ({"mean": [[0.0, math.nan], [1.0, 2.0]]}, r"mean is NaN or infinite in 1 rows \(0\), latents \[1\]"),
         ({"mean": torch.zeros(3)}, "expected .images, latents."),
+        ({"mean": torch.zeros(0, 2)}, "at least one of each"),
+        ({"mean": torch.zeros(3, 0)}, "at least one of each"),
+        ({"mean": torch.zeros(1, 2)}, "at least two"),
+        ({"mean": np.array([[{}, 1.0]] * 3, dtype=object)}, "mean holds Python objects"),
+        ({"mean": [["a", "b"], ["c", "d"]]}, "mean holds .*; expected numbers"),
+        ({"mean": [[1.0, 2.0], [3.0]]}, "mean is a list whose rows differ in length"),
         ({"mean": MEAN, "std": -torch.ones(3, 2)}, "negative.*log_var"),
         ({"mean": MEAN, "std": torch.ones(3, 3)}, "one std for each mean"),
+        ({"mean": MEAN, "std": torch.full((3, 2), torch.inf)}, r"std is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]"),
+        ({"mean": MEAN, "log_var": torch.full((3, 2), torch.inf)}, "log_var is NaN or infinite"),
+        ({"mean": MEAN, "log_var": torch.full((3, 2), 1e4)}, "std is NaN or infinite"),
         ({"mean": MEAN, "std": torch.ones(3, 2), "log_var": torch.ones(3, 2)}, "Both std and log_var"),
+        ({"samples": MEAN, "std": torch.ones(3, 2)}, "without mean"),
+        ({"samples": torch.zeros(3)}, "or .draws, images, latents."),
+        ({"samples": torch.full((2, 3, 2), torch.nan)}, "samples is NaN or infinite in 3 rows"),
+        ({"mean": MEAN, "samples": torch.zeros(4, 2)}, "one point a draw and image"),
+        ({"mean": MEAN, "covariance": torch.eye(3).expand(3, 3, 3)}, "one matrix a code"),
+        ({"mean": MEAN, "covariance": -torch.eye(2).expand(3, 2, 2)}, "negative variances"),
+        ({"mean": MEAN, "covariance": torch.full((3, 2, 2), torch.nan)}, "covariance is NaN"),
+        ({"mean": MEAN, "covariance": torch.tensor([[1.0, 0.0], [1.0, 1.0]]).expand(3, 2, 2)}, "not symmetric"),
+        ({"mean": MEAN, "covariance": torch.eye(2).expand(3, 2, 2), "std": torch.ones(3, 2)}, "Both std and covariance"),
+        ({"mean": MEAN, "probabilities": [[0.5, 0.5]]}, "expected a list of tables"),
+        ({"mean": MEAN, "probabilities": [TABLE[:2]]}, "a row for each of the 3 images"),
+        ({"mean": MEAN, "probabilities": [2 * TABLE]}, r"probabilities\[0\].*in 3 rows.*softmax"),
+        ({"mean": MEAN, "groups": [[0, 2]]}, "from 0 to 1"),
+        ({"mean": MEAN, "groups": [[0], []]}, "none of them empty"),
+        ({"mean": MEAN, "groups": [[0, 1], [1]]}, "named twice"),
         ({"mean": MEAN, "factors": np.zeros((2, 1), dtype=int)}, "2 labels for 3 codes"),
         ({"mean": MEAN, "factors": np.zeros((3, 2, 2))}, "expected .images, factors."),
         ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]}, "1 factor names were given for 2 columns"),
         ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]}, "share a name"),
-        ({"mean": MEAN, "factors": {"a": np.zeros((3, 2), dtype=int)}}, "p.y | x. as floats"),
-        ({"mean": MEAN, "factors": {"a": [[0.5, 0.2]] * 3}}, "do not sum to 1"),
-        ({"mean": MEAN, "factors": {"a": [0.5, 0.2, np.nan]}}, "Set `known` to False"),
+        ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]}, "names of its own"),
+        ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
+        ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),
         ({"mean": MEAN, "weights": [1.0, 1.0]}, "one weight for each of the 3 codes"),
         ({"mean": MEAN, "weights": [1.0, -1.0, 1.0]}, "none may be negative"),
+        ({"mean": MEAN, "weights": [0, 0, 0]}, "not all may be 0"),
+        ({"mean": MEAN, "weights": ["a", "b", "c"]}, "weights holds"),
     ],
 )
 def test_malformed_arrays_are_refused_with_advice(arguments, message):
@@ -108,37 +155,20 @@ def test_malformed_arrays_are_refused_with_advice(arguments, message):
         Codes.from_arrays(**arguments)
 
 
-@pytest.mark.usefixtures("_as_users_run_it")
-@pytest.mark.parametrize(
-    ("covariance", "message"),
-    [(torch.eye(3).expand(3, 3, 3), "one matrix a code"), (-torch.eye(2).expand(3, 2, 2), "negative variances")],
-)
-def test_malformed_covariances_are_refused(covariance, message):
-    with pytest.raises(CodesError, match=message):
-        Codes(MEAN, covariance=covariance)
+def test_names_are_checked_however_codes_are_made():
+    with pytest.raises(CodesError, match="share a name"):
+        Codes(MEAN, factors=(Labels("a", torch.arange(3)), Labels("a", torch.arange(3))))
 
 
-def test_std_and_covariance_exclude_each_other():
-    with pytest.raises(CodesError, match="Both std and covariance"):
-        Codes(MEAN, std=torch.ones(3, 2), covariance=torch.eye(2).expand(3, 2, 2))
-
-
-@pytest.mark.usefixtures("_as_users_run_it")
-def test_flags_of_another_length_are_refused():
-    with pytest.raises(CodesError, match="one flag a label"):
-        Labels("x", torch.tensor([0, 1]), known=torch.tensor([True]))
-
-
-def test_a_continuous_factor_has_no_values_to_count():
-    with pytest.raises(CodesError, match="'x' is continuous"):
-        Labels("x", torch.tensor([0.5, 1.5])).assignment()
-
-
-def test_codes_that_are_words_are_refused():
-    with pytest.raises(CodesError, match="numbers"):
-        Codes.from_arrays([["a", "b"], ["c", "d"]])
-
-
-def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():
-    with pytest.raises(CodesError, match="control characters"):
-        Labels("\x1b[31mred", torch.tensor([0, 1]))
+def test_codes_move_to_another_device_with_everything_they_hold():
+    labels = Labels("hue", torch.arange(4) % 2, known=torch.tensor([True, True, True, False]))
+    tables = (torch.full((4, 3), 1 / 3),)
+    codes = Codes(
+        torch.zeros(4, 2), torch.ones(4, 2), samples=torch.zeros(5, 4, 2), probabilities=tables, factors=(labels,), weights=torch.ones(4)
+    )
+    moved = codes.to("cpu")
+    for field in dataclasses.fields(Codes):
+        assert (getattr(moved, field.name) is None) == (getattr(codes, field.name) is None), field.name
+    assert torch.equal(moved.factors[0].values, labels.values)
+    assert torch.equal(moved.factors[0].known, labels.known)
+    assert (moved.factors[0].name, moved.factors[0].ordered) == ("hue", True)

@@ -7,6 +7,8 @@ from unbraid.codes import Codes as Codes
 from unbraid.data import DSprites as DSprites
 from unbraid.data import FromArrays as FromArrays
 from unbraid.metrics import MIG as MIG
+from unbraid.metrics.evaluate import evaluate as evaluate
+from unbraid.metrics.scorecard import Scorecard as Scorecard
 from unbraid.models import MLP as MLP
 from unbraid.models import Autoencoder as Autoencoder
 from unbraid.models import Conv as Conv

@@ -1,68 +1,18 @@
 """Codes: the one table that every metric reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int64
+from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import as_array, as_floats
 from unbraid.errors import CodesError
+from unbraid.labels import Labels, Missing
 
-
-@final
-@dataclass(frozen=True)
-class Labels:
-    """What is known of one factor, image by image.
-
-    `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over the values
-    (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is not read. `ordered` is False
-    where the values are mere names.
-    """
-
-    name: str
-    values: Int[Tensor, " image"] | Float[Tensor, " image"] | Float[Tensor, "image value"]
-    known: Bool[Tensor, " image"] | None = None
-    ordered: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.name.isprintable():
-            raise CodesError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
-        if self.known is not None and self.known.shape != self.values.shape[:1]:
-            raise CodesError(
-                f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; give one flag a label."
-            )
-        given = self.values if self.known is None else self.values[self.known]
-        if given.is_floating_point() and not bool(given.isfinite().all()):
-            raise CodesError(f"Factor {self.name!r} has NaN or infinite labels. Set `known` to False where a label is missing.")
-        if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
-            raise CodesError(f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row an image.")
-
-    @property
-    def is_soft(self) -> bool:
-        return self.values.ndim == 2
-
-    @property
-    def is_continuous(self) -> bool:
-        return self.values.ndim == 1 and self.values.is_floating_point()
-
-    def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
-        """The values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with zeros where not known.
-
-        The form in which `unbraid.information` takes a discrete factor.
-        """
-        if self.is_continuous:
-            raise CodesError(
-                f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as integers."
-            )
-        known = torch.ones(len(self.values), dtype=torch.bool, device=self.values.device) if self.known is None else self.known
-        if self.is_soft:
-            return torch.where(known[:, None], self.values, 0)
-        numbered = torch.full_like(self.values, -1, dtype=torch.int64)
-        numbered[known] = _numbered(self.values[known].long())
-        return numbered
+__all__ = ["Codes", "Labels"]
 
 
 @final
@@ -71,7 +21,8 @@ class Codes:
     """What an encoder says of N images: q(z | x) for each, and the factors where they are known.
 
     The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them are known. Discrete latents
-    are `probabilities`, one table for each. `groups` names the latents that belong together. `weights` is p(n) up to scale, uniform if absent.
+    are `probabilities`, one table for each. Latents are numbered through, the continuous ones first. `groups` names the latents that belong together.
+    `weights` is p(n) up to scale, uniform if absent.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -84,53 +35,83 @@ class Codes:
     weights: Float[Tensor, " image"] | None = None
 
     def __post_init__(self) -> None:
-        _check_finite("mean", self.mean)
+        if len(self.mean) == 0 or self.num_latents == 0:
+            raise CodesError(f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each.")
+        _check_finite("mean", ~self.mean.isfinite())
         if self.std is not None:
-            if self.std.shape != self.mean.shape:
-                raise CodesError(f"std has shape {tuple(self.std.shape)} and mean {tuple(self.mean.shape)}; give one std for each mean.")
-            _check_finite("std", self.std)
-            if bool((self.std < 0).any()):
-                raise CodesError(
-                    f"std has negative entries (the least is {float(self.std.min()):g}). If it holds log-variances, pass it as log_var."
-                )
+            _check_std(self.std, self.mean)
         if self.covariance is not None:
             _check_covariance(self.covariance, self.std, self.mean)
-        for labels in self.factors:
-            if len(labels.values) != len(self.mean):
-                raise CodesError(
-                    f"Factor {labels.name!r} has {len(labels.values)} labels for {len(self.mean)} codes; give one label a code."
-                )
-        if len(set(self.factor_names)) < len(self.factors):
-            raise CodesError(f"The factors are named {', '.join(self.factor_names)}: some share a name. Give each its own.")
+        if self.samples is not None:
+            _check_samples(self.samples, self.mean)
+        for number, table in enumerate(self.probabilities):
+            _check_probabilities(f"probabilities[{number}]", table, len(self.mean))
+        _check_groups(self.groups, self.num_latents)
+        _check_factors(self.factors, len(self.mean))
         if self.weights is not None:
             _check_weights(self.weights, len(self.mean))
 
     @classmethod
     def from_arrays(
         cls,
-        mean: Any,
+        mean: Any = None,
         std: Any = None,
         *,
         log_var: Any = None,
+        samples: Any = None,
+        covariance: Any = None,
+        probabilities: Any = (),
+        groups: Sequence[Sequence[int]] = (),
         factors: Any = None,
         factor_names: Sequence[str] | None = None,
+        missing: Missing = None,
         weights: Any = None,
     ) -> "Codes":
         """Codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by latent, `factors` image by factor.
 
+        `samples` are draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image by latent; their mean is then
+        the mean. `probabilities` is a list of tables, image by category, one for each discrete latent; they may be the only latents. `groups` are
+        tuples of latent numbers, the continuous ones first.
+
         Columns of integers are values of discrete factors; columns of floats are measurements of continuous ones. To mix them, give `factors` as a
-        mapping from names to columns; there a column may also hold words, or probabilities p(y | x) (two-dimensional).
+        mapping from names to columns; there a column may also hold words, or probabilities p(y | x) (two-dimensional). `missing` is what marks a
+        label that is not known: math.nan, a number such as -1, or a word.
         """
-        mean = _as_matrix("mean", mean)
-        if std is not None and log_var is not None:
-            raise CodesError("Both std and log_var were given. Give one of them: they say the same thing.")
-        if log_var is not None:
-            std = (_as_matrix("log_var", log_var) / 2).exp()
+        draws = None if samples is None else _as_draws(samples)
+        tables = _as_tables(probabilities)
+        center = _as_mean(mean, draws, tables, has_spread=not (std is log_var is covariance is None))
+        if len(center) == 1:
+            raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
         return cls(
-            mean=mean,
-            std=None if std is None else _as_matrix("std", std).to(mean),
-            factors=_as_factors(factors, factor_names, mean.device),
-            weights=None if weights is None else _as_tensor(weights).to(mean),
+            mean=center,
+            std=_as_std(std, log_var, center),
+            covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
+            samples=None if draws is None else draws.to(center),
+            probabilities=tuple(table.to(center.device) for table in tables),
+            groups=tuple(tuple(int(latent) for latent in group) for group in groups),
+            factors=_as_factors(factors, factor_names, missing, center.device),
+            weights=None if weights is None else as_floats("weights", weights).to(center.device, torch.float64),
+        )
+
+    def with_binned_factors(self, num_bins: int = 10) -> "Codes":
+        """Continuous factors as value indices: bins of equal width from the least label to the greatest. Missing labels stay missing."""
+        return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
+
+    def to(self, device: torch.device | str) -> "Codes":
+        """The same codes on another device: metrics compute where the codes are."""
+
+        def moved(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else tensor.to(device)
+
+        return Codes(
+            mean=self.mean.to(device),
+            std=moved(self.std),
+            covariance=moved(self.covariance),
+            samples=moved(self.samples),
+            probabilities=tuple(table.to(device) for table in self.probabilities),
+            groups=self.groups,
+            factors=tuple(replace(labels, values=labels.values.to(device), known=moved(labels.known)) for labels in self.factors),
+            weights=moved(self.weights),
         )
 
     def __len__(self) -> int:
@@ -138,7 +119,8 @@ class Codes:
 
     @property
     def num_latents(self) -> int:
-        return self.mean.shape[1]
+        """Continuous and discrete ones together."""
+        return self.mean.shape[1] + len(self.probabilities)
 
     @property
     def factor_names(self) -> tuple[str, ...]:
@@ -152,71 +134,99 @@ class Codes:
         return self.covariance.diagonal(dim1=1, dim2=2).sqrt()
 
 
-def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
-    """0 for the least value that occurs, 1 for the next, and so on."""
-    if len(values) == 0:
-        return values
-    places = values - values.min()
-    num_places = int(places.max()) + 1
-    if num_places > 16 * len(values):
-        return torch.unique(values, return_inverse=True)[1]
-    # The same without sorting, which for the labels of all dSprites takes longer than the rest of a metric.
-    occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
-    return (occurs.cumsum(0) - 1)[places]
+# ------------------------------------------------------------------------------------------------------------------------- from arrays
 
 
-def _as_tensor(values: Any) -> Tensor:
-    if isinstance(values, Tensor):
-        return values
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise CodesError(f"An array holds {array.dtype}; codes, factors and weights are numbers. Give numbers of one type.")
-    return torch.as_tensor(array)
+def _as_mean(mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_spread: bool) -> Float[Tensor, "image latent"]:
+    if mean is not None:
+        return _as_matrix("mean", mean)
+    if has_spread:
+        raise CodesError("std, log_var or covariance was given without mean. Give the mean of each posterior too.")
+    if draws is not None:
+        return draws.double().mean(dim=0).to(draws.dtype)
+    if not tables:
+        raise CodesError("No codes were given. Give mean (with std or log_var), samples, or the probabilities of discrete latents.")
+    return tables[0].new_zeros(len(tables[0]), 0)
 
 
 def _as_matrix(name: str, values: Any) -> Float[Tensor, "image latent"]:
-    matrix = _as_tensor(values)
+    matrix = as_floats(name, values)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise CodesError(f"{name} has shape {tuple(matrix.shape)}; expected (images, latents) with at least one of each.")
-    return matrix if matrix.is_floating_point() else matrix.double()
+    return matrix
 
 
-def _as_factors(factors: Any, names: Sequence[str] | None, device: torch.device) -> tuple[Labels, ...]:
+def _as_std(std: Any, log_var: Any, mean: Tensor) -> Tensor | None:
+    if std is not None and log_var is not None:
+        raise CodesError("Both std and log_var were given. Give one of them: they say the same thing.")
+    if log_var is None:
+        return None if std is None else _as_matrix("std", std).to(mean)
+    logs = _as_matrix("log_var", log_var).double()
+    if logs.shape == mean.shape:
+        _check_finite("log_var", logs.isnan() | (logs == torch.inf))
+    return (logs / 2).exp().to(mean)
+
+
+def _as_draws(samples: Any) -> Float[Tensor, "draw image latent"]:
+    draws = as_floats("samples", samples)
+    if draws.ndim == 2:
+        draws = draws[None]
+    if draws.ndim != 3 or 0 in draws.shape:
+        raise CodesError(
+            f"samples has shape {tuple(draws.shape)}; expected (images, latents) or (draws, images, latents) with at least one of each."
+        )
+    _check_finite("samples", (~draws.isfinite()).any(dim=0))
+    return draws
+
+
+def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ...]:
+    is_one_table = not isinstance(probabilities, (list, tuple)) and as_array("probabilities", probabilities).ndim == 2
+    tables = tuple(as_floats("probabilities", table) for table in ([probabilities] if is_one_table else probabilities))
+    for table in tables:
+        if table.ndim != 2 or 0 in table.shape:
+            raise CodesError(f"A table of probabilities has shape {tuple(table.shape)}; expected a list of tables (images, categories).")
+    return tables
+
+
+def _as_factors(factors: Any, names: Sequence[str] | None, missing: Missing, device: torch.device) -> tuple[Labels, ...]:
     if factors is None:
         return ()
     if isinstance(factors, Mapping):
-        return tuple(_as_labels(name, column, device) for name, column in factors.items())
-    table = factors if isinstance(factors, Tensor) else np.asarray(factors)
+        if names is not None:
+            raise CodesError("factor_names was given with a mapping of factors, which has names of its own. Leave it out.")
+        return tuple(Labels.of(str(name), column, missing=missing, device=device) for name, column in factors.items())
+    table = as_array("factors", factors)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
         raise CodesError(f"factors has shape {tuple(table.shape)}; expected (images, factors).")
-    names = [f"factor_{k}" for k in range(table.shape[1])] if names is None else list(names)
+    names = (
+        [f"factor_{k}" for k in range(table.shape[1])] if names is None else [names] if isinstance(names, str) else list(map(str, names))
+    )
     if len(names) != table.shape[1]:
         raise CodesError(f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column.")
-    return tuple(_as_labels(name, table[:, k], device) for k, name in enumerate(names))
+    return tuple(Labels.of(name, table[:, k], missing=missing, device=device) for k, name in enumerate(names))
 
 
-def _as_labels(name: str, column: Any, device: torch.device) -> Labels:
-    array = column if isinstance(column, Tensor) else np.asarray(column)
-    if isinstance(array, np.ndarray) and array.dtype.kind in "USO":
-        return Labels(name, torch.from_numpy(np.unique(array.astype(str), return_inverse=True)[1]).to(device), ordered=False)
-    values = _as_tensor(array)
-    if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
-        raise CodesError(
-            f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
-        )
-    return Labels(name, values.to(device) if values.is_floating_point() else values.to(device, torch.int64))
+# ------------------------------------------------------------------------------------------------------------------------------ checks
 
 
-def _check_finite(name: str, values: Float[Tensor, "image latent"]) -> None:
-    bad = ~values.isfinite()
+def _check_finite(name: str, bad: Tensor) -> None:
+    """`bad` is image by latent."""
     if bool(bad.any()):
         rows, latents = bad.any(1).nonzero()[:, 0].tolist(), bad.any(0).nonzero()[:, 0].tolist()
         shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
         raise CodesError(
             f"{name} is NaN or infinite in {len(rows)} rows ({shown}), latents {latents}. Drop those rows or find what made them."
         )
+
+
+def _check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    if std.shape != mean.shape:
+        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
+    _check_finite("std", ~std.isfinite())
+    if bool((std < 0).any()):
+        raise CodesError(f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass it as log_var.")
 
 
 def _check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
@@ -227,10 +237,50 @@ def _check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor
         raise CodesError(
             f"covariance has shape {tuple(covariance.shape)}; expected one matrix a code, {(num_images, num_latents, num_latents)}."
         )
+    _check_finite("covariance", (~covariance.isfinite()).any(dim=2))
     variances = covariance.diagonal(dim1=1, dim2=2)
-    _check_finite("covariance", variances)
     if bool((variances < 0).any()):
         raise CodesError(f"covariance has negative variances on its diagonal (the least is {float(variances.min()):g}).")
+    # Float32 keeps seven digits; matrices that were multiplied together differ from their transpose by a few units of the last.
+    if bool(((covariance - covariance.mT).abs() > 1e-4 * covariance.abs().amax(dim=(1, 2), keepdim=True)).any()):
+        raise CodesError("covariance is not symmetric in some images. Give covariances, not their Cholesky factors.")
+
+
+def _check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    if samples.ndim != 3 or samples.shape[1:] != mean.shape or len(samples) == 0:
+        raise CodesError(
+            f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} of mean: one point a draw and image."
+        )
+    _check_finite("samples", (~samples.isfinite()).any(dim=0))
+
+
+def _check_probabilities(name: str, table: Tensor, num_images: int) -> None:
+    if table.ndim != 2 or len(table) != num_images or table.shape[1] == 0:
+        raise CodesError(f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a category.")
+    bad = ~table.isfinite().all(dim=1) | (table < 0).any(dim=1) | ((table.double().sum(dim=1) - 1).abs() > 1e-4)
+    if bool(bad.any()):
+        rows = bad.nonzero()[:, 0].tolist()
+        raise CodesError(
+            f"{name} is negative, not finite or does not sum to 1 in {len(rows)} rows (the first is {rows[0]}). Give q(z | x) of each category; "
+            "logits go through a softmax first."
+        )
+
+
+def _check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    named = [latent for group in groups for latent in group]
+    if any(len(group) == 0 for group in groups) or not all(0 <= latent < num_latents for latent in named):
+        raise CodesError(f"groups is {groups}; expected tuples of latent numbers from 0 to {num_latents - 1}, none of them empty.")
+    if len(set(named)) < len(named):
+        raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
+
+
+def _check_factors(factors: Sequence[Labels], num_images: int) -> None:
+    for labels in factors:
+        if len(labels.values) != num_images:
+            raise CodesError(f"Factor {labels.name!r} has {len(labels.values)} labels for {num_images} codes; give one label a code.")
+    names = [labels.name for labels in factors]
+    if len(set(names)) < len(names):
+        raise CodesError(f"The factors are named {', '.join(names)}: some share a name. Give each its own.")
 
 
 def _check_weights(weights: Tensor, num_images: int) -> None:

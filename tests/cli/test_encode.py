@@ -61,7 +61,9 @@ def test_factors_are_passed_on_so_that_the_codes_can_be_scored(unbraid, run, ima
     assert outcome.code == 0, outcome.err
     assert "hue" in outcome.out
     assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.csv").code == 0
-    assert (tmp_path / "codes.csv").read_text().splitlines()[0] == "mean_0,mean_1,std_0,std_1,hue"
+    assert (tmp_path / "codes.csv").read_text().splitlines()[0] == "mean_0,mean_1,std_0,std_1,factor:hue"
+    outcome = unbraid("score", tmp_path / "codes.csv", "--metric", "mig")
+    assert (outcome.code, "hue" in outcome.out) == (0, True), outcome.err
 
 
 def test_an_existing_file_is_replaced_only_by_force(unbraid, run, images, tmp_path):

@@ -39,7 +39,7 @@ def test_it_trains_scores_and_reports_and_the_second_time_only_reports(unbraid, 
     assert page.is_file()
     assert f"The report is in {page.as_uri()}\n" in first.out
     assert [line.split()[0] for line in first.out.splitlines() if line.startswith(("vae ", "beta-tcvae, "))] == ["vae", "beta-tcvae,"]
-    assert first.err == "Note: MIG: shape, orientation never vary in these codes; they have no gap and do not count in the mean.\n"
+    assert first.err == "Note: shape, orientation never vary in these codes: undefined, and left out of every average.\n"
 
     page.unlink()
     second = unbraid(*arguments)

@@ -1,36 +1,84 @@
 """`unbraid score`."""
 
+import csv
+import json
+
 import numpy as np
 import pytest
 
+from unbraid import Scorecard, metrics
 from unbraid.codes import Codes
 from unbraid.metrics import MIG
 from unbraid.runs import Run
+
+FACTORS = np.stack([np.arange(60) % 3, np.arange(60) // 30], axis=1)
+CONSTANT = "never vary in these codes: undefined, and left out of every average.\n"
 
 
 @pytest.fixture
 def arrays() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    factors = np.stack([np.arange(60) % 3, np.arange(60) // 30], axis=1)
-    return {"mean": factors + 0.1 * rng.standard_normal((60, 2)), "std": np.full((60, 2), 0.3), "factors": factors}
+    return {"mean": FACTORS + 0.1 * rng.standard_normal((60, 2)), "std": np.full((60, 2), 0.3), "factors": FACTORS}
+
+
+@pytest.fixture(autouse=True)
+def _few_metrics(monkeypatch):
+    """Every metric has tests of its own: here "all" is MIG, and its quantised variant."""
+    for name, cls in list(vars(metrics).items()):
+        if isinstance(cls, type) and issubclass(cls, metrics.Metric) and cls not in (metrics.Metric, MIG):
+            monkeypatch.delattr(metrics, name)
+    monkeypatch.setattr("unbraid.metrics.selection.VARIANTS", ("mig:quantised",))
+    monkeypatch.setattr("unbraid.metrics.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})
+
+
+def rows(outcome) -> list[list[str]]:
+    return [line.split() for line in outcome.out.splitlines()]
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- runs
 
 
 def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     outcome = unbraid("score", trained)
     assert outcome.code == 0, outcome.err
-    rows = outcome.out.splitlines()
-    assert rows[0] == "Scoring 4 runs ..."
-    assert rows[1].startswith("MIG (estimator exact")
-    assert rows[2].split() == ["objective", "seed", "MIG", "shape", "scale", "position_x", "position_y", "distortion", "rate"]
-    assert [row.split()[0] for row in rows[3:] if row.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
-    assert sum("median" in row for row in rows) == 2
+    lines = outcome.out.splitlines()
+    assert lines[0] == "Scoring 4 runs ..."
+    assert lines[1].startswith("MIG (")
+    assert "estimator exact" in lines[1]
+    factors = ["shape", "scale", "position_x", "position_y"]
+    assert lines[2].split() == ["objective", "seed", "MIG", "95", "%", "interval", *factors, "distortion", "rate"]
+    assert [line.split()[0] for line in lines[3:] if line.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
+    assert sum("median" in line for line in lines) == 2
     for folder in trained.iterdir():
         assert [score.metric for score in Run.open(folder).scores()] == ["MIG"]
 
 
 def test_a_factor_that_never_varies_is_noted_once(unbraid, trained):
-    outcome = unbraid("score", trained)
-    assert outcome.err == "Note: MIG: orientation never vary in these codes; they have no gap and do not count in the mean.\n"
+    assert unbraid("score", trained).err == f"Note: orientation {CONSTANT}"
+    outcome = unbraid("score", min(trained.iterdir()))
+    assert outcome.err == f"Note: orientation {CONSTANT}"
+    assert "never vary" not in outcome.out
+
+
+def test_one_run_gets_its_card_and_keeps_all_of_it(unbraid, trained):
+    one = min(trained.iterdir())
+    outcome = unbraid("score", one)
+    assert outcome.code == 0, outcome.err
+    shown = rows(outcome)
+    assert shown[0] == ["Scoring", one.name, "..."]
+    assert shown[2] == ["metric", "value", "95", "%", "interval", "better", "settled"]
+    assert [row[0] for row in shown[3:5]] == ["mig", "mig:quantised"]
+    assert "left out: mig:sampled: is slow; ask for it by name." in outcome.out
+    assert [score.settings["estimator"] for score in Run.open(one).scores()] == ["exact", "quantised"]
+
+
+def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
+    outcome = unbraid("score", trained, "--metrics", "all")
+    assert outcome.code == 0, outcome.err
+    table = [line for line in outcome.out.splitlines() if line.startswith(("metric", "mig"))]
+    assert "vae (median of 2)" in table[0]
+    assert [line.split()[0] for line in table[1:]] == ["mig", "mig:quantised"]
+    assert all(len(line.split()) == 3 for line in table[1:])
 
 
 def test_the_settings_of_a_metric_are_flags(unbraid, trained):
@@ -42,33 +90,122 @@ def test_the_settings_of_a_metric_are_flags(unbraid, trained):
     assert score.settings["num_bins"] == 50
 
 
+def test_an_unfinished_run_is_refused_if_named_and_left_out_if_found(unbraid, trained):
+    unfinished = min(trained.iterdir())
+    (unfinished / "finished.json").unlink()
+    assert unbraid("score", unfinished).code == 2
+    outcome = unbraid("score", trained)
+    assert outcome.code == 0
+    assert f"{unfinished.name} is unfinished" in outcome.err
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- codes
+
+
 def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
     path = tmp_path / "codes.npz"
     np.savez(path, **arrays, factor_names=["hue", "size"])
     outcome = unbraid("score", path)
     assert outcome.code == 0, outcome.err
     codes = Codes.from_arrays(arrays["mean"], arrays["std"], factors=arrays["factors"])
-    header, row = outcome.out.splitlines()[-2:]
-    assert header.split() == ["codes", "MIG", "hue", "size"]
-    assert row.split()[0] == str(path)
-    assert float(row.split()[1]) == pytest.approx(MIG()(codes).value, abs=5e-4)
+    assert "60 images, 2 latents, 2 factors (hue, size)." in outcome.out
+    [mig] = [row for row in rows(outcome) if row[:1] == ["mig"]]
+    assert float(mig[1]) == pytest.approx(MIG()(codes).value, abs=5e-4)
+
+
+def test_one_metric_is_shown_factor_by_factor(unbraid, arrays, tmp_path):
+    np.savez(tmp_path / "codes.npz", **arrays, factor_names=["hue", "size"])
+    outcome = unbraid("score", tmp_path / "codes.npz", "--metrics", "mig")
+    assert rows(outcome)[-2] == ["codes", "MIG", "95", "%", "interval", "hue", "size"]
 
 
 def test_log_var_does_for_std(unbraid, arrays, tmp_path):
     np.savez(tmp_path / "std.npz", **arrays)
     arrays["log_var"] = 2 * np.log(arrays.pop("std"))
     np.savez(tmp_path / "log_var.npz", **arrays)
-    outcome = unbraid("score", tmp_path / "std.npz", tmp_path / "log_var.npz")
-    first, second = outcome.out.splitlines()[-2:]
-    assert first.split()[1:] == second.split()[1:]
+    first, second = rows(unbraid("score", tmp_path / "std.npz", tmp_path / "log_var.npz", "--metrics", "mig"))[-2:]
+    assert first[1:] == second[1:]
+
+
+def test_a_csv_of_codes_is_scored_too(unbraid, tmp_path):
+    lines = ["mean_0,std_0,factor:hue", *(f"{number % 3},0.3,{number % 3}" for number in range(30))]
+    (tmp_path / "codes.csv").write_text("\n".join(lines) + "\n")
+    outcome = unbraid("score", tmp_path / "codes.csv", "--metrics", "mig")
+    assert outcome.code == 0, outcome.err
+    assert "hue" in outcome.out
+
+
+def test_the_seed_and_the_settings_of_published_code_can_be_chosen(unbraid, arrays, tmp_path):
+    np.savez(tmp_path / "codes.npz", **arrays)
+    save = tmp_path / "scores.json"
+    assert unbraid("score", tmp_path / "codes.npz", "--metrics", "mig:sampled:num_samples=100", "--seed", "3", "--save", save).code == 0
+    assert Scorecard.load(save)[0].settings["seed"] == 3
+    outcome = unbraid("score", tmp_path / "codes.npz", "--like", "disentanglement-lib", "--save", save, "--force")
+    assert outcome.code == 0, outcome.err
+    assert "mig:means_histogram:num_bins=20" in Scorecard.load(save)
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- saved
+
+
+def test_the_card_is_saved_as_the_suffix_says(unbraid, arrays, tmp_path):
+    np.savez(tmp_path / "codes.npz", **arrays)
+    for suffix in ("json", "csv", "md"):
+        outcome = unbraid("score", tmp_path / "codes.npz", "--save", tmp_path / f"scores.{suffix}")
+        assert outcome.code == 0, outcome.err
+        assert outcome.out.endswith(f"The scores are in {tmp_path / 'scores'}.{suffix}.\n")
+    card = Scorecard.load(tmp_path / "scores.json")
+    assert card.names == ("mig", "mig:quantised")
+    assert (tmp_path / "scores.csv").read_text() == card.to_csv()
+    assert (tmp_path / "scores.md").read_text() == card.to_markdown()
+
+
+def test_several_cards_are_saved_by_name(unbraid, arrays, tmp_path):
+    names = [str(tmp_path / name) for name in ("a.npz", "b.npz")]
+    for name in names:
+        np.savez(name, **arrays)
+    for suffix in ("json", "csv", "md"):
+        assert unbraid("score", *names, "--save", tmp_path / f"scores.{suffix}").code == 0
+    assert list(json.loads((tmp_path / "scores.json").read_text())) == names
+    with (tmp_path / "scores.csv").open() as stream:
+        assert list(dict.fromkeys(row["codes"] for row in csv.DictReader(stream))) == names
+    assert [line for line in (tmp_path / "scores.md").read_text().splitlines() if line.startswith("## ")] == [f"## {n}" for n in names]
+
+
+@pytest.mark.parametrize(
+    ("save", "complaint"),
+    [
+        ("mine.json", "which exists"),
+        ("nowhere/scores.json", "no folder"),
+        ("scores.txt", ".json, .csv, .md"),
+        ("codes.csv", "holds the codes"),
+    ],
+)
+def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, monkeypatch, save, complaint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.json").write_text("mine")
+    (tmp_path / "codes.csv").write_text("not even codes")
+    outcome = unbraid("score", "codes.csv", "--save", save)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert outcome.out == ""
+    assert (tmp_path / "mine.json").read_text() == "mine"
+
+
+# ------------------------------------------------------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         ({"mean": None}, "has no array 'mean'"),
-        ({"factors": None}, "no factors"),
-        ({"std": None}, "only means"),
+        ({"factors": None}, "mig, mig:quantised: needs factors, and these codes have none"),
+        ({"factors": np.zeros((60, 2), dtype=int)}, "None of the 2 factors (factor_0, factor_1) varies"),
+        ({"factors": FACTORS + 0.5}, "MIG does not take continuous factors"),
+        ({"factors": FACTORS[:50]}, "50"),
+        ({"std": None}, "means without std"),
+        ({"std": np.full((60, 2), -1.0)}, "negative"),
+        ({"mean": np.full((60, 2), np.nan)}, "NaN or infinite in 60 rows"),
         ({"mean": np.array([{}], dtype=object)}, "Python objects"),
         ({"log_var": np.zeros((60, 2))}, "Both std and log_var"),
         ({"factor_names": np.array(["one"])}, "1 factor names were given for 2 columns"),
@@ -77,10 +214,11 @@ def test_log_var_does_for_std(unbraid, arrays, tmp_path):
 def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, change, complaint):
     content = {name: array for name, array in (arrays | change).items() if array is not None}
     np.savez(tmp_path / "codes.npz", **content)
-    outcome = unbraid("score", tmp_path / "codes.npz")
+    outcome = unbraid("score", tmp_path / "codes.npz", "--save", tmp_path / "scores.json")
     assert outcome.code == 2
     assert complaint in outcome.err
-    assert "Traceback" not in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "scores.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -89,8 +227,15 @@ def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, chan
         (["nowhere"], "There is no folder nowhere"),
         (["nowhere.npz"], "There is no file nowhere.npz"),
         (["text.npz"], "not a readable .npz"),
+        (["empty.npz"], "empty"),
+        (["empty.csv"], "empty"),
         (["."], "there are no runs"),
         ([".", "--metric", "migg"], "Did you mean 'mig'?"),
+        ([".", "--metrics", "mig,saap"], "There is no metric 'saap'"),
+        ([".", "--metrics", "migg"], "Did you mean 'mig'?"),
+        ([".", "--metric", "mig", "--metrics", "all"], "--metric and --metrics both say what to compute"),
+        ([".", "--like", "chenn"], "Did you mean 'chen'?"),
+        ([".", "--device", "tpu"], "expected auto, cpu or cuda"),
         ([".", "--metric.estimator", "quantized"], "Did you mean 'quantised'?"),
         ([".", "--metric.num-bins", "x"], "expected a whole number or none"),
     ],
@@ -98,17 +243,10 @@ def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, chan
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.npz").write_text("not a zip")
+    for name in ("empty.npz", "empty.csv"):
+        (tmp_path / name).touch()
     outcome = unbraid("score", *arguments)
     assert outcome.code == 2
     assert outcome.err.startswith("Error: ")
     assert complaint in outcome.err
     assert outcome.err.count("\n") == 1
-
-
-def test_an_unfinished_run_is_refused_if_named_and_left_out_if_found(unbraid, trained):
-    unfinished = min(trained.iterdir())
-    (unfinished / "finished.json").unlink()
-    assert unbraid("score", unfinished).code == 2
-    outcome = unbraid("score", trained)
-    assert outcome.code == 0
-    assert f"{unfinished.name} is unfinished" in outcome.err

@@ -5,8 +5,9 @@ import math
 
 from rich.console import Console
 
-from unbraid.cli.tables import Scored, median, run_row, score_row, score_table
+from unbraid.cli.tables import Scored, card_table, comparison_table, median, run_row, score_row, score_table
 from unbraid.metrics import Score
+from unbraid.metrics.scorecard import Scorecard
 from unbraid.runs import Run
 
 
@@ -23,7 +24,7 @@ def score(value: float, **gaps: float) -> Score:
 def test_a_factor_without_a_gap_has_no_column():
     rows = printed(score_table([Scored("vae", 0, score(0.25, shape=math.nan, scale=0.25))]))
     assert rows[0] == ["MIG", "(estimator", "exact)"]
-    assert rows[1] == ["objective", "seed", "MIG", "scale"]
+    assert rows[1] == ["objective", "seed", "MIG", "95", "%", "interval", "scale"]
     assert rows[2] == ["vae", "0", "0.250", "0.250"]
 
 
@@ -67,3 +68,25 @@ def test_an_unfinished_run_shows_how_far_it_is(trained):
 def test_the_median_is_of_what_is_finite():
     assert median([1.0, math.nan, 3.0]) == 2.0
     assert math.isnan(median([]))
+
+
+def test_an_interval_stands_beside_its_score_and_not_beside_a_median():
+    rows = [Scored("vae", seed, Score("MIG", 0.2, (0.1, 0.3))) for seed in (0, 1)]
+    shown = printed(score_table(rows))
+    assert shown[2] == ["vae", "0", "0.200", "0.100", "to", "0.300"]
+    assert shown[-1] == ["vae", "median", "0.200"]
+
+
+def card(**values: float) -> Scorecard:
+    scores = tuple(Score(name.upper(), value, (0.0, 1.0), settled=False) for name, value in values.items())
+    return Scorecard(tuple(values), scores, dict.fromkeys(values, True), 10, 2)
+
+
+def test_a_card_is_a_row_for_each_score():
+    assert printed(card_table(card(mig=0.5)))[1] == ["mig", "0.500", "0.000", "to", "1.000", "↑", "no"]
+
+
+def test_cards_of_one_label_are_shown_by_their_median():
+    shown = printed(comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, sap=0.25))]))
+    assert shown[0] == ["metric", "vae", "(median", "of", "2)", "codes"]
+    assert shown[1:] == [["mig", "0.200", "0.700"], ["sap", "–", "0.250"]]

@@ -27,6 +27,7 @@ def test_a_header_is_known_without_reading_the_entry(path):
 def test_it_knows_what_it_contains(path):
     assert "numbers" in Npz(path)
     assert "letters" not in Npz(path)
+    assert Npz(path).names == ["numbers", "names"]
 
 
 def test_a_missing_entry_lists_those_that_are_there(path):

@@ -9,7 +9,7 @@ import torch
 from scipy import integrate, stats
 
 from unbraid.information import mixture_entropy
-from unbraid.information.mixture_entropy import Mixtures, entropy_integrals
+from unbraid.information.mixture_entropy import Mixtures, entropy_integrals, mixture_densities
 
 
 def entropy_of(mean, std, weights=None):
@@ -91,3 +91,17 @@ def test_higher_orders_are_derivatives_of_the_gaussian():
     found = entropy_integrals(Mixtures(0 * one, one, lambda rows: coefficients[rows]), 1, lambda density: density[:, :0])
     assert float(found.mass) == pytest.approx(1)
     assert float(found.entropy) == pytest.approx(0.5 * math.log(2 * math.pi * math.e), abs=1e-8)
+
+
+def test_densities_at_points_are_those_of_the_mixture(monkeypatch):
+    """Points in any order, components of all widths, blocks of a few: every column as if computed alone."""
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(30, dtype=torch.float64, generator=generator)
+    std = torch.exp(2 * torch.randn(30, dtype=torch.float64, generator=generator) - 2)
+    table = torch.rand(30, 2, dtype=torch.float64, generator=generator)
+    points = torch.cat([mean + std, torch.tensor([5.0, -5.0]).double()])
+    monkeypatch.setattr(mixture_entropy, "_COMPONENTS_PER_BLOCK", 4)
+    monkeypatch.setattr(mixture_entropy, "_POINTS_PER_BLOCK", 5)
+    found = mixture_densities(Mixtures(mean, std, lambda rows: table[rows][:, None]), points, 2)
+    expected = torch.distributions.Normal(mean, std).log_prob(points[:, None]).exp() @ table
+    torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)

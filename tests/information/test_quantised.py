@@ -13,7 +13,7 @@ from unbraid.information import quantised
 from unbraid.information.exact import exact_information
 from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import entropy
-from unbraid.information.quantised import Bins, quantise, quantised_information, quantised_statistics
+from unbraid.information.quantised import Bins, quantise, quantise_draws, quantised_information, quantised_statistics
 
 MODES = ("erf_edge", "erf_renorm", "rectangle")
 
@@ -83,17 +83,52 @@ def test_masses_on_both_sides_of_the_mean_keep_their_digits():
     torch.testing.assert_close(masses, masses.flip(0), rtol=1e-12, atol=0)
 
 
+def test_draws_fill_bins_by_their_shares():
+    """Draw by image by latent, and never another way round: two images, one latent, four draws."""
+    samples = torch.tensor([[[-3.0], [0.5]], [[-3.5], [0.5]], [[3.0], [9.0]], [[-9.0], [0.0]]])
+    found = quantise_draws(samples, Bins(4))
+    torch.testing.assert_close(found, torch.tensor([[[0.75, 0.0, 0.0, 0.25]], [[0.0, 0.0, 0.75, 0.25]]]).double())
+
+
+def test_many_draws_approach_the_masses_of_their_posterior():
+    noise = torch.randn(40_000, 1, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    mean, std = torch.tensor([[0.3, -1.0]]).double(), torch.tensor([[0.7, 0.2]]).double()
+    # The standard error of a share of 40,000 is at most 0.0025.
+    torch.testing.assert_close(quantise_draws(mean + std * noise, Bins(8)), quantise(mean, std, Bins(8)), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("masses", ["erf_edge", "rectangle"])
+def test_float32_masses_are_those_of_float64(masses):
+    mean, std, _ = random_codes(0)
+    # An edge 4 / 0.05 stds away is rounded by 80 * 6e-8 stds.
+    single = quantise(mean, std, Bins(100, masses=masses), torch.float32)
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(single.double(), quantise(mean, std, Bins(100, masses=masses)), atol=5e-6, rtol=0)
+
+
 # Statistics
 
 
 def test_blocks_of_images_add_up_to_the_whole(monkeypatch):
     mean, std, values = random_codes(0)
     whole = quantised_statistics(mean, std, values, Bins(10))
-    monkeypatch.setattr(quantised, "_BLOCK_ELEMENTS", 70)
+    monkeypatch.setattr(quantised, "_BLOCK_MASSES", {"cpu": 70})
     blocks = quantised_statistics(mean, std, values, Bins(10))
     torch.testing.assert_close(blocks.marginal, whole.marginal)
     torch.testing.assert_close(blocks.joints, whole.joints)
     torch.testing.assert_close(blocks.entropy_given_image, whole.entropy_given_image)
+
+
+@pytest.mark.parametrize("masses", MODES)
+def test_large_problems_in_float32_move_an_information_by_less_than_1e_6(monkeypatch, masses):
+    mean, std, values = random_codes(5, num_images=200)
+    double = quantised_information(mean, std, values, Bins(masses=masses))
+    monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
+    single = quantised_information(mean, std, values, Bins(masses=masses))
+    # A posterior whose tail alone is in range is scaled up, rounding and all: that mode stays float64.
+    assert torch.equal(single.entropy, double.entropy) == (masses == "erf_renorm")
+    torch.testing.assert_close(single.mutual_information, double.mutual_information, atol=1e-6, rtol=0)
+    torch.testing.assert_close(single.informativeness, double.informativeness, atol=2e-6, rtol=0)
 
 
 def test_statistics_are_means_over_images():

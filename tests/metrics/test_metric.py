@@ -1,6 +1,53 @@
-"""What every metric inherits."""
+"""What every metric inherits: settings, the refusal of codes it cannot take, and the naming of constant factors."""
 
-from unbraid.metrics import MIG
+import dataclasses
+import math
+from typing import ClassVar, final
+
+import pytest
+import torch
+
+from tests.metrics.test_mig import grid
+from unbraid.codes import Codes, Labels
+from unbraid.errors import CodesError
+from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Probe(Metric):
+    """A metric that returns the number of latents, and takes what it is told to take."""
+
+    bounds: ClassVar[Interval] = (0.0, math.inf)
+
+    taken: frozenset[Feature] = frozenset()
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return self.taken
+
+    def measure(self, statistics: Statistics) -> Score:
+        return Score(metric="Probe", value=float(statistics.codes.num_latents), notes=("counted",))
+
+
+def with_everything() -> dict[Feature, Codes]:
+    """Codes that have one thing more than means, stds and labels."""
+    codes = grid()
+    labels = codes.factors[0]
+    known = torch.arange(20) > 3
+    covariance = torch.diag_embed(codes.std**2)
+    return {
+        "continuous factors": dataclasses.replace(codes, factors=(Labels("angle", torch.linspace(0, 1, 20)),)),
+        "soft labels": dataclasses.replace(codes, factors=(Labels("guess", torch.nn.functional.one_hot(labels.values).double()),)),
+        "missing labels": dataclasses.replace(codes, factors=(dataclasses.replace(labels, known=known),)),
+        "weights": dataclasses.replace(codes, weights=torch.ones(20)),
+        "means without std": dataclasses.replace(codes, std=None),
+        "draws without densities": dataclasses.replace(codes, std=None, samples=codes.mean[None]),
+        "correlated posteriors": dataclasses.replace(codes, std=None, covariance=covariance),
+        "discrete latents": dataclasses.replace(codes, probabilities=(torch.full((20, 2), 0.5),)),
+    }
 
 
 def test_settings_are_the_fields():
@@ -11,4 +58,54 @@ def test_settings_are_the_fields():
         "high": 4.0,
         "masses": "erf_edge",
         "quadrature": "auto",
+        "num_samples": 10_000,
+        "seed": 0,
+        "value_weights": "frequency",
     }
+
+
+def test_plain_codes_have_no_features():
+    assert features(grid()) == {}
+    assert Probe()(grid()).value == 2
+
+
+@pytest.mark.parametrize("feature", ADVICE)
+def test_what_a_metric_does_not_take_it_refuses_by_name_with_advice(feature):
+    codes = with_everything()[feature]
+    with pytest.raises(CodesError) as refused:
+        Probe()(codes)
+    assert f"Probe does not take {feature}" in str(refused.value)
+    assert ADVICE[feature] in str(refused.value)
+    assert Probe(frozenset({feature}))(codes).value >= 2
+
+
+def test_the_factors_at_fault_are_named():
+    with pytest.raises(CodesError, match=r"continuous factors \(angle\)"):
+        Probe()(with_everything()["continuous factors"])
+
+
+def test_labels_that_are_all_known_are_not_missing():
+    labels = dataclasses.replace(grid().factors[0], known=torch.ones(20, dtype=torch.bool))
+    assert features(dataclasses.replace(grid(), factors=(labels,))) == {}
+
+
+def test_no_factors_and_no_varying_factor_are_refused():
+    with pytest.raises(CodesError, match="Probe compares latents with factors"):
+        Probe()(dataclasses.replace(grid(), factors=()))
+    with pytest.raises(CodesError, match="none of the 1 factors varies"):
+        Probe()(dataclasses.replace(grid(), factors=(Labels("still", torch.zeros(20, dtype=torch.int64)),)))
+
+
+def test_a_constant_factor_is_named_in_a_warning_and_in_a_note():
+    codes = grid()
+    with pytest.warns(UserWarning, match="Probe: still never vary"):
+        score = Probe()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.zeros(20, dtype=torch.int64)))))
+    assert score.notes[0] == "counted"
+    assert "left out of every average" in score.notes[1]
+
+
+def test_a_value_has_an_interval_cut_at_its_bounds():
+    assert Value.of(0.5, 0.1).interval == pytest.approx((0.5 - 0.1959964, 0.5 + 0.1959964))
+    assert Value.of(0.95, 0.1, (0.0, 1.0)).interval == pytest.approx((0.95 - 0.1959964, 1.0))
+    assert Value.of(math.nan, 0.1).interval is None
+    assert Value.of(0.5, math.nan).interval is None

@@ -17,8 +17,9 @@ from unbraid.distributions import GaussianLatents, GaussianLikelihood, Latents, 
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
+from unbraid.names import kebab_case, suggestion
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, DecomposedELBO, Objective
-from unbraid.runs.recipes import alternatives, check_value, choices, describe, from_json, kebab_case, public_path, suggestion, to_json
+from unbraid.runs.recipes import alternatives, check_value, choices, describe, from_json, public_path, to_json
 
 
 @dataclass(frozen=True)

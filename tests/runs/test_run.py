@@ -284,6 +284,23 @@ def test_the_same_metric_again_replaces_its_score(finished):
     ]
 
 
+def test_metrics_are_asked_for_as_in_evaluate(finished):
+    card = finished.score("mig,mig:quantised", seed=3)
+    assert card.names == ("mig", "mig:quantised")
+    assert len(finished.scores()) == 2
+    with pytest.raises(SpecError, match="Did you mean 'mig'"):
+        finished.score(["migg"])
+
+
+def test_scores_that_another_process_keeps_meanwhile_are_not_lost(finished):
+    def meanwhile(what, share):
+        if share == 0:
+            finished.score([MIG(estimator="quantised")])
+
+    finished.score([MIG()], tell=meanwhile)
+    assert sorted(score.settings["estimator"] for score in finished.scores()) == ["exact", "quantised"]
+
+
 def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
     path = finished.folder / "scores.json"
     for content in ("{", "[]", "{}", '{"scores": 3}', '{"scores": [1]}', '{"scores": [{}]}', '{"scores": [{"metric": "MIG", "value": 1}]}'):

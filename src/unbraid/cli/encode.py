@@ -90,7 +90,7 @@ def _csv(arrays: dict[str, np.ndarray], factors: dict[str, np.ndarray], paths: S
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     latents = [f"{name}_{latent}" for name, values in arrays.items() for latent in range(values.shape[1])]
-    writer.writerow([*(["file"] if paths else []), *latents, *factors])
+    writer.writerow([*(["file"] if paths else []), *latents, *(f"factor:{name}" for name in factors)])
     numbers = np.concatenate(list(arrays.values()), axis=1)
     for row in range(len(numbers)):
         writer.writerow([*([paths[row]] if paths else []), *numbers[row].tolist(), *(column[row] for column in factors.values())])

@@ -19,7 +19,8 @@ import typer
 
 from unbraid.cli.values import parse_each, placeholder, shown
 from unbraid.errors import SpecError
-from unbraid.runs.recipes import alternatives, choices, kebab_case, suggestion
+from unbraid.names import kebab_case, suggestion
+from unbraid.runs.recipes import alternatives, choices
 
 Given = Mapping[str, Sequence[str]]
 """What was typed: texts by the path of the field, such as "objective.beta"."""

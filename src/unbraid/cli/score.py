@@ -1,70 +1,171 @@
 """`unbraid score`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, final
 
+import torch
 import typer
 
-from unbraid.cli.console import output, stage
+from unbraid.cli.console import output, say, stage
 from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
+from unbraid.cli.options import Device, parse_device
 from unbraid.cli.run_folders import finished_among, is_run, open_runs
-from unbraid.cli.tables import Scored, score_row, score_table
+from unbraid.cli.saved_cards import check_save, save_cards
+from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table
 from unbraid.codes import Codes
-from unbraid.data.npz import Npz
+from unbraid.errors import SpecError
+from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.published import like as like_published
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.selection import Metrics, select
+from unbraid.metrics.statistics import Tell
+from unbraid.runs.codes_input import read_codes
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
 _FLAGS = flags_of_kind(Metric, "metric", MIG())
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric"}
-_OPTIONAL = ("std", "log_var", "factors", "weights")
+_SUFFIXES = (".npz", ".safetensors", ".csv")
+
+
+@final
+@dataclass(frozen=True)
+class Carded:
+    """Whose card it is: a run, or a file of codes."""
+
+    label: str
+    name: str
+    card: Scorecard
+    run: Run | None = None
+
+    @property
+    def row(self) -> Scored:
+        """Its first score, as a row of a table of one metric."""
+        return Scored(self.label, None, self.card[0]) if self.run is None else score_row(self.label, self.run, self.card[0])
 
 
 @with_flags(_FLAGS.values(), panels=_PANELS, aliases={})
 def score(
     given: Given,
-    what: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, folders of runs, or .npz files of codes.", show_default=False)],
+    what: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUNS", help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes.", show_default=False),
+    ],
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="all, unsupervised, or names such as mig,sap,dci:boosted_trees. Default: all; for several runs mig.",
+            show_default=False,
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="The settings of published code: disentanglement-lib, chen or do-tran.", show_default=False),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="SEED", min=0, help="The seed of whatever is random. Default: 0.", show_default=False)
+    ] = None,
+    device: Device = "auto",
 ) -> None:
     """Score runs, or codes from anywhere.
 
-    The scores of a run are kept in its folder. An .npz file holds the arrays mean, std (or log_var) and factors, one row an image; factor_names
-    and weights are optional.
+    The scores of a run are kept in its folder. A file of codes holds mean, std (or log_var, or samples) and factors, one row an image; factor_names
+    and weights are optional. A .csv has the columns mean_0, ..., std_0, ..., factor:NAME.
 
     Examples:
+      unbraid score codes.npz
+      unbraid score codes.npz --metrics mig,sap,dci --save scores.csv
       unbraid score runs
       unbraid score runs --metric mig --metric.estimator quantised --metric.num-bins 50
-      unbraid score codes.npz
     """
-    metrics: list[Metric] = build_kind(Metric, "metric", given, _FLAGS, MIG())
-    npz = [path for path in what if path.suffix == ".npz" and not path.is_dir()]
-    folders = [path for path in what if path not in npz]
-    runs = _runs(folders) if folders else []
-    for metric in metrics:
-        rows = score_runs(runs, metric) if runs else []
-        for path in npz:
-            with stage(f"Scoring {path}"):
-                rows.append(Scored(str(path), None, metric(read_codes(path))))
-        output().print(score_table(rows))
+    chosen = _chosen(given, metrics, like)
+    if chosen is not None:
+        select(chosen, seed)
+    if save is not None:
+        check_save(save, what, force=force)
+    place = parse_device(device)
+    files = [path for path in what if path.suffix.lower() in _SUFFIXES and not path.is_dir()]
+    runs = _runs([path for path in what if path not in files]) if len(files) < len(what) else []
+    if chosen is None:
+        chosen = "mig" if len(runs) > 1 else "all"
+    # All are read before any is scored: what cannot be read is found out at once.
+    codes = {path: read_codes(path) for path in dict.fromkeys(files)}
+    carded = [*_of_files(codes, chosen, seed, place), *score_cards(runs, chosen, seed=seed, device=place)]
+    _show(carded)
+    if save is not None:
+        save_cards(save, {each.name: each.card for each in carded})
+        say(f"The scores are in {save}.")
 
 
 def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
-    """Score each run and keep the score in its folder."""
-    labels, rows = spec_labels([run.spec for run in runs]), []
-    with stage(f"Scoring {len(runs)} runs") as tell:
+    """Score each run with one metric and keep the score in its folder."""
+    return [each.row for each in score_cards(runs, [metric])]
+
+
+def score_cards(runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "cpu") -> list[Carded]:
+    """Score each run and keep the scores in its folder."""
+    if not runs:
+        return []
+    labels, found = spec_labels([run.spec for run in runs]), []
+    with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}") as tell:
         for number, run in enumerate(runs, start=1):
-            tell(f"{run.name}, {number} of {len(runs)}")
-            rows.append(score_row(labels[run.spec.digest], run, run.score([metric])[0]))
-    return rows
+            place = "" if len(runs) == 1 else f"{run.name}, {number} of {len(runs)}: "
+            card = run.score(metrics, tell=_telling(tell, place), seed=seed, device=device)
+            found.append(Carded(labels[run.spec.digest], str(run.folder), card, run))
+    return found
 
 
-def read_codes(path: Path) -> Codes:
-    """The codes in an .npz of plain arrays."""
-    npz = Npz(path)
-    arrays = {name: npz.read(name) for name in _OPTIONAL if name in npz}
-    names = npz.read("factor_names").tolist() if "factor_names" in npz else None
-    return Codes.from_arrays(npz.read("mean"), **arrays, factor_names=names)
+def _of_files(codes: dict[Path, Codes], metrics: Metrics, seed: int | None, device: torch.device) -> list[Carded]:
+    found = []
+    for path, read in codes.items():
+        with stage(f"Scoring {path}") as tell:
+            card = evaluate(read.to(device), metrics, tell=_telling(tell), seed=seed)
+        found.append(Carded(str(path), str(path), card))
+    return found
+
+
+def _telling(say_detail: Callable[[str], None], place: str = "") -> Tell:
+    return lambda what, share: say_detail(f"{place}{what}, {share:.0%}")
+
+
+def _chosen(given: Given, metrics: str | None, like: str | None) -> Metrics | None:
+    """The metrics that were asked for, in one of three ways."""
+    ways = [name for name, used in (("--metric", bool(given)), ("--metrics", metrics is not None), ("--like", like is not None)) if used]
+    if len(ways) > 1:
+        raise SpecError(f"{' and '.join(ways)} both say what to compute. Give one of them.")
+    if given:
+        built: list[Metric] = build_kind(Metric, "metric", given, _FLAGS, MIG())
+        return built
+    return like_published(like) if like is not None else metrics
+
+
+def _show(carded: Sequence[Carded]) -> None:
+    """One metric: a row for each. One card: all of it. Else: metrics down, cards across."""
+    names = {name for each in carded for name in each.card.names}
+    if len(names) == 1:
+        output().print(score_table([each.row for each in carded]))
+    elif len(carded) == 1:
+        say(carded[0].card.headline, style="dim")
+        output().print(card_table(carded[0].card))
+    else:
+        output().print(comparison_table([(each.label, each.card) for each in carded]))
+    said = set()
+    for each in carded:
+        for title, sentences in each.card.remarks.items():
+            for sentence in sentences:
+                # What holds for all scores was said while they were computed.
+                if sentence not in each.card.notes and sentence not in said:
+                    said.add(sentence)
+                    say(f"{title}: {sentence}", style="dim")
 
 
 def _runs(folders: Sequence[Path]) -> list[Run]:

@@ -10,6 +10,8 @@ from typing import final
 from rich.table import Table
 
 from unbraid.metrics.metric import Score
+from unbraid.metrics.score_rows import cells, interval_text, number_text
+from unbraid.metrics.scorecard import Scorecard
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
@@ -54,23 +56,48 @@ def score_table(rows: Sequence[Scored]) -> Table:
     are_runs = any(row.seed is not None for row in rows)
     table = _table("objective" if are_runs else "codes")
     table.title = f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
-    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, *factors, *ends):
+    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, "95 % interval", *factors, *ends):
         table.add_column(name, justify="right", overflow="fold")
 
-    def cells(scored: Sequence[Scored]) -> list[str]:
-        values = [f"{median([row.score.value for row in scored]):.3f}"]
+    def texts(scored: Sequence[Scored]) -> list[str]:
+        interval = scored[0].score.interval if len(scored) == 1 else None
+        values = [number_text(median([row.score.value for row in scored])), "" if interval is None else interval_text(*interval)]
         values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
         return values + [f"{median([getattr(row, name) for row in scored]):z.1f}" for name in ends]
 
     groups: dict[str, list[Scored]] = defaultdict(list)
     for row in rows:
         groups[row.label].append(row)
-        table.add_row(row.label, *([str(row.seed if row.seed is not None else "")] if are_runs else []), *cells([row]))
+        table.add_row(row.label, *([str(row.seed if row.seed is not None else "")] if are_runs else []), *texts([row]))
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
     if repeated:
         table.add_row()
     for label, group in repeated.items():
-        table.add_row(label, "median", *cells(group), style="bold")
+        table.add_row(label, "median", *texts(group), style="bold")
+    return table
+
+
+def card_table(card: Scorecard) -> Table:
+    """One card: its values and parts, with intervals."""
+    table = _table("metric")
+    for name, justify in {"value": "right", "95 % interval": "right", "better": "center", "settled": "left"}.items():
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for line in cells(card.rows):
+        table.add_row(*line)
+    return table
+
+
+def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
+    """Metrics down, and a column for each label: the value, or the median over the cards that share the label."""
+    by_label: dict[str, list[Scorecard]] = defaultdict(list)
+    for label, card in cards:
+        by_label[label].append(card)
+    table = _table("metric")
+    for label, group in by_label.items():
+        table.add_column(label if len(group) == 1 else f"{label} (median of {len(group)})", justify="right", overflow="fold")
+    for name in dict.fromkeys(name for _, card in cards for name in card.names):
+        values = ([card[name].value for card in group if name in card] for group in by_label.values())
+        table.add_row(name, *(number_text(median(of_label)) for of_label in values))
     return table
 
 

@@ -13,7 +13,7 @@ from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
 from unbraid.data.dataset import FactorDataset
 from unbraid.errors import RunError, SpecError, TrainingError
-from unbraid.runs.recipes import kebab_case
+from unbraid.names import kebab_case
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unbraid.errors import SpecError
-from unbraid.runs.recipes import alternatives, describe, suggestion
+from unbraid.names import suggestion
+from unbraid.runs.recipes import alternatives, describe
 
 _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 _TRUTH = {"true": True, "false": False}

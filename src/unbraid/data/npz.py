@@ -35,6 +35,12 @@ class Npz:
         with self._archive() as archive:
             return f"{name}.npy" in archive.namelist()
 
+    @property
+    def names(self) -> list[str]:
+        """The entries, in the order in which they were saved."""
+        with self._archive() as archive:
+            return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))
+
     def header(self, name: str) -> Header:
         with self._archive() as archive, archive.open(self._member(archive, name)) as stream:
             return self._plain_header(name, stream, archive.getinfo(f"{name}.npy").file_size)

@@ -7,6 +7,7 @@ mixtures of all images, to 1e-9 nats. `quadrature="binned"` first replaces the i
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 from unbraid.information.factor_values import FactorValues
-from unbraid.information.latent_information import LatentInformation, entropy
+from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
 
 Quadrature = Literal["auto", "direct", "binned"]
@@ -41,19 +42,22 @@ def exact_information(
     whose code estimates the same by sampling.
     """
     _check(mean, std)
-    components = _cells if uses_cells(len(mean), quadrature) else _images
-    integrals = [
-        entropy_integrals(components(m, s, values), values.num_columns, values.factor_sums)
-        for m, s in zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True)
-    ]
-    factor_entropy, joint_entropy, mutual_information = _of_factors(integrals, values)
-    return LatentInformation(
-        entropy=torch.stack([i.entropy[0] for i in integrals]),
-        entropy_given_image=values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e)),
-        factor_entropy=factor_entropy,
-        joint_entropy=joint_entropy,
-        mutual_information=mutual_information,
-    )
+
+    def integrate(latent: tuple[Tensor, Tensor]) -> Integrals:
+        return entropy_integrals(mixtures(*latent, values, quadrature), values.num_columns, values.factor_sums)
+
+    values.prepare()
+    # A thread a latent: gathering images in cells cannot be shared out within one.
+    with ThreadPoolExecutor(torch.get_num_threads() if mean.device.type == "cpu" else 1) as threads:
+        integrals = list(threads.map(integrate, zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True)))
+    return _information(integrals, values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e)), values)
+
+
+def mixtures(
+    mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues, quadrature: Quadrature = "auto"
+) -> Mixtures:
+    """One latent's mixtures: a column for each value of each factor."""
+    return (_cells if uses_cells(len(mean), quadrature) else _images)(mean, std, values)
 
 
 def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
@@ -61,10 +65,10 @@ def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
     return quadrature == "binned" or (quadrature == "auto" and num_images > MAX_DIRECT_IMAGES)
 
 
-def _of_factors(
-    integrals: Sequence[Integrals], values: FactorValues
-) -> tuple[Float64[Tensor, " factor"], Float64[Tensor, "latent factor"], Float64[Tensor, "latent factor"]]:
-    """H(v_k), H(z_j, v_k) and I(z_j; v_k)."""
+def _information(
+    integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: FactorValues
+) -> LatentInformation:
+    """H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column of the table of values."""
     mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
     # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a factor has I = 0 to rounding.
     total, log_total = values.factor_sums(mass), values.factor_sums(mass).log()
@@ -73,8 +77,17 @@ def _of_factors(
     marginal_entropy = torch.stack([i.entropy_of_sums for i in integrals]) / total + log_total
     integrated_factor_entropy = log_total - values.factor_sums(torch.xlogy(mass, mass)) / total
     given = values.split(values.value_masses)
-    factor_entropy = torch.stack([entropy(part) for part in given]) if given else total[0]
-    return factor_entropy, joint_entropy, marginal_entropy + integrated_factor_entropy - joint_entropy
+    occur = [occurring_values(part) for part in given]
+    of_values = values.split(entropy_of_columns / mass + mass.log())
+    return LatentInformation(
+        entropy=entropy_of_columns[:, 0],
+        entropy_given_image=entropy_given_image,
+        factor_entropy=stacked([entropy(part) for part in given], total[0]),
+        joint_entropy=joint_entropy,
+        mutual_information=marginal_entropy + integrated_factor_entropy - joint_entropy,
+        entropy_given_value=stacked([part[:, mask].mean(dim=1) for part, mask in zip(of_values, occur, strict=True)], total),
+        num_values=stacked([mask.sum().double() for mask in occur], total[0]),
+    )
 
 
 def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues) -> Mixtures:

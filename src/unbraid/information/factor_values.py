@@ -62,6 +62,10 @@ class FactorValues:
         """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is known."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
+    def prepare(self) -> None:
+        """Compute now what is computed once, so that threads that share these values do not all begin with it."""
+        _ = self.value_masses, self._positions
+
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
         """These rows of the table."""
         p = self.weights[rows]

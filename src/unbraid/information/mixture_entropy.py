@@ -24,6 +24,7 @@ _MAX_WIDTH = 2.0
 # Densities are evaluated on at most this many panels for this many components at a time: 16 MB.
 _PANELS_PER_BLOCK = 256
 _COMPONENTS_PER_BLOCK = 512
+_POINTS_PER_BLOCK = 16 * _PANELS_PER_BLOCK
 
 
 @final
@@ -114,6 +115,18 @@ def _gauss_legendre(
     to_polynomial = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, _NUM_POINTS - 1).T * weights
     halving = [np.polynomial.legendre.legvander((nodes + side) / 2, _NUM_POINTS - 1) @ to_polynomial for side in (-1, 1)]
     return torch.from_numpy(nodes).to(device), torch.from_numpy(weights).to(device), torch.from_numpy(np.stack(halving)).to(device)
+
+
+def mixture_densities(mixtures: Mixtures, points: Float64[Tensor, " point"], num_columns: int) -> Float64[Tensor, "point column"]:
+    """Every column's density at each point, given in any order."""
+    ordered, order = points.sort()
+    start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
+    density = points.new_zeros(len(points), num_columns)
+    for block in _blocks(mixtures.mean.argsort(), mixtures):
+        begin, end = torch.searchsorted(ordered, torch.stack([start[block].min(), stop[block].max()])).tolist()
+        for rows in torch.arange(begin, end, device=points.device).split(_POINTS_PER_BLOCK):
+            density[rows] += _densities(ordered[rows], mixtures, block)
+    return torch.empty_like(density).index_copy_(0, order, density)
 
 
 @final

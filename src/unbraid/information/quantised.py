@@ -1,28 +1,34 @@
 """Information in latents that are read through bins of fixed width.
 
-Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three functions: `quantise` turns posteriors into masses in bins,
-`quantised_statistics` sums those masses over the images, `quantised_information` computes entropies from the sums.
+Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three functions: `quantise` turns posteriors into masses in bins (and
+`quantise_draws` does so where only draws are known), `quantised_statistics` sums those masses over the images, `quantised_information` computes
+entropies from the sums.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, assert_never, final, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.factor_values import FactorValues
-from unbraid.information.latent_information import LatentInformation, entropy, information_of_tables
+from unbraid.information.latent_information import LatentInformation, information_of_tables
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
 
 # Do & Tran's code: below this density at every centre, a posterior is taken to lie wholly in the bin of its mean.
 _RECTANGLE_FLOOR = 1e-5
-# Images are taken in blocks of about this many masses: 32 MB in float64.
-_BLOCK_ELEMENTS = 4_000_000
+# Above this many masses (images times latents times bins), they are float32: an entropy moves by less than 1e-6 nats. Sums are float64 throughout.
+MAX_FLOAT64_MASSES = 20_000_000
+# Images are taken in blocks of about this many masses: 4 MB in float32, which the cache of a processor holds; a GPU wants many at once.
+_BLOCK_MASSES = {"cpu": 1_000_000, "cuda": 64_000_000}
+
+Quantiser = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 
 
 @final
@@ -69,43 +75,68 @@ class QuantisedStatistics:
     entropy_given_image: Float64[Tensor, " latent"]
 
 
-def quantise(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
+def quantise(
+    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], bins: Bins, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "image latent bin"]:
     """Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin of the mean."""
-    mean, std = mean.double(), std.double()
+    mean, std = mean.to(dtype), std.to(dtype)
     edges = bins.edges(mean.device)
     match bins.masses:
         case "erf_edge":
-            masses = _with_tails(_gaussian_masses(mean, std, edges), mean, std, edges)
-            lost = std == 0
+            masses, lost = _with_tails(_gaussian_masses(mean, std, edges.to(dtype)), mean, std, edges.to(dtype)), std == 0
         case "erf_renorm":
-            masses = _gaussian_masses(mean, std, edges)
+            masses = _gaussian_masses(mean, std, edges.to(dtype))
             lost = (std == 0) | (masses.sum(dim=2) == 0)
+            masses = masses / masses.sum(dim=2, keepdim=True)
         case "rectangle":
-            masses = _densities_at_centres(mean, std, edges)
+            masses = _densities_at_centres(mean, std, edges.to(dtype))
             lost = (std == 0) | (masses.amax(dim=2) < _RECTANGLE_FLOOR)
+            masses = masses / masses.sum(dim=2, keepdim=True)
         case _:
             assert_never(bins.masses)
-    own_bin = (torch.searchsorted(edges, mean.contiguous(), right=True) - 1).clamp(0, bins.num_bins - 1)
-    one_hot = torch.zeros_like(masses).scatter_(2, own_bin[:, :, None], 1.0)
-    masses = torch.where(lost[:, :, None], one_hot, masses)
-    return masses / masses.sum(dim=2, keepdim=True)
+    if bool(lost.any()):
+        masses[lost] = 0
+        masses[lost] = masses[lost].scatter_(1, own_bin(mean[lost], edges)[:, None], 1.0)
+    return masses
+
+
+def quantise_draws(samples: Float[Tensor, "draw image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
+    """Q(s | x) where only draws are known: the share of an image's draws in each bin."""
+    draws = own_bin(samples, bins.edges(samples.device)).permute(1, 2, 0)
+    masses = torch.zeros(*draws.shape[:2], bins.num_bins, dtype=torch.float64, device=samples.device)
+    return masses.scatter_add_(2, draws, torch.ones_like(draws, dtype=torch.float64)) / len(samples)
+
+
+def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> Int64[Tensor, "*axes"]:
+    """The bin [a, b) of each point; what lies outside belongs to the first or the last."""
+    return (torch.searchsorted(edges, points.double().contiguous(), right=True) - 1).clamp(0, len(edges) - 2)
 
 
 def quantised_statistics(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: FactorValues, bins: Bins
 ) -> QuantisedStatistics:
-    """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of images."""
+    """The sums for Gaussian posteriors."""
     _check(mean, std)
-    num_images, num_latents = mean.shape
-    joint = torch.zeros(num_latents * bins.num_bins, values.num_columns, dtype=torch.float64, device=mean.device)
+    # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
+    is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
+    dtype = torch.float64 if is_small else torch.float32
+    return statistics_of_masses(lambda rows: quantise(mean[rows], std[rows], bins, dtype), mean.shape[1], bins.num_bins, values)
+
+
+def statistics_of_masses(quantiser: Quantiser, num_latents: int, num_bins: int, values: FactorValues) -> QuantisedStatistics:
+    """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of images."""
+    weights = values.weights
+    joint = torch.zeros(num_latents * num_bins, values.num_columns, dtype=torch.float64, device=weights.device)
     entropy_given_image = joint.new_zeros(num_latents)
-    block_size = max(1, _BLOCK_ELEMENTS // (num_latents * bins.num_bins))
-    for rows in torch.arange(num_images, device=mean.device).split(block_size):
-        masses = quantise(mean[rows], std[rows], bins)
-        joint += masses.flatten(1).T @ values.columns(rows)
-        entropy_given_image += values.weights[rows] @ entropy(masses)
-    tables = joint.unflatten(0, (num_latents, bins.num_bins))
-    return QuantisedStatistics(tables[:, :, 0], values.split(tables), entropy_given_image)
+    block_size = max(1, _BLOCK_MASSES["cpu" if weights.device.type == "cpu" else "cuda"] // (num_latents * num_bins))
+    for rows in torch.arange(len(weights), device=weights.device).split(block_size):
+        masses = quantiser(rows)
+        # Weights of order 1, so that their products with small masses do not leave float32.
+        columns = (values.columns(rows) * len(weights)).to(masses.dtype)
+        joint += masses.flatten(1).T @ columns
+        entropy_given_image -= torch.einsum("nls,n->l", torch.xlogy(masses, masses), columns[:, 0])
+    tables = (joint / len(weights)).unflatten(0, (num_latents, num_bins))
+    return QuantisedStatistics(tables[:, :, 0], values.split(tables), entropy_given_image / len(weights))
 
 
 def quantised_information(
@@ -117,38 +148,40 @@ def quantised_information(
 
 
 def _gaussian_masses(
-    mean: Float64[Tensor, "image latent"], std: Float64[Tensor, "image latent"], edges: Float64[Tensor, " edge"]
-) -> Float64[Tensor, "image latent bin"]:
+    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
+) -> Float[Tensor, "image latent bin"]:
     """The mass of N(mean, std^2) between neighbouring edges."""
-    scaled = (edges - mean[:, :, None]) / std[:, :, None]
+    scaled = (edges - mean[:, :, None]).mul_(math.sqrt(0.5) / std[:, :, None])
+    if scaled.dtype == torch.float32:
+        below = scaled.erf_()
+        return (below[:, :, 1:] - below[:, :, :-1]).mul_(0.5).clamp_(min=0)
     # The smaller tail at each edge: differences of it keep their digits on both sides of the mean.
-    tail = _upper_tail(scaled.abs())
+    tail = 0.5 * torch.erfc(scaled.abs())
     left, right = tail[:, :, :-1], tail[:, :, 1:]
     holds_mean = (scaled[:, :, :-1] < 0) & (scaled[:, :, 1:] >= 0)
     return torch.where(holds_mean, 1 - left - right, (right - left).abs())
 
 
 def _with_tails(
-    masses: Float64[Tensor, "image latent bin"],
-    mean: Float64[Tensor, "image latent"],
-    std: Float64[Tensor, "image latent"],
-    edges: Float64[Tensor, " edge"],
-) -> Float64[Tensor, "image latent bin"]:
-    """The mass below the first edge joins the first bin, the mass above the last edge the last bin."""
-    below, above = _upper_tail((mean - edges[0]) / std), _upper_tail((edges[-1] - mean) / std)
-    if masses.shape[2] == 1:
-        return masses + (below + above)[:, :, None]
-    return torch.cat([masses[:, :, :1] + below[:, :, None], masses[:, :, 1:-1], masses[:, :, -1:] + above[:, :, None]], dim=2)
+    masses: Float[Tensor, "image latent bin"],
+    mean: Float[Tensor, "image latent"],
+    std: Float[Tensor, "image latent"],
+    edges: Float[Tensor, " edge"],
+) -> Float[Tensor, "image latent bin"]:
+    """The mass below the first edge joins the first bin, the mass above the last edge the last bin. In place."""
+    masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
+    masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
+    return masses
 
 
 def _densities_at_centres(
-    mean: Float64[Tensor, "image latent"], std: Float64[Tensor, "image latent"], edges: Float64[Tensor, " edge"]
-) -> Float64[Tensor, "image latent bin"]:
-    deviations = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]) / std[:, :, None]
-    return torch.exp(-0.5 * deviations.square()) / (std * math.sqrt(2 * math.pi))[:, :, None]
+    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
+) -> Float[Tensor, "image latent bin"]:
+    deviations = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
+    return deviations.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
 
 
-def _upper_tail(deviation: Float64[Tensor, "*axes"]) -> Float64[Tensor, "*axes"]:
+def _upper_tail(deviation: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     """P(Z > deviation) for a standard normal Z."""
     return 0.5 * torch.erfc(deviation / math.sqrt(2))
 

@@ -1,13 +1,51 @@
 """What a metric is, and what it returns."""
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, final
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
 
-from unbraid.codes import Codes
+from unbraid.codes import Codes, Labels
+from unbraid.errors import CodesError
+from unbraid.metrics.statistics import Statistics
+
+Interval = tuple[float, float]
+
+# What codes may have that not every metric can take; each is a phrase for the user.
+Feature = Literal[
+    "continuous factors",
+    "soft labels",
+    "missing labels",
+    "weights",
+    "means without std",
+    "draws without densities",
+    "correlated posteriors",
+    "discrete latents",
+]
+
+# 95 % of a normal distribution lies within so many standard deviations.
+QUANTILE = 1.959964
+
+
+@final
+@dataclass(frozen=True)
+class Value:
+    """A number, and where it would lie for 95 of 100 other samples of as many images. None: there is no telling."""
+
+    value: float
+    interval: Interval | None = None
+
+    @classmethod
+    def of(cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)) -> "Value":
+        """With an interval of 1.96 standard errors on either side, cut at the bounds."""
+        value, half = float(value), QUANTILE * float(standard_error)
+        if math.isnan(value) or math.isnan(half):
+            return cls(value)
+        return cls(value, (max(bounds[0], value - half), min(bounds[1], value + half)))
 
 
 @final
@@ -15,29 +53,120 @@ from unbraid.codes import Codes
 class Score:
     """One number, and everything behind it.
 
-    `per_factor` and `per_latent` hold NaN where a value is undefined (a constant factor). `tables` keeps the matrices that the value was
-    computed from, by name: "mutual_information" is latent by factor, in nats.
+    `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value is undefined (a constant factor).
+    `tables` keeps the matrices that the value was computed from, by name: "mutual_information" is latent by factor, in nats. `settled` is
+    False where more bins or samples would move the value by more than its interval says, and None where there is nothing to refine. `notes` are
+    sentences that whoever quotes the number should know.
     """
 
     metric: str
     value: float
+    interval: Interval | None = None
+    parts: Mapping[str, Value] = field(default_factory=dict)
     per_factor: Mapping[str, float] = field(default_factory=dict)
     per_latent: tuple[float, ...] = ()
     tables: Mapping[str, Tensor] = field(default_factory=dict)
-    interval: tuple[float, float] | None = None
+    settled: bool | None = None
+    notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A function of codes. Its settings are its fields, so a score can say how it was computed."""
+    """A function of codes. Its settings are its fields, so a score can say how it was computed.
 
-    bounds: ClassVar[tuple[float, float]]
-    higher_is_better: ClassVar[bool] = True
+    `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that reads the codes alone.
+    """
+
+    bounds: ClassVar[Interval]
+    higher_is_better: ClassVar[bool | None] = True
+    needs_factors: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def accepts(self) -> frozenset[Feature]:
+        """What the codes may have beyond means, stds and a full set of discrete labels."""
 
     @abstractmethod
-    def __call__(self, codes: Codes) -> Score: ...
+    def measure(self, statistics: Statistics) -> Score:
+        """The score of codes that have been checked."""
+
+    @final
+    def __call__(self, codes: Codes) -> Score:
+        """The score of these codes."""
+        return self.of(Statistics(codes))
+
+    @final
+    def of(self, statistics: Statistics) -> Score:
+        """The score, from statistics that other metrics may share. Constant factors are named in a warning; refused codes in an error."""
+        name = type(self).__name__
+        for feature, who in features(statistics.codes).items():
+            if feature not in self.accepts:
+                raise CodesError(f"{name} does not take {feature}{who}. {ADVICE[feature]}")
+        constant = _constant_factors(name, statistics) if self.needs_factors else []
+        score = self.measure(statistics)
+        if not constant:
+            return score
+        note = f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average."
+        warnings.warn(f"{name}: {note}", UserWarning, stacklevel=3)
+        return replace(score, notes=(*score.notes, note))
 
     @property
     def settings(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+ADVICE: dict[Feature, str] = {
+    "continuous factors": "If they are value indices, pass them as integers; else put them in bins with Codes.with_binned_factors.",
+    "soft labels": "Pass the most likely value of each image, as integers.",
+    "missing labels": "Keep the images in which the factor is known.",
+    "weights": "Leave them out, or draw images from them first.",
+    "means without std": "Give std or log_var; for a deterministic encoder a std of 0.",
+    "draws without densities": "Give mean and std, or use the quantised estimator, which counts draws.",
+    "correlated posteriors": "Give the std of each latent in place of the covariance.",
+    "discrete latents": "Leave their probabilities out of the codes.",
+}
+
+
+OF_FACTORS: tuple[Feature, ...] = ("continuous factors", "soft labels", "missing labels")
+
+
+def factor_features(labels: Labels) -> frozenset[Feature]:
+    """What these labels have that not every metric takes."""
+    has = (labels.is_continuous, labels.is_soft, labels.known is not None and not bool(labels.known.all()))
+    return frozenset(feature for feature, found in zip(OF_FACTORS, has, strict=True) if found)
+
+
+def features(codes: Codes) -> dict[Feature, str]:
+    """What these codes have that not every metric takes, with the factors that have it."""
+    found: dict[Feature, str] = {}
+
+    def note(feature: Feature, names: list[str]) -> None:
+        if names:
+            found[feature] = f" ({', '.join(names)})"
+
+    of_factors = {labels.name: factor_features(labels) for labels in codes.factors}
+    for feature in OF_FACTORS:
+        note(feature, [name for name, has in of_factors.items() if feature in has])
+    if codes.weights is not None:
+        found["weights"] = ""
+    if codes.marginal_std is None and codes.mean.shape[1] > 0:
+        found["means without std" if codes.samples is None else "draws without densities"] = ""
+    if codes.covariance is not None:
+        found["correlated posteriors"] = ""
+    if codes.probabilities:
+        found["discrete latents"] = ""
+    return found
+
+
+def _constant_factors(name: str, statistics: Statistics) -> list[str]:
+    names = statistics.codes.factor_names
+    if not names:
+        raise CodesError(f"{name} compares latents with factors, and these codes have no factors. Give labels for at least one.")
+    constant = [factor for factor, varies in zip(names, statistics.varies, strict=True) if not varies]
+    if len(constant) == len(names):
+        raise CodesError(
+            f"{name}: none of the {len(names)} factors varies in these codes, so there is nothing to tell apart. "
+            "Encode a sample in which at least one factor varies."
+        )
+    return constant

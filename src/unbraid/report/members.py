@@ -18,11 +18,15 @@ Role = Literal["only", "best", "median", "worst"]
 @final
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous ones."""
+    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous ones.
+
+    `scores` are all that the run has kept.
+    """
 
     run: Run
     history: History
     mig: Score | None = None
+    scores: tuple[Score, ...] = ()
 
     @property
     def elbo(self) -> float:
@@ -66,12 +70,12 @@ def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Mem
 
 def read_members(runs: Sequence[Run]) -> list[Member]:
     """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed now and kept."""
-    kept = [[score for score in run.scores() if score.metric == "MIG"] for run in runs]
-    settings = _common_settings(kept)
+    kept = [run.scores() for run in runs]
+    settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
     members = []
     for run, scores in zip(runs, kept, strict=True):
-        matching = [score for score in scores if _question(score) == settings]
-        members.append(Member(run, run.history, matching[0] if matching else _score(run)))
+        matching = [score for score in scores if score.metric == "MIG" and _question(score) == settings]
+        members.append(Member(run, run.history, matching[0] if matching else _score(run), tuple(scores)))
     return members
 
 
@@ -86,13 +90,14 @@ def why_left_out(run: Run) -> str:
 
 
 def _question(score: Score) -> dict[str, Any]:
-    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral."""
-    return {name: value for name, value in score.settings.items() if name != "quadrature"}
+    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral. Nor do defaults, which older scores may lack."""
+    defaults = MIG().settings
+    return {name: value for name, value in score.settings.items() if name != "quadrature" and defaults.get(name) != value}
 
 
 def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
     """Scores can be compared only if they were computed alike. The exact estimator comes first, if it is among those that every run has."""
-    default = {"estimator": MIG().estimator}
+    default: dict[str, Any] = {}
     shared = [s for s in map(_question, kept[0]) if all(s in map(_question, scores) for scores in kept)] if kept else []
     return default if default in shared or not shared else shared[0]
 

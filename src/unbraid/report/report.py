@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from unbraid import files
 from unbraid.errors import RunError
 from unbraid.report import loss_curves, strip_plot, traversals
+from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
 from unbraid.report.heat_map import HeatMap, heat_map
 from unbraid.report.latents import UNUSED, read_latents
@@ -65,6 +66,7 @@ def render(members: Sequence[Member], left_out: Sequence[tuple[str, str]], title
         spec=spec_table([group.spec for group in groups]),
         mig_settings={} if best.mig is None else best.mig.settings,
         gap_names=_gap_names(members),
+        all_scores=all_scores(groups),
         ordered=[(member, _group_of(member, groups)) for member in ranking.order(members)],
         unscored=[member.run.name for member in members if math.isnan(ranking.value(member))],
         curves=loss_curves,

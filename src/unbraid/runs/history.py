@@ -10,7 +10,7 @@ from typing import final
 
 from unbraid import files
 from unbraid.errors import RunError
-from unbraid.runs.recipes import suggestion
+from unbraid.names import suggestion
 
 
 @final

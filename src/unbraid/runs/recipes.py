@@ -6,8 +6,6 @@ exports can be named.
 """
 
 import dataclasses
-import difflib
-import functools
 import importlib
 import inspect
 import numbers
@@ -15,10 +13,11 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from unbraid.errors import SpecError
+from unbraid.names import kebab_case, suggestion
 
 
 def to_json(recipe: Any) -> dict[str, Any]:
@@ -97,28 +96,6 @@ def choices(base: type) -> dict[str, type]:
     folder = sys.modules[base.__module__.rpartition(".")[0]]
     found = [cls for cls in vars(folder).values() if _is_recipe(cls, base)]
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
-
-
-def kebab_case(cls: type, base: type | None = None) -> str:
-    """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`.
-
-    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its neighbour (`DSprites` is
-    `dsprites`, `CelebA` is `celeba`).
-    """
-    name = cls.__name__
-    if base is not None and name != base.__name__:
-        name = name.removesuffix(base.__name__)
-    return re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name).lower()
-
-
-def suggestion(given: str, valid: Iterable[str]) -> str:
-    """The nearest valid name, and all of them: one that contains what was given, one that it misspells, one that it contains, or one like it."""
-    valid = sorted(valid)
-    wider = [name for name in valid if len(given) > 2 and given in name]
-    narrower = [name for name in valid if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", given)]
-    near = functools.partial(difflib.get_close_matches, given, n=1)
-    nearest = near(wider, cutoff=0.0) or near(valid, cutoff=0.8) or near(narrower, cutoff=0.0) or near(valid, cutoff=0.5)
-    return (f"Did you mean {nearest[0]!r}? " if nearest else "") + f"Valid: {', '.join(valid) or 'none'}."
 
 
 def public_path(cls: type) -> str:

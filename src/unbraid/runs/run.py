@@ -15,13 +15,18 @@ from unbraid import files
 from unbraid.codes import Codes
 from unbraid.data.arrays import unlabelled
 from unbraid.errors import RunError
-from unbraid.metrics.metric import Metric, Score
+from unbraid.metrics.evaluate import evaluate
+from unbraid.metrics.metric import Score
+from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.selection import Metrics, select
+from unbraid.metrics.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.encode import encode
+from unbraid.names import kebab_case
 from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
-from unbraid.runs.recipes import check_value, from_json, kebab_case
-from unbraid.runs.score_json import score_from_json, score_key, score_to_json
+from unbraid.runs.recipes import check_value, from_json
 from unbraid.runs.spec import RunSpec
 from unbraid.version import __version__
 
@@ -145,13 +150,19 @@ class Run:
         model = self.model()
         return lambda images: encode(model, unlabelled(images))
 
-    def score(self, metrics: Sequence[Metric]) -> list[Score]:
-        """Score the codes, and keep the scores in scores.json beside those of other metrics and settings."""
-        codes = self.codes()
-        scores = [metric(codes) for metric in metrics]
-        kept = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
-        files.write_json(self.folder / "scores.json", {"format": _FORMAT, "scores": list(kept.values())})
-        return scores
+    def score(
+        self, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None, device: torch.device | str = "cpu"
+    ) -> Scorecard:
+        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics and settings."""
+        select(metrics, seed)  # a misspelt name is told before the codes are read
+        self.scores()  # nor are scores that cannot be read found out after the work
+        card = evaluate(self.codes().to(device), metrics, tell=tell, seed=seed)
+        # Whoever scores the same run meanwhile has scores of its own to add.
+        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
+            kept = self.scores()
+            contents = {score_key(content): content for content in map(score_to_json, [*kept, *card.scores])}
+            files.write_json(self.folder / "scores.json", {"format": _FORMAT, "scores": list(contents.values())})
+        return card
 
     def scores(self) -> list[Score]:
         """The scores that were kept."""

@@ -6,8 +6,9 @@ import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from unbraid.names import kebab_case
 from unbraid.objectives.objective import Objective
-from unbraid.runs.recipes import alternatives, kebab_case
+from unbraid.runs.recipes import alternatives
 from unbraid.runs.spec import RunSpec
 
 _DIGITS_OF_A_CHECKSUM = 12

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbraid.metrics.metric import Score
-from unbraid.runs.score_json import score_from_json, score_key, score_to_json
+from unbraid.metrics.metric import Score, Value
+from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
 
 NUMBERS = st.floats()  # NaN and infinity among them
 
@@ -31,17 +31,32 @@ def test_a_score_is_written_as_its_fields():
         per_latent=(1.0, math.inf),
         tables={"mutual_information": torch.tensor([[0.5, math.nan], [-math.inf, 1.0]])},
         interval=(0.4, 0.6),
+        parts={"at_1": Value(0.25, (0.0, math.inf)), "at_2": Value(math.nan)},
+        settled=False,
+        notes=("200 bins would move it.",),
         settings={"estimator": "exact", "num_bins": None},
     )
     assert score_to_json(score) == {
         "metric": "MIG",
         "value": 0.5,
         "interval": [0.4, 0.6],
+        "parts": {"at_1": {"value": 0.25, "interval": [0.0, "inf"]}, "at_2": {"value": None, "interval": None}},
         "per_factor": {"shape": 0.25, "scale": None},
         "per_latent": [1.0, "inf"],
         "tables": {"mutual_information": [[0.5, None], ["-inf", 1.0]]},
+        "settled": False,
+        "notes": ["200 bins would move it."],
         "settings": {"estimator": "exact", "num_bins": None},
     }
+    found = through_json(score)
+    assert found.parts["at_1"] == Value(0.25, (0.0, math.inf))
+    assert math.isnan(found.parts["at_2"].value)
+    assert (found.settled, found.notes) == (False, ("200 bins would move it.",))
+
+
+def test_a_file_from_before_there_were_parts_is_still_read():
+    old = {"metric": "MIG", "value": 0.5, "interval": None, "per_factor": {}, "per_latent": [], "tables": {}, "settings": {}}
+    assert score_from_json(old) == Score("MIG", 0.5)
 
 
 @given(

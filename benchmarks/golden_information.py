@@ -1,0 +1,128 @@
+"""The golden values of information: quantised, exact, sampled and of binned means, and the metrics that are functions of them."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.golden_values import Arrays, Values, codes_of, has_densities, top_latents
+from unbraid.distributions import DiagonalGaussian, StandardNormal
+from unbraid.information.posteriors import Draws
+from unbraid.information.quantised import Bins, Masses
+from unbraid.metrics.jemmig import JEMMIG
+from unbraid.metrics.metric import Score
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.rmig import RMIG
+from unbraid.metrics.statistics import Statistics
+
+QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
+    ("erf_edge", 20),
+    ("erf_edge", 50),
+    ("erf_edge", 100),
+    ("erf_renorm", 100),
+    ("rectangle", 100),
+)
+
+
+def quantised(arrays: Arrays) -> Values:
+    statistics = Statistics(codes_of(arrays))
+    found: Values = {}
+    for masses, num_bins in QUANTISATIONS:
+        settings: dict[str, Any] = {"estimator": "quantised", "num_bins": num_bins, "masses": masses}
+        information = statistics.quantised(Bins(num_bins, masses=masses))
+        informativeness, entropy = information.informativeness, information.entropy
+        found[f"quant/{masses}/{num_bins}/info"] = {
+            "H_zi": entropy,
+            "H_zi_given_x": information.entropy_given_image,
+            "I_x_zi": informativeness,
+            "I_norm_logbins": informativeness / math.log(num_bins),
+            "I_norm_H": torch.where(entropy > 0, informativeness / entropy, 0.0),
+        }
+        jemmig = JEMMIG(**settings).of(statistics)
+        found[f"quant/{masses}/{num_bins}/interp"] = _interpretability(RMIG(**settings).of(statistics), jemmig) | {
+            "JEMMIG_norm_per_factor": list(jemmig.per_factor.values()),
+            "JEMMIG_norm": jemmig.value,
+        }
+    return found
+
+
+def modularity(arrays: Arrays) -> Values:
+    statistics = Statistics(codes_of(arrays))
+    scores = {
+        "modularity/q/100": Modularity().of(statistics),
+        "modularity/means_hist20": Modularity(estimator="means_histogram", num_bins=20).of(statistics),
+    }
+    return {key: {"per_latent": list(score.per_latent), "mean": score.value} for key, score in scores.items()}
+
+
+def exact_mig(arrays: Arrays) -> Values:
+    if not has_densities(arrays):
+        return {}
+    score = MIG(estimator="exact")(codes_of(arrays))
+    entropies = {"H_z": score.tables["latent_entropy"], "H_y": score.tables["factor_entropy"]}
+    return {"mig/exact": _gap(score) | entropies}
+
+
+def means_histogram_mig(arrays: Arrays) -> Values:
+    return {"mig/means_hist20": _gap(MIG(estimator="means_histogram", num_bins=20)(codes_of(arrays)))}
+
+
+def sampled_mig(arrays: Arrays) -> Values:
+    if not has_densities(arrays):
+        return {}
+    z = arrays["z_per_datum"]
+    score = MIG(estimator="sampled").of(Statistics(codes_of(arrays), draws=Draws.of(z, torch.arange(len(z)))))
+    return {"mig/sampled": _gap(score) | {"H_z": score.tables["latent_entropy"]}}
+
+
+def sampled_interpretability(arrays: Arrays) -> Values:
+    if not has_densities(arrays):
+        return {}
+    statistics = Statistics(codes_of(arrays), draws=Draws.of(arrays["z"], arrays["ids"].long()))
+    return {"sampling/interp": _interpretability(RMIG(estimator="sampled").of(statistics), JEMMIG(estimator="sampled").of(statistics))}
+
+
+def kl_to_prior(arrays: Arrays) -> Values:
+    if not has_densities(arrays):
+        return {}
+    posterior = DiagonalGaussian(arrays["mu"], 2 * arrays["sigma"].log())
+    return {"kl_to_prior_mean": StandardNormal().kl_from(posterior).sum(dim=1).mean()}
+
+
+METRICS: tuple[Callable[[Arrays], Values], ...] = (
+    quantised,
+    modularity,
+    exact_mig,
+    means_histogram_mig,
+    sampled_mig,
+    sampled_interpretability,
+    kl_to_prior,
+)
+
+
+def _gap(score: Score) -> Values:
+    return {
+        "MI": score.tables["mutual_information"],
+        "MIG_per_factor": list(score.per_factor.values()),
+        "MIG_mean": score.value,
+    }
+
+
+def _interpretability(rmig: Score, jemmig: Score) -> Values:
+    """What the quantised and the sampled estimator have in common: all but the normalised JEMMIG."""
+    tables: Mapping[str, Tensor] = rmig.tables
+    return {
+        "MI": tables["mutual_information"],
+        "H_zi_yk": tables["joint_entropy"],
+        "H_y": tables["factor_entropy"],
+        "top_latent": top_latents(tables["mutual_information"]),
+        "RMIG_per_factor": tables["gap"],
+        "RMIG": rmig.parts["unnormalised"].value,
+        "RMIG_norm_per_factor": list(rmig.per_factor.values()),
+        "RMIG_norm": rmig.value,
+        "JEMMIG_per_factor": jemmig.tables["jemmig"],
+        "JEMMIG": jemmig.parts["unnormalised"].value,
+    }

@@ -1,0 +1,47 @@
+"""Scorecards of several runs or files of codes, in one file."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from unbraid import files
+from unbraid.errors import SpecError
+from unbraid.metrics.scorecard import Scorecard, check_target
+
+
+def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
+    """Refuse a target that cannot or must not be written, before anything is computed."""
+    if any(path.resolve() == other.resolve() for other in what):
+        raise SpecError(f"--save is {path}, which holds the codes. Name another file.")
+    if path.exists() and not force:
+        raise SpecError(f"--save is {path}, which exists. Name another file, or replace it with --force.")
+    check_target(path, overwrite=force)
+
+
+def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
+    """One card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in .md under headings."""
+    if len(cards) == 1:
+        next(iter(cards.values())).save(path, overwrite=True)
+    else:
+        files.write_text(path, {".json": _json, ".csv": _csv, ".md": _markdown}[path.suffix](cards))
+
+
+def _json(cards: Mapping[str, Scorecard]) -> str:
+    return json.dumps({name: json.loads(card.to_json()) for name, card in cards.items()}, indent=2, allow_nan=False) + "\n"
+
+
+def _csv(cards: Mapping[str, Scorecard]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for number, (name, card) in enumerate(cards.items()):
+        header, *rows = csv.reader(io.StringIO(card.to_csv()))
+        if number == 0:
+            writer.writerow(["codes", *header])
+        writer.writerows([name, *row] for row in rows)
+    return stream.getvalue()
+
+
+def _markdown(cards: Mapping[str, Scorecard]) -> str:
+    return "\n".join(f"## {name}\n\n{card.to_markdown()}" for name, card in cards.items())

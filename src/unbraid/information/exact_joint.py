@@ -1,0 +1,106 @@
+"""The joint entropy of two latents without samples: quadrature in the plane.
+
+The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that reaches it. On each cell a
+product of Gauss-Legendre rules integrates -q log q. For up to a thousand images; it is what the sampled estimator is tested against.
+"""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from unbraid.errors import CodesError
+from unbraid.information.posteriors import Posteriors
+
+# More images than this are for the sampled estimator.
+MAX_JOINT_IMAGES = 1_000
+
+# As on the line (mixture_entropy.py): the mass beyond 8 stds is 1e-15, and 16 points on a panel of two stds err by less than 1e-9 nats.
+_REACH = 8.0
+_NUM_POINTS = 16
+_MAX_WIDTH = 2.0
+# Cells are taken in small blocks of neighbours: 65 MB for a thousand correlated posteriors that all reach them.
+_CELLS_PER_BLOCK = 32
+
+
+def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
+    """H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all images' posteriors.
+
+    The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
+    """
+    _check(posteriors)
+    weights = posteriors.weights
+    mean, std, narrow = posteriors.mean.double(), posteriors.std.double(), _conditional_std(posteriors)
+    start, stop = mean - _REACH * std, mean + _REACH * std
+    left = start.amin(dim=0)
+    todo = [(left[None], (stop.amax(dim=0) - left)[None])]
+    total = weights.new_zeros(())
+    while todo:
+        left, width = todo.pop()
+        reached = ((start < (left + width)[:, None]) & (stop > left[:, None])).all(dim=2)
+        # How many times too wide, by axis; 0 where nothing reaches.
+        excess = (width[:, None] / (_MAX_WIDTH * narrow)).masked_fill(~reached[:, :, None], 0.0).amax(dim=1)
+        ready = (excess <= 1).all(dim=1) & (excess > 0).all(dim=1)
+        if bool(ready.any()):
+            total = total - _integral(posteriors, left[ready], width[ready], reached[ready])
+        split = (excess > 1).any(dim=1)
+        halves = _halved(left[split], width[split], excess[split])
+        todo.extend(zip(halves[0].split(_CELLS_PER_BLOCK), halves[1].split(_CELLS_PER_BLOCK), strict=True) if bool(split.any()) else ())
+    return total
+
+
+def _halved(
+    left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], excess: Float64[Tensor, "cell 2"]
+) -> tuple[Float64[Tensor, "half 2"], Float64[Tensor, "half 2"]]:
+    """Both halves of each cell, cut across the axis on which it is the more too wide."""
+    along = torch.nn.functional.one_hot(excess.argmax(dim=1), 2).to(width)
+    half = width * (1 - along / 2)
+    # Neighbours stay neighbours, so that a block of cells is reached by few images.
+    return torch.stack([left, left + width * along / 2], dim=1).flatten(0, 1), half.repeat_interleave(2, dim=0)
+
+
+def _integral(
+    posteriors: Posteriors, left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], reached: Bool[Tensor, "cell image"]
+) -> Float64[Tensor, ""]:
+    """int q log q over some cells."""
+    nodes, weights = (torch.from_numpy(part).to(left) for part in np.polynomial.legendre.leggauss(_NUM_POINTS))
+    points = left[:, None] + width[:, None] * (nodes[:, None] + 1) / 2
+    density = _density(posteriors, points, reached.any(dim=0))
+    return torch.einsum("cpq,p,q,c->", torch.xlogy(density, density), weights, weights, width.prod(dim=1) / 4)
+
+
+def _density(
+    posteriors: Posteriors, points: Float64[Tensor, "cell point 2"], images: Bool[Tensor, " image"]
+) -> Float64[Tensor, "cell point point"]:
+    """q on the grid of points of each cell, from the images that reach any of the cells."""
+    deviation = points[:, :, None] - posteriors.mean[images].double()  # cell, point, image, axis
+    weights = posteriors.weights[images] / (2 * math.pi)
+    if posteriors.covariance is None:
+        std = posteriors.std[images].double()
+        first, second = (torch.exp(-0.5 * (deviation / std).square()) / std).unbind(dim=3)
+        return (first * weights) @ second.transpose(1, 2)
+    precision, log_det = posteriors.precision[images], posteriors.log_det[images]
+    first, second = deviation[:, :, None, :, 0], deviation[:, None, :, :, 1]
+    power = precision[:, 0, 0] * first.square() + 2 * precision[:, 0, 1] * first * second + precision[:, 1, 1] * second.square()
+    return torch.exp(-0.5 * (power + log_det)) @ weights
+
+
+def _conditional_std(posteriors: Posteriors) -> Float64[Tensor, "image latent"]:
+    """The std of each latent given the other: how narrow a correlated posterior is along an axis."""
+    if posteriors.covariance is None:
+        return posteriors.std.double()
+    return posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()
+
+
+def _check(posteriors: Posteriors) -> None:
+    if posteriors.mean.shape[1] != 2 or posteriors.probabilities:
+        raise CodesError(
+            f"The exact joint entropy is for two continuous latents; these codes have {posteriors.mean.shape[1]} and "
+            f"{len(posteriors.probabilities)} discrete ones. Use the sampled estimator."
+        )
+    if len(posteriors.mean) > MAX_JOINT_IMAGES:
+        raise CodesError(
+            f"The exact joint entropy is for at most {MAX_JOINT_IMAGES:,} images; these are {len(posteriors.mean):,}. Use the sampled estimator."
+        )

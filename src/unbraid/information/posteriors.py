@@ -1,0 +1,146 @@
+"""q(z | x) of every image, in the form that densities and draws need."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from unbraid.errors import CodesError
+
+_HALF_LOG_TWO_PI_E = 0.5 * math.log(2 * math.pi * math.e)
+
+
+@final
+@dataclass(frozen=True)
+class Draws:
+    """Points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z | x_n) with n = `image[s]`."""
+
+    z: Float[Tensor, "draw latent"]
+    image: Int64[Tensor, " draw"]
+    categories: Int64[Tensor, "draw discrete_latent"]
+
+    @classmethod
+    def of(cls, z: Float[Tensor, "draw latent"], image: Int64[Tensor, " draw"]) -> "Draws":
+        """Draws of continuous latents alone."""
+        return cls(z, image, image.new_zeros(len(image), 0))
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+    def rows(self, rows: Int64[Tensor, " row"]) -> "Draws":
+        return Draws(self.z[rows], self.image[rows], self.categories[rows])
+
+
+@final
+@dataclass(frozen=True)
+class EntropyGivenImage:
+    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count by their discrete entropy."""
+
+    each: Float64[Tensor, " latent"]
+    joint: Float64[Tensor, ""]
+    without: Float64[Tensor, " latent"]
+
+
+@final
+@dataclass(frozen=True)
+class Posteriors:
+    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities. `weights` is p(n) and sums to one.
+
+    Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all others.
+    """
+
+    mean: Float[Tensor, "image latent"]
+    std: Float[Tensor, "image latent"]
+    weights: Float64[Tensor, " image"]
+    covariance: Float[Tensor, "image latent latent"] | None = None
+    probabilities: tuple[Float[Tensor, "image _category"], ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool((self.std <= 0).any()):
+            flat = (self.std <= 0).any(dim=0).nonzero()[:, 0].tolist()
+            raise CodesError(
+                f"The std of latents {flat} is 0 or negative in some images (the least is {float(self.std.min()):g}), so their densities are not "
+                "defined. Use the quantised estimator, which takes a std of 0."
+            )
+
+    @property
+    def num_latents(self) -> int:
+        return self.mean.shape[1] + len(self.probabilities)
+
+    def entropy(self) -> EntropyGivenImage:
+        """H(z | x) in closed form."""
+        each = self.entropy_of_images()
+        return EntropyGivenImage(*(self.weights @ part for part in each))
+
+    def entropy_of_images(
+        self, rows: Int64[Tensor, " row"] | slice = slice(None)
+    ) -> tuple[Float64[Tensor, "row latent"], Float64[Tensor, " row"], Float64[Tensor, "row latent"]]:
+        """H(z_i | x_n), H(z | x_n) and H(z_not_i | x_n) of some images."""
+        gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
+        each = torch.cat([gaussian, *(_entropy(p[rows].double())[:, None] for p in self.probabilities)], dim=1)
+        joint = each.sum(dim=1)
+        if self.covariance is None:
+            return each, joint, joint[:, None] - each
+        # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 / precision.
+        shared = joint - gaussian.sum(dim=1)
+        log_det, precision = self._log_det_and_precision(rows)
+        joint = shared + 0.5 * log_det + gaussian.shape[1] * _HALF_LOG_TWO_PI_E
+        given_others = _HALF_LOG_TWO_PI_E - 0.5 * precision.diagonal(dim1=1, dim2=2).log()
+        return each, joint, joint[:, None] - torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
+
+    def entropy_of_group(self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)) -> Float64[Tensor, " row"]:
+        """H(z_group | x_n) of some images."""
+        each = self.entropy_of_images(rows)[0]
+        if self.covariance is None:
+            return each[:, list(group)].sum(dim=1)
+        gaussian = [i for i in group if i < self.mean.shape[1]]
+        discrete = [i for i in group if i >= self.mean.shape[1]]
+        log_det = torch.linalg.slogdet(self.covariance[rows][:, gaussian][:, :, gaussian].double())[1]
+        return 0.5 * log_det + len(gaussian) * _HALF_LOG_TWO_PI_E + each[:, discrete].sum(dim=1)
+
+    def draw(
+        self, image: Int64[Tensor, " draw"], noise: Float[Tensor, "draw latent"], uniform: Float[Tensor, "draw discrete_latent"]
+    ) -> Draws:
+        """z = mean + std * noise (or Cholesky factor times noise) of the given images; categories by their cumulative probabilities."""
+        mean, noise = self.mean[image].double(), noise.double()
+        if self.covariance is None:
+            z = mean + self.std[image].double() * noise
+        else:
+            z = mean + torch.einsum("dij,dj->di", torch.linalg.cholesky(self.covariance[image].double()), noise)
+        categories = [_category(p[image].double(), uniform[:, k].double()) for k, p in enumerate(self.probabilities)]
+        return Draws(z, image, torch.stack(categories, dim=1) if categories else image.new_zeros(len(image), 0))
+
+    @cached_property
+    def precision(self) -> Float64[Tensor, "image latent latent"]:
+        """The inverse covariances."""
+        return self._log_det_and_precision(slice(None))[1]
+
+    @cached_property
+    def log_det(self) -> Float64[Tensor, " image"]:
+        """The log-determinants of the covariances."""
+        return self._log_det_and_precision(slice(None))[0]
+
+    def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
+        assert self.covariance is not None
+        factor, failed = torch.linalg.cholesky_ex(self.covariance[rows].double())
+        if bool((failed != 0).any()):
+            raise CodesError(
+                f"{int((failed != 0).sum())} covariances are not positive definite, so their densities are not defined. Give matrices of full "
+                "rank, or a std for each latent."
+            )
+        return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
+
+
+def _entropy(probabilities: Float64[Tensor, "row category"]) -> Float64[Tensor, " row"]:
+    return -torch.xlogy(probabilities, probabilities).sum(dim=1)
+
+
+def _category(probabilities: Float64[Tensor, "draw category"], uniform: Float64[Tensor, " draw"]) -> Int64[Tensor, " draw"]:
+    cumulative = probabilities.cumsum(dim=1)
+    reached = (uniform[:, None] * cumulative[:, -1:] >= cumulative).sum(dim=1)
+    return reached.clamp(max=probabilities.shape[1] - 1)

@@ -1,0 +1,138 @@
+"""What each latent says of each factor, averaged over draws."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float64, Int64
+from torch import Tensor
+
+from unbraid.errors import CodesError
+from unbraid.information.exact import mixtures
+from unbraid.information.factor_values import FactorValues
+from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
+from unbraid.information.mixture_entropy import mixture_densities
+from unbraid.information.posteriors import Draws, Posteriors
+
+# A discrete latent's table of values is summed over so many images at a time.
+_ROWS_PER_BLOCK = 32_768
+
+
+def sampled_information(
+    posteriors: Posteriors, draws: Draws, values: FactorValues
+) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
+    """Entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
+
+    H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image that the draw came from and the
+    mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et al., arXiv:1802.04942v5, section 4.1; Do & Tran,
+    arXiv:1908.09961v4, appendix A.10. A factor known in some images only is averaged over the draws from those. The deviations are by the names of
+    the fields of `LatentInformation` and average to 0; their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have none.
+    """
+    if any(assignment.ndim == 2 for assignment in values.assignments):
+        raise CodesError(
+            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use estimator='quantised'."
+        )
+    logs = _Logs.of(posteriors, draws, values)
+    masses = values.split(values.value_masses)
+    factor_entropy = stacked([entropy(part) for part in masses], values.value_masses.new_zeros(0))
+    surprise, log_ratio = _over_known(-logs.joint, logs.known), _over_known(logs.joint - logs.marginal, logs.known)
+    given_value = _over_values(logs.factor[:, None] - logs.joint, logs.value)
+    information = LatentInformation(
+        entropy=-logs.latent.mean(dim=0),
+        entropy_given_image=posteriors.entropy().each,
+        factor_entropy=factor_entropy,
+        joint_entropy=surprise.average,
+        mutual_information=log_ratio.average + factor_entropy,
+        entropy_given_value=given_value.average,
+        num_values=stacked([occurring_values(part).sum().double() for part in masses], factor_entropy),
+    )
+    return information, {
+        "entropy": -logs.latent - information.entropy,
+        "joint_entropy": surprise.deviations,
+        "mutual_information": log_ratio.deviations,
+        "entropy_given_value": given_value.deviations,
+    }
+
+
+@final
+@dataclass(frozen=True)
+class _Mean:
+    """An average over draws, and what each draw adds to it."""
+
+    average: Float64[Tensor, "latent factor"]
+    deviations: Float64[Tensor, "draw latent factor"]
+
+
+def _over_known(terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]) -> _Mean:
+    """Over the draws from images in which the factor is known. NaN where there are none."""
+    share = known.double().mean(dim=0)
+    average = torch.where(known[:, None], terms, 0.0).mean(dim=0) / share
+    return _Mean(average, torch.where(known[:, None], terms - average, 0.0) / share)
+
+
+def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tensor, "draw factor"]) -> _Mean:
+    """Over the draws of each value, then over the values that were drawn, each counted once."""
+    averages, deviations = [], []
+    for term, own in zip(terms.unbind(dim=2), value.unbind(dim=1), strict=True):
+        is_value = torch.nn.functional.one_hot(own + 1)[:, 1:].double()  # the first column: not known
+        is_value = is_value[:, is_value.sum(dim=0) > 0]
+        share = is_value.mean(dim=0)
+        of_value = (is_value / share).T @ torch.where(own[:, None] >= 0, term, 0.0) / len(own)
+        averages.append(of_value.mean(dim=0))
+        centred = torch.where(own[:, None] >= 0, term - is_value @ of_value, 0.0)
+        deviations.append(centred * (is_value @ (1 / share) / len(share))[:, None])
+    return _Mean(stacked(averages, terms.new_zeros(terms.shape[1], 0)), stacked(deviations, terms))
+
+
+@final
+@dataclass(frozen=True)
+class _Logs:
+    """At each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log p(v_k)."""
+
+    value: Int64[Tensor, "draw factor"]
+    latent: Float64[Tensor, "draw latent"]
+    marginal: Float64[Tensor, "draw latent factor"]
+    joint: Float64[Tensor, "draw latent factor"]
+    factor: Float64[Tensor, "draw factor"]
+
+    @property
+    def known(self) -> Bool[Tensor, "draw factor"]:
+        return self.value >= 0
+
+    @classmethod
+    def of(cls, posteriors: Posteriors, draws: Draws, values: FactorValues) -> "_Logs":
+        own = stacked([a[draws.image].long() for a in values.assignments], draws.image.new_zeros(len(draws), 0))
+        totals = values.factor_sums(values.value_masses)
+        latent, marginal, joint = [], [], []
+        for density in _column_densities(posteriors, draws, values):
+            latent.append(density[:, 0].log())
+            marginal.append((values.factor_sums(density) / totals).log())
+            joint.append((_of_own_value(density, own, values) / totals).log())
+        of_factor = (_of_own_value(values.value_masses.expand(len(draws), -1), own, values) / totals).log()
+        return cls(own, torch.stack(latent, dim=1), torch.stack(marginal, dim=1), torch.stack(joint, dim=1), of_factor)
+
+
+def _of_own_value(
+    table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: FactorValues
+) -> Float64[Tensor, "draw factor"]:
+    """Of each factor's columns, the one of the draw's own value; the first where it is not known, which nobody reads."""
+    parts = [part.gather(1, own[:, k, None].clamp(min=0))[:, 0] for k, part in enumerate(values.split(table))]
+    return stacked(parts, table[:, :0])
+
+
+def _column_densities(posteriors: Posteriors, draws: Draws, values: FactorValues) -> list[Float64[Tensor, "draw column"]]:
+    """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the mass."""
+    means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
+    gaussian = [
+        mixture_densities(mixtures(mean, std, values), z, values.num_columns)
+        for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True)
+    ]
+    discrete = [_masses_of_categories(p, values)[draws.categories[:, k]] for k, p in enumerate(posteriors.probabilities)]
+    return gaussian + discrete
+
+
+def _masses_of_categories(probabilities: Tensor, values: FactorValues) -> Float64[Tensor, "category column"]:
+    masses = values.weights.new_zeros(probabilities.shape[1], values.num_columns)
+    for rows in torch.arange(len(probabilities), device=masses.device).split(_ROWS_PER_BLOCK):
+        masses += probabilities[rows].double().T @ values.columns(rows)
+    return masses

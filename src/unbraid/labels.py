@@ -1,0 +1,135 @@
+"""Labels: what is known of one factor."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Int64
+from torch import Tensor
+
+from unbraid.arrays import as_array, as_tensor
+from unbraid.errors import CodesError
+
+# What marks a missing label: a number (NaN in measurements), or a word.
+Missing = int | float | str | None
+
+
+@final
+@dataclass(frozen=True)
+class Labels:
+    """What is known of one factor, image by image.
+
+    `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over the values
+    (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is not read. `ordered` is False
+    where the values are mere names.
+    """
+
+    name: str
+    values: Int[Tensor, " image"] | Float[Tensor, " image"] | Float[Tensor, "image value"]
+    known: Bool[Tensor, " image"] | None = None
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.name.isprintable():
+            raise CodesError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
+        if self.known is not None and self.known.shape != self.values.shape[:1]:
+            raise CodesError(
+                f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; give one flag a label."
+            )
+        given = self.values if self.known is None else self.values[self.known]
+        if given.is_floating_point() and not bool(given.isfinite().all()):
+            raise CodesError(
+                f"Factor {self.name!r} has NaN or infinite labels. Where NaN marks a missing label, pass missing=math.nan, or set `known` to False."
+            )
+        if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
+            raise CodesError(f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row an image.")
+
+    @classmethod
+    def of(cls, name: str, column: Any, *, missing: Missing = None, device: torch.device | str | None = None) -> "Labels":
+        """Labels from a column of integers, floats or words, or from a table of probabilities p(y | x).
+
+        Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that are not known: NaN in a column of
+        floats (or anywhere in a row of probabilities), a number in a column of numbers, a word in a column of words.
+        """
+        array = as_array(f"Factor {name!r}", column)
+        if isinstance(array, np.ndarray) and array.dtype.kind in "US":
+            return _of_words(name, array, missing, device)
+        values = as_tensor(f"Factor {name!r}", array)
+        if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
+            raise CodesError(
+                f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
+            )
+        values = values.to(device) if values.is_floating_point() else values.to(device, torch.int64)
+        return cls(name, values, _known(values, missing))
+
+    @property
+    def is_soft(self) -> bool:
+        return self.values.ndim == 2
+
+    @property
+    def is_continuous(self) -> bool:
+        return self.values.ndim == 1 and self.values.is_floating_point()
+
+    def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
+        """The values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with zeros where not known.
+
+        The form in which `unbraid.information` takes a discrete factor.
+        """
+        if self.is_continuous:
+            raise CodesError(
+                f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as integers."
+            )
+        known = torch.ones(len(self.values), dtype=torch.bool, device=self.values.device) if self.known is None else self.known
+        if self.is_soft:
+            return torch.where(known[:, None], self.values, 0)
+        numbered = torch.full_like(self.values, -1, dtype=torch.int64)
+        numbered[known] = _numbered(self.values[known].long())
+        return numbered
+
+    def binned(self, num_bins: int) -> "Labels":
+        """A continuous factor as value indices: bins of equal width from the least known label to the greatest. Other factors as they are."""
+        if num_bins < 2:
+            raise CodesError(f"num_bins is {num_bins}; with fewer than 2 bins factor {self.name!r} would not vary. Give at least 2.")
+        if not self.is_continuous:
+            return self
+        # Halved, so that the distance of the extremes does not overflow.
+        halves = self.values.double() / 2
+        given = halves if self.known is None else halves[self.known]
+        low, width = (given.min(), given.max() - given.min()) if len(given) > 0 else (halves.new_zeros(()), halves.new_zeros(()))
+        places = (halves - low) / width * num_bins if float(width) > 0 else torch.zeros_like(halves)
+        if self.known is not None:
+            places = torch.where(self.known, places, 0)
+        return replace(self, values=places.long().clamp(0, num_bins - 1))
+
+
+def _of_words(name: str, words: np.ndarray, missing: Missing, device: torch.device | str | None) -> Labels:
+    if words.ndim != 1:
+        raise CodesError(f"Factor {name!r} has words of shape {words.shape}; expected one word an image.")
+    distinct, numbers = np.unique(words, return_inverse=True)
+    known = distinct[numbers] != missing if isinstance(missing, str) and missing in distinct else None
+    return Labels(name, torch.from_numpy(numbers).to(device), None if known is None else torch.from_numpy(known).to(device), ordered=False)
+
+
+def _known(values: Tensor, missing: Missing) -> Bool[Tensor, " image"] | None:
+    if missing is None or isinstance(missing, str):
+        return None
+    marked = values.isnan() if math.isnan(missing) else values == missing
+    if values.ndim == 2:
+        marked = marked.any(dim=1)
+    return ~marked if bool(marked.any()) else None
+
+
+def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
+    """0 for the least value that occurs, 1 for the next, and so on."""
+    if len(values) == 0:
+        return values
+    places = values - values.min()
+    num_places = int(places.max()) + 1
+    # Values at either end of the 64-bit integers are farther apart than these can say: the distance comes out negative.
+    if num_places > 16 * len(values) or num_places < 1 or bool((places < 0).any()):
+        return torch.unique(values, return_inverse=True)[1]
+    # The same without sorting, which for the labels of all dSprites takes longer than the rest of a metric.
+    occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
+    return (occurs.cumsum(0) - 1)[places]

@@ -1,0 +1,56 @@
+"""Intervals of scores that are averages over test points or votes: resampled, or in closed form for a plain share."""
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.metrics.metric import QUANTILE, Interval
+
+# The standard error comes out within 5 % (1 / sqrt(2 * 200)).
+NUM_RESAMPLES = 200
+
+
+def resampled_weights(num_points: int, seed: int = 0, num_resamples: int = NUM_RESAMPLES) -> Float64[Tensor, "resample point"]:
+    """The share of each point in resamples of the points, drawn with replacement; rows sum to one.
+
+    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give the same resamples, so what is
+    computed from the same points stays correlated as it should.
+    """
+    points = (sampling.uniform((num_resamples, num_points), seed, "bootstrap") * num_points).long().clamp(max=num_points - 1)
+    ones = torch.ones(points.shape, dtype=torch.float64)
+    return torch.zeros(num_resamples, num_points, dtype=torch.float64).scatter_add_(1, points, ones) / num_points
+
+
+def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
+    """The standard deviation over resamples in which the number is defined: its standard error. NaN where fewer than two are."""
+    defined = ~resampled.isnan()
+    count = defined.sum(dim=0)
+    centred = torch.where(defined, resampled - resampled.nanmean(dim=0), 0.0)
+    variance = centred.square().sum(dim=0) / (count - 1).clamp(min=1)
+    return torch.where(count >= 2, variance.sqrt(), math.nan)
+
+
+def wilson(share: float, num_points: int) -> Interval:
+    """95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even for a share of 0 or 1."""
+    z2 = QUANTILE**2
+    middle = (share + z2 / (2 * num_points)) / (1 + z2 / num_points)
+    half = QUANTILE / (1 + z2 / num_points) * math.sqrt(share * (1 - share) / num_points + z2 / (4 * num_points**2))
+    # Rounding must not push the interval past the share itself.
+    return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
+
+
+def settled_by_half(value: float, with_half: float, interval: Any, what: str) -> tuple[bool | None, tuple[str, ...]]:
+    """Whether the score stays within the half-width of its interval when fitted on half of `what`; a note if not."""
+    if interval is None or math.isnan(value) or math.isnan(with_half):
+        return None, ()
+    half_width = max(interval[1] - value, value - interval[0])
+    # A hair of slack: where the interval is a point, equal numbers may differ in their last digit.
+    if abs(with_half - value) <= half_width + 1e-12:
+        return True, ()
+    return False, (
+        f"Half of the {what} give {with_half:.4g}, {with_half - value:+.2g} away and outside the interval: more of them may move it.",
+    )

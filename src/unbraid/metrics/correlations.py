@@ -1,0 +1,139 @@
+"""Correlation matrices: of the latents with each other, and with the factors."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.metrics import pearson
+from unbraid.metrics.bootstrap import spread
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class Correlations(Metric):
+    """mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
+
+    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior, made with `seed` (Do & Tran,
+    arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al., arXiv:1711.00848v3, tables 3 and 4). A latent
+    that never varies correlates with nothing: 0. A factor whose values are mere names has NaN, unless there are two of them.
+    """
+
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool | None] = False
+    needs_factors: ClassVar[bool] = False
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset(
+            {
+                "continuous factors",
+                "soft labels",
+                "missing labels",
+                "weights",
+                "means without std",
+                "draws without densities",
+                "correlated posteriors",
+            }
+        )
+
+    def measure(self, statistics: Statistics) -> Score:
+        mean, weights = statistics.codes.mean, statistics.weights
+        deterministic = pearson.correlate(mean, None, weights)
+        stochastic = _of_draws(statistics, self.seed)
+        value = _value(deterministic, _mean_off_diagonal)
+        parts = {"largest": _value(deterministic, _max_off_diagonal)}
+        tables = {"deterministic": _with_unit_diagonal(deterministic.matrix)}
+        if stochastic is not None:
+            parts["stochastic"] = _value(stochastic, _mean_off_diagonal)
+            tables["stochastic"] = _with_unit_diagonal(stochastic.matrix)
+        notes = _notes(statistics, deterministic.matrix)
+        if statistics.codes.factors:
+            with_factors, skipped = pearson.correlate_with_factors(statistics.codes, weights)
+            tables["latent_factor"] = with_factors.matrix
+            if skipped:
+                notes += (f"The values of {', '.join(skipped)} have no order, so there is nothing to correlate with.",)
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            parts=parts,
+            per_latent=tuple(_mean_of_others(deterministic.matrix).tolist()),
+            tables=tables,
+            notes=notes,
+            settings=self.settings,
+        )
+
+
+def _of_draws(statistics: Statistics, seed: int) -> pearson.Correlations | None:
+    """Of one draw from each posterior; of all draws where only these are known. None where there is nothing to draw from."""
+    codes = statistics.codes
+    if statistics.given_draws is None and codes.marginal_std is None:
+        if codes.samples is None:
+            return None
+        z, num_draws = codes.samples.flatten(0, 1), len(codes.samples)
+        return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, num_images=len(codes))
+    z = _draw(statistics, seed)
+    equal = torch.full((len(z),), 1 / len(z), dtype=torch.float64, device=z.device)
+    # Drawn with replacement where images have weights: the scatter of the draws comes on top of that of the images.
+    num_images = len(z) if codes.weights is None else 1 / (1 / len(z) + 1 / statistics.num_effective_images)
+    return pearson.correlate(z, None, equal, num_images)
+
+
+def _draw(statistics: Statistics, seed: int) -> Tensor:
+    codes, std = statistics.codes, statistics.codes.std
+    if statistics.given_draws is None and std is not None and bool((std == 0).any()):
+        # No density, and yet a draw: the mean itself, with no noise added.
+        rows = sampling.images(len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights).to(
+            std.device
+        )
+        noise = sampling.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
+        return codes.mean[rows].double() + std[rows].double() * noise
+    return statistics.draws(len(codes), seed).z
+
+
+def _value(correlations: pearson.Correlations, reduce: Callable[[Tensor], Tensor]) -> Value:
+    return Value.of(reduce(correlations.matrix), spread(reduce(correlations.resampled)), Correlations.bounds)
+
+
+def _off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample pair"]:
+    row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
+    return matrix[..., row, column].abs()
+
+
+def _mean_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
+    """NaN for a single latent: there is no pair."""
+    return _off_diagonal(matrix).mean(dim=-1)
+
+
+def _max_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
+    return torch.cat(
+        [_off_diagonal(matrix), matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)], dim=-1
+    ).amax(dim=-1)
+
+
+def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " latent"]:
+    """The mean over j of |corr(z_i, z_j)|, j not i."""
+    sizes = matrix.abs().clone().fill_diagonal_(0.0)
+    return sizes.sum(dim=1) / (len(matrix) - 1) if len(matrix) > 1 else torch.full_like(sizes[0], math.nan)
+
+
+def _with_unit_diagonal(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, "latent latent"]:
+    return matrix.clone().fill_diagonal_(1.0)
+
+
+def _notes(statistics: Statistics, matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
+    if len(matrix) == 1:
+        return ("A single latent has no other to correlate with.",)
+    # Of a latent that varies, the correlation with itself is 1.
+    still = (matrix.diagonal() < 0.5).nonzero()[:, 0].tolist()
+    return (f"The means of latents {still} never vary: they count as uncorrelated with all others.",) if still else ()

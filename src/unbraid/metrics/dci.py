@@ -1,0 +1,234 @@
+"""DCI: disentanglement, completeness and informativeness."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final, get_args
+
+import torch
+from jaxtyping import Float64
+from scipy.stats import t as student
+from torch import Tensor
+
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread
+from unbraid.metrics.convergence import quietly
+from unbraid.metrics.factor_predictors import FittedPredictor, Losses, Predictor, PredictorSettings, fitted_predictor, refitted_importances
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.value_groups import check_counts
+
+CompletenessAverage = Literal["mean", "weighted"]
+_NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}
+_MAX_DEPTH = {"lasso": 0, "forest": 8, "boosted_trees": 3}
+_NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
+
+
+@final
+@dataclass(frozen=True)
+class DCI(Metric):
+    """Disentanglement (the value): does each latent serve one factor? Completeness: is each factor served by one latent? And how well at all?
+
+    Eastwood & Williams, *A Framework for the Quantitative Evaluation of Disentangled Representations*, ICLR 2018. A predictor of each factor from all latents
+    says how much each latent counts, R_ik; D and C are one minus the entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and
+    labels standardised unless `standardise` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100 of depth
+    3, as in disentanglement_lib; slow). `completeness` is averaged over factors plainly or weighted by importance. Parts: completeness, and the
+    errors on training and test rows: RMSE / std(y), or the share of wrong classes where classes are predicted. Intervals of D and C
+    come from `num_refits` fits on resampled rows (default 20; 3 for boosted trees; 0 for none).
+    """
+
+    predictor: Predictor = "lasso"
+    alpha: float = 0.002
+    standardise: bool = True
+    completeness: CompletenessAverage = "mean"
+    num_trees: int | None = None
+    max_depth: int | None = None
+    num_refits: int | None = None
+    num_train: int = 10_000
+    num_test: int = 5_000
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.predictor not in get_args(Predictor):
+            raise SpecError(f"DCI: there is no predictor {self.predictor!r}. Use one of {', '.join(get_args(Predictor))}.")
+        if self.completeness not in get_args(CompletenessAverage):
+            raise SpecError(f"DCI: completeness is {self.completeness!r}. Use one of {', '.join(get_args(CompletenessAverage))}.")
+        if not self.alpha >= 0:
+            raise SpecError(f"DCI: alpha is {self.alpha}; a penalty is 0 or more (0.002 is usual).")
+        if self.num_refits is not None and self.num_refits not in (0, *range(2, 10_001)):
+            raise SpecError(f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at least two.")
+        trees = {name: count for name, count in (("num_trees", self.num_trees), ("max_depth", self.max_depth)) if count is not None}
+        check_counts("DCI", num_train=self.num_train, num_test=self.num_test, **trees)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset(
+            {"continuous factors", "missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+        )
+
+    @property
+    def predictor_settings(self) -> PredictorSettings:
+        """What the predictors read, with defaults resolved."""
+        return PredictorSettings(
+            predictor=self.predictor,
+            alpha=self.alpha,
+            standardise=self.standardise,
+            num_trees=self.num_trees or _NUM_TREES[self.predictor],
+            max_depth=self.max_depth or _MAX_DEPTH[self.predictor],
+            seed=self.seed,
+        )
+
+    def measure(self, statistics: Statistics) -> Score:
+        tasks, skipped = self._tasks(statistics)
+        settings = self.predictor_settings
+        # scikit-learn's trees release the interpreter; the factors are independent.
+        with quietly(), ThreadPoolExecutor() as pool:
+            fits = list(pool.map(lambda task: fitted_predictor(task, settings), tasks.values()))
+            statistics.tell("DCI", 1 / (1 + self._num_refits))
+            refits = self._refitted(pool.map, list(tasks.values()), settings)
+            # Boosted trees are refitted at a cost of minutes; there it is not asked.
+            asked = refits is not None and self.predictor != "boosted_trees"
+            halves = list(pool.map(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
+        return self._score(statistics, tuple(tasks), fits, refits, halves, skipped)
+
+    @property
+    def _num_refits(self) -> int:
+        return _NUM_REFITS[self.predictor] if self.num_refits is None else self.num_refits
+
+    def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
+        """The factors to predict, by number, and the names of those that this predictor cannot."""
+        found = {
+            k: task for k, task in enumerate(prediction_tasks(statistics, self.num_train, self.num_test, self.seed)) if task is not None
+        }
+        skipped = [k for k, task in found.items() if self.predictor == "lasso" and not task.ordered]
+        names = [found.pop(k).name for k in skipped]
+        if not found:
+            raise CodesError(
+                f"DCI: the values of {', '.join(names)} have no order, and the LASSO ranks values. Use predictor='forest' or 'boosted_trees', which classify."
+            )
+        for task in found.values():
+            if self.predictor_settings.classifies(task):
+                check_classes("DCI", task)
+        return found, names
+
+    def _refitted(
+        self, each: Callable[..., Iterable[Tensor]], tasks: list[PredictionTask], settings: PredictorSettings
+    ) -> Float64[Tensor, "refit latent factor"] | None:
+        if self._num_refits == 0:
+            return None
+
+        def refit(task: PredictionTask) -> Tensor:
+            return refitted_importances(task, settings, resampled_weights(len(task.train_labels), self.seed, self._num_refits))
+
+        return torch.stack(list(each(refit, tasks)), dim=2)
+
+    def _score(
+        self,
+        statistics: Statistics,
+        factors: tuple[int, ...],
+        fits: list[FittedPredictor],
+        refits: Tensor | None,
+        halves: list[FittedPredictor] | None,
+        skipped: list[str],
+    ) -> Score:
+        importance = torch.stack([fit.importance for fit in fits], dim=1)
+        value = self._with_interval(disentanglement, importance, refits)
+        complete = completeness if self.completeness == "mean" else weighted_completeness
+        train, test = _mean_error([fit.train for fit in fits], self.seed), _mean_error([fit.test for fit in fits], self.seed)
+        settled: bool | None = None
+        notes: tuple[str, ...] = ()
+        if halves is not None:
+            half = disentanglement(torch.stack([fit.importance for fit in halves], dim=1))
+            settled, notes = settled_by_half(value.value, float(half), value.interval, "training rows")
+        if skipped:
+            notes = (*notes, f"Left out, because their values have no order for the LASSO to follow: {', '.join(skipped)}.")
+        num_factors = len(statistics.codes.factors)
+        per_factor = _spread_out(completeness_of_factors(importance)[None], factors, num_factors)[0]
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            parts={"completeness": self._with_interval(complete, importance, refits), "train_error": train, "test_error": test},
+            per_factor=dict(zip(statistics.codes.factor_names, per_factor.tolist(), strict=True)),
+            per_latent=tuple(disentanglement_of_latents(importance).tolist()),
+            tables={
+                "importance": _spread_out(importance, factors, num_factors),
+                "train_error": _spread_out(torch.stack([fit.train.error() for fit in fits], dim=1), factors, num_factors)[0],
+                "test_error": _spread_out(torch.stack([fit.test.error() for fit in fits], dim=1), factors, num_factors)[0],
+            },
+            settled=settled,
+            notes=notes,
+            settings=self._settings_that_mattered(),
+        )
+
+    def _with_interval(self, summary: Callable[[Tensor], Tensor], importance: Tensor, refits: Tensor | None) -> Value:
+        value = float(summary(importance))
+        if refits is None:
+            return Value(value)
+        half = float(student.ppf(0.975, len(refits) - 1)) * float(spread(torch.stack([summary(refit) for refit in refits])))
+        return Value(value, (max(0.0, value - half), min(1.0, value + half)))
+
+    def _settings_that_mattered(self) -> dict[str, object]:
+        resolved = self.predictor_settings
+        of_lasso: dict[str, object] = {"alpha": self.alpha, "standardise": self.standardise}
+        of_trees: dict[str, object] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
+        others = {name: setting for name, setting in self.settings.items() if name not in (*of_lasso, *of_trees)}
+        return others | {"num_refits": self._num_refits} | (of_lasso if self.predictor == "lasso" else of_trees)
+
+
+def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:
+    """D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent that serves one factor, 0 for one that serves all alike, or none. With one factor 1 if used."""
+    return _concentration(importance)
+
+
+def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
+    """C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor that one latent serves, 0 for one that all serve alike, or none."""
+    return _concentration(importance.T)
+
+
+def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
+    """The mean of D_i, each latent weighted by its importance; 0 if none has any."""
+    return _weighted_mean(disentanglement_of_latents(importance), importance.sum(dim=1))
+
+
+def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
+    """The plain mean of C_k, as Eastwood & Williams and Do & Tran have it."""
+    return completeness_of_factors(importance).mean()
+
+
+def weighted_completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
+    """The mean of C_k, each factor weighted by the importance of all latents for it, as disentanglement_lib has it."""
+    return _weighted_mean(completeness_of_factors(importance), importance.sum(dim=0))
+
+
+def _concentration(importance: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:
+    total = importance.sum(dim=1)
+    used = total > 0
+    share = importance / torch.where(used, total, 1.0)[:, None]
+    num_columns = importance.shape[1]
+    entropy = -torch.xlogy(share, share).sum(dim=1) / (math.log(num_columns) if num_columns > 1 else 1.0)
+    # Rounding may leave an entropy a hair above its greatest value.
+    return torch.where(used, (1 - entropy).clamp(0, 1), 0.0)
+
+
+def _weighted_mean(values: Float64[Tensor, " row"], weights: Float64[Tensor, " row"]) -> Float64[Tensor, ""]:
+    total = weights.sum()
+    return (values * weights).sum() / torch.where(total > 0, total, 1.0)
+
+
+def _mean_error(losses: Sequence[Losses], seed: int) -> Value:
+    """The mean over factors, with an interval from resampled rows, not refitted."""
+    mean = torch.stack([part.error()[0] for part in losses]).nanmean()
+    resampled = torch.stack([part.error(resampled_weights(len(part.losses), seed)) for part in losses], dim=1).nanmean(dim=1)
+    return Value.of(mean, spread(resampled), (0.0, math.inf))
+
+
+def _spread_out(table: Float64[Tensor, "row used"], factors: tuple[int, ...], num_factors: int) -> Float64[Tensor, "row factor"]:
+    """With NaN for the factors that were not predicted."""
+    full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
+    full[:, list(factors)] = table
+    return full

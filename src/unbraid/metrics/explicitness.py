@@ -1,0 +1,153 @@
+"""Explicitness: can a linear classifier read every value of every factor off the code?"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, assert_never, final, get_args
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.bootstrap import settled_by_half
+from unbraid.metrics.convergence import quietly
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.roc_auc import roc_auc
+from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.value_groups import check_counts
+
+ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
+
+
+@final
+@dataclass(frozen=True)
+class Explicitness(Metric):
+    """The mean over factors of the mean over their values of the area under the ROC curve of a logistic regression on all latents. Higher is better.
+
+    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression a value without a penalty (C = 1e10) and ranks by
+    probabilities normalised over the values, as their code and Do & Tran's do; "one_vs_rest_raw" ranks by each regression's own score, under which a value in
+    the middle of a latent's range cannot be told; "multinomial" is one regression with C = 1 on standardised latents, as in
+    disentanglement_lib. Fitted on `num_train` rows and scored on `num_test` others. Chance is 0.5.
+    """
+
+    classifier: ValueClassifier = "one_vs_rest"
+    num_train: int = 10_000
+    num_test: int = 5_000
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.classifier not in get_args(ValueClassifier):
+            raise SpecError(f"Explicitness: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(ValueClassifier))}.")
+        check_counts("Explicitness", num_train=self.num_train, num_test=self.num_test)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset({"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"})
+
+    def measure(self, statistics: Statistics) -> Score:
+        tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
+        areas, halves = (torch.full((len(tasks),), math.nan, dtype=torch.float64) for _ in range(2))
+        variances, per_value, unscored = [], [], []
+        for k, task in enumerate(tasks):
+            statistics.tell("explicitness", k / len(tasks))
+            per_value.append(torch.empty(0, dtype=torch.float64))
+            if task is None:
+                continue
+            check_classes("Explicitness", task)
+            found, influence = self._areas(task)
+            per_value[k], areas[k] = found, found.nanmean()
+            halves[k] = self._areas(task.half())[0].nanmean()
+            if bool(found.isnan().any()):
+                unscored.append(task.name)
+            variances.append(influence)
+        if bool(areas.isnan().all()):
+            raise CodesError("Explicitness: no value of any factor occurs in both the training and the test rows. Give more images.")
+        value = Value.of(areas.nanmean(), _standard_error(variances), self.bounds)
+        settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
+        if unscored:
+            notes = (*notes, f"Some values of {', '.join(unscored)} are not in both the training and the test rows; they are left out.")
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            per_factor=dict(zip(statistics.codes.factor_names, areas.tolist(), strict=True)),
+            tables={"areas": _stacked(per_value)},
+            settled=settled,
+            notes=notes,
+            settings=self.settings,
+        )
+
+    def _areas(self, task: PredictionTask) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " row"]]:
+        """The area of each value, and what each test row adds to their mean."""
+        values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, self.classifier)
+        return areas_of_values(values, scores, task.test_labels)
+
+
+def value_scores(
+    train_codes: Float64[Tensor, "train latent"],
+    train_labels: Int64[Tensor, " train"],
+    test_codes: Float64[Tensor, "test latent"],
+    classifier: ValueClassifier = "one_vs_rest",
+) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
+    """The values among the training labels, and how much each test row looks like each of them: a logit, or the logarithm of a probability."""
+    values, numbers = train_labels.unique(return_inverse=True)
+    if len(values) == 1:
+        return values, torch.zeros(len(test_codes), 1, dtype=torch.float64)
+    mean, scale = train_codes.mean(dim=0), train_codes.std(dim=0, correction=0)
+    scale = torch.where(scale > 0, scale, 1.0)
+    train, test = ((codes - mean) / scale for codes in (train_codes, test_codes))
+    if classifier == "multinomial":
+        return values, _logits(train, numbers, test, inverse_penalty=1.0, solver="lbfgs").log_softmax(dim=1)
+    one_against_rest = range(len(values)) if len(values) > 2 else (1,)
+    logits = torch.cat(
+        [_logits(train, (numbers == v).long(), test, inverse_penalty=1e10, solver="newton-cholesky") for v in one_against_rest], dim=1
+    )
+    if len(values) == 2:
+        logits = torch.cat([-logits, logits], dim=1)
+    match classifier:
+        case "one_vs_rest":
+            # In logarithms: far from all values every probability underflows, and rows would tie that do not.
+            logs = torch.nn.functional.logsigmoid(logits)
+            return values, logs - logs.logsumexp(dim=1, keepdim=True)
+        case "one_vs_rest_raw":
+            return values, logits
+        case _:
+            assert_never(classifier)
+
+
+def areas_of_values(
+    values: Int64[Tensor, " value"], scores: Float64[Tensor, "test value"], labels: Int64[Tensor, " test"]
+) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
+    """The area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and what each row adds to the mean of the others."""
+    curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
+    areas = torch.tensor([curve.area for curve in curves], dtype=torch.float64)
+    return areas, torch.stack([curve.influence for curve in curves]).sum(dim=0) / max(1, int((~areas.isnan()).sum()))
+
+
+def _logits(train: Tensor, labels: Tensor, test: Tensor, *, inverse_penalty: float, solver: str) -> Float64[Tensor, "test value"]:
+    from sklearn.linear_model import LogisticRegression
+
+    # Newton steps: to rank the rows right near separation, the optimum must be met, and it lies far out.
+    model = LogisticRegression(C=inverse_penalty, solver=solver, tol=1e-8 if solver == "newton-cholesky" else 1e-4, max_iter=1_000)
+    with quietly():
+        model.fit(train.numpy(), labels.numpy())
+    found = torch.from_numpy(model.decision_function(test.numpy())).double()
+    if solver == "newton-cholesky":
+        return found[:, None]
+    return torch.stack([-found / 2, found / 2], dim=1) if found.ndim == 1 else found
+
+
+def _standard_error(influences: list[Float64[Tensor, " _row"]]) -> float:
+    """Of the mean over factors. Factors with the same rows vary together; where their rows differ, each counts by itself."""
+    if len({len(influence) for influence in influences}) == 1:
+        together = torch.stack(influences).mean(dim=0)
+        return float(together.square().mean().sqrt()) / math.sqrt(len(together))
+    return math.sqrt(sum(float(part.square().mean()) / len(part) for part in influences)) / len(influences)
+
+
+def _stacked(areas: list[Float64[Tensor, " _value"]]) -> Float64[Tensor, "factor value"]:
+    """One row a factor, filled up with NaN."""
+    return torch.nn.utils.rnn.pad_sequence(areas, batch_first=True, padding_value=math.nan)

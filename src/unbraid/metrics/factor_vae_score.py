@@ -1,0 +1,146 @@
+"""The FactorVAE score: which latent moves least in a batch that shares a value?"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.errors import SpecError
+from unbraid.metrics.bootstrap import settled_by_half, wilson
+from unbraid.metrics.metric import QUANTILE, Feature, Metric, Score, Value
+from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.value_groups import check_counts, chunks, value_groups, varying_factors
+
+
+@final
+@dataclass(frozen=True)
+class FactorVAEScore(Metric):
+    """The accuracy with which a majority vote tells the factor that a batch shares from the latent that varies least in it. Higher is better.
+
+    In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is divided by its variance over all images;
+    the least votes for the factor. Kim & Mnih, *Disentangling by Factorising*, arXiv:1802.05983v3, section 4. Only latents whose means have a std of at least
+    `min_std` take part: a dead latent would win every vote (0 / 0). With none alive the score is 0. The interval is that of a share of
+    `num_test` votes, drawn with `seed`: it tells nothing of the choice of images.
+    """
+
+    batch_size: int = 64
+    num_train: int = 10_000
+    num_test: int = 5_000
+    min_std: float = 0.05
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_counts("FactorVAEScore", num_train=self.num_train, num_test=self.num_test)
+        if self.batch_size < 2:
+            raise SpecError(f"FactorVAEScore: batch_size is {self.batch_size}; a variance needs at least 2 images (64 is usual).")
+        if not self.min_std >= 0:
+            raise SpecError(f"FactorVAEScore: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset({"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"})
+
+    def measure(self, statistics: Statistics) -> Score:
+        codes, varying = statistics.codes, varying_factors(statistics)
+        variance = weighted_variance(codes.mean, codes.weights)
+        active = active_latents(variance, self.min_std)
+        factor, batches = sampling.batches_sharing_a_value(
+            value_groups(statistics), self.num_train + self.num_test, self.batch_size, self.seed, "factor_vae_score"
+        )
+        vote = votes(normalised_variances(codes.mean, batches, variance), active) if bool(active.any()) else None
+        train, test = slice(self.num_train), slice(self.num_train, None)
+        table = torch.zeros(codes.mean.shape[1], len(varying), dtype=torch.float64)
+        correct, with_half = torch.zeros(self.num_test, dtype=torch.float64), 0.0
+        if vote is not None:
+            table = vote_table(vote[train], factor[train], codes.mean.shape[1], len(varying))
+            correct = vote_is_right(table, vote[test], factor[test])
+            half = slice(max(1, self.num_train // 2))
+            half_table = vote_table(vote[half], factor[half], codes.mean.shape[1], len(varying))
+            with_half = float(vote_is_right(half_table, vote[test], factor[test]).mean())
+
+        value = float(correct.mean())
+        interval = wilson(value, self.num_test)
+        settled, notes = settled_by_half(value, with_half, interval, "training votes")
+        if vote is None:
+            notes = (*notes, f"No latent's means have a std of {self.min_std:g} or more: nothing can vote, and the score is 0.")
+        recalls = {varying[k]: float(correct[factor[test] == k].mean()) for k in range(len(varying))}
+        train_share = float(table.amax(dim=1).sum() / self.num_train)
+        return Score(
+            metric=type(self).__name__,
+            value=value,
+            interval=interval,
+            parts={
+                "train_accuracy": Value(train_share, wilson(train_share, self.num_train)),
+                "num_active": Value(float(active.sum()), _num_active_interval(statistics, variance, self.min_std)),
+            },
+            per_factor={name: recalls.get(k, math.nan) for k, name in enumerate(codes.factor_names)},
+            tables={"votes": _with_constant_factors(table, varying, len(codes.factors)), "latent_std": variance.sqrt()},
+            settled=settled,
+            notes=notes,
+            settings=self.settings,
+        )
+
+
+def weighted_variance(latents: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None = None) -> Float64[Tensor, " latent"]:
+    """The variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted, else sum_n p(n) (z_n - mean)^2."""
+    z = latents.double()
+    if weights is None:
+        return (z.var(dim=0, correction=1) if len(z) > 1 else torch.zeros_like(z[0])).cpu()
+    p = weights.double() / weights.double().sum()
+    return (p @ (z - p @ z).square()).cpu()
+
+
+def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) -> Bool[Tensor, " latent"]:
+    """Which latents have a std of at least `min_std`; never one that is constant."""
+    return (variance.sqrt() >= min_std) & (variance > 0)
+
+
+def normalised_variances(
+    latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
+) -> Float64[Tensor, "point latent"]:
+    """The variance of each latent within each batch, over its variance among all images, on the CPU. NaN for a constant latent."""
+    within = [latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu() for chunk in chunks(*batches.shape)]
+    return torch.cat(within) / variance
+
+
+def votes(variances: Float64[Tensor, "point latent"], active: Bool[Tensor, " latent"]) -> Int64[Tensor, " point"]:
+    """The active latent that varies least in each batch; of equals, the first."""
+    return torch.where(active, variances, math.inf).argmin(dim=1)
+
+
+def vote_table(
+    vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
+) -> Float64[Tensor, "latent factor"]:
+    """How often each latent varied least in batches that share each factor."""
+    return torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors).double().reshape(num_latents, num_factors)
+
+
+def vote_is_right(
+    table: Float64[Tensor, "latent factor"], vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"]
+) -> Float64[Tensor, " point"]:
+    """1 where the factor for which the latent voted most often in `table` is the factor of the batch, else 0."""
+    return (table.argmax(dim=1)[vote] == factor).double()
+
+
+def _num_active_interval(statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float) -> tuple[float, float]:
+    """How many latents would be active if each variance lay at either end of its interval."""
+    z, p = statistics.codes.mean.double(), statistics.weights
+    fourth = (p @ (z - p @ z).pow(4)).cpu()
+    half = QUANTILE * ((fourth - variance.square()).clamp(min=0) / statistics.num_effective_images).sqrt()
+    low, high = (active_latents(end.clamp(min=0), min_std) for end in (variance - half, variance + half))
+    return float(low.sum()), float(high.sum())
+
+
+def _with_constant_factors(
+    table: Float64[Tensor, "latent varying"], varying: tuple[int, ...], num_factors: int
+) -> Float64[Tensor, "latent factor"]:
+    """With a column of NaN for every factor that has no batches."""
+    full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
+    full[:, list(varying)] = table
+    return full

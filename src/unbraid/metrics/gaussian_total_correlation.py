@@ -1,0 +1,119 @@
+"""Total correlation, as if the codes were Gaussian."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final, get_args
+
+import torch
+from jaxtyping import Bool, Float, Float64
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.sampled_metric import ANY_LABELS
+from unbraid.metrics.statistics import Statistics
+
+CovarianceOf = Literal["means", "aggregate"]
+
+# Centred float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it is rounding, too.
+_ROUNDING = 1e-13
+
+
+@final
+@dataclass(frozen=True)
+class GaussianTotalCorrelation(Metric):
+    """-1/2 log det of the correlation matrix, in nats: the total correlation of a Gaussian with the covariance of the codes. Lower is better, at least 0.
+
+    Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library; "aggregate" that of
+    the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Only correlation is seen; latents that depend on each other without it count as independent.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    higher_is_better: ClassVar[bool | None] = False
+    needs_factors: ClassVar[bool] = False
+
+    covariance: CovarianceOf = "means"
+
+    def __post_init__(self) -> None:
+        if self.covariance not in get_args(CovarianceOf):
+            raise SpecError(
+                f"GaussianTotalCorrelation: there is no covariance of {self.covariance!r}. Use one of {', '.join(get_args(CovarianceOf))}."
+            )
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        always: frozenset[Feature] = ANY_LABELS | {"weights", "correlated posteriors"}
+        return always | {"means without std", "draws without densities"} if self.covariance == "means" else always
+
+    def measure(self, statistics: Statistics) -> Score:
+        weights, mean = statistics.weights, statistics.codes.mean.double()
+        centred = mean - weights @ mean
+        covariance = centred.T @ (weights[:, None] * centred)
+        spread = _Spread.of(statistics) if self.covariance == "aggregate" else None
+        if spread is not None:
+            covariance = covariance + spread.average(weights)
+        alive = covariance.diagonal() > _ROUNDING**2 * (weights @ mean.square())
+        value, error = _total_correlation(covariance, centred, spread, weights, alive)
+        score = Value.of(value, error, self.bounds)
+        dead = (~alive).nonzero()[:, 0].tolist()
+        notes = [f"Latents {dead} never vary and are left out."] if dead else []
+        notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
+        tables = {"covariance": covariance, "correlation": _correlation(covariance, alive)}
+        return Score("GaussianTotalCorrelation", score.value, score.interval, tables=tables, notes=tuple(notes), settings=self.settings)
+
+
+@final
+@dataclass(frozen=True)
+class _Spread:
+    """Sigma(x) of every image: variances alone, or full matrices."""
+
+    variance: Float64[Tensor, "image latent"]
+    covariance: Float[Tensor, "image latent latent"] | None
+
+    @classmethod
+    def of(cls, statistics: Statistics) -> "_Spread":
+        return cls(statistics.std.double().square(), statistics.codes.covariance)
+
+    def average(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, "latent latent"]:
+        if self.covariance is None:
+            return torch.diag(weights @ self.variance)
+        return torch.einsum("n,nij->ij", weights, self.covariance.double())
+
+    def against(self, matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " image"]:
+        """tr(Sigma(x) matrix)."""
+        if self.covariance is None:
+            return self.variance @ matrix.diagonal()
+        return torch.einsum("nij,ij->n", self.covariance.double(), matrix)
+
+
+def _total_correlation(
+    covariance: Float64[Tensor, "latent latent"],
+    centred: Float64[Tensor, "image latent"],
+    spread: _Spread | None,
+    weights: Float64[Tensor, " image"],
+    alive: Bool[Tensor, " latent"],
+) -> tuple[float, float]:
+    """-1/2 log det of the correlations of the latents that vary, and its standard error.
+
+    The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the derivative of the value along M - C.
+    """
+    correlation = _correlation(covariance, alive)[alive][:, alive]
+    eigenvalues = torch.linalg.eigvalsh(correlation)
+    if bool((eigenvalues <= _ROUNDING * len(eigenvalues)).any()):
+        return math.inf, math.nan
+    # In units of each latent's std, C is the correlation matrix and C_ii = 1.
+    scale = covariance.diagonal()[alive].rsqrt()
+    pull = torch.zeros_like(covariance)
+    inside = torch.eye(len(scale), dtype=torch.float64, device=scale.device) - torch.linalg.inv(correlation)
+    pull[alive.nonzero(), alive.nonzero()[:, 0]] = scale[:, None] * inside * scale
+    influence = 0.5 * ((centred @ pull) * centred).sum(dim=1)
+    if spread is not None:
+        influence = influence + 0.5 * spread.against(pull)
+    error = (weights * (influence - weights @ influence)).square().sum().sqrt()
+    return max(0.0, float(-0.5 * eigenvalues.log().sum())), float(error)
+
+
+def _correlation(covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]) -> Float64[Tensor, "latent latent"]:
+    """With rows and columns of NaN for latents that do not vary."""
+    std = torch.where(alive, covariance.diagonal().sqrt(), math.nan)
+    return covariance / (std[:, None] * std)

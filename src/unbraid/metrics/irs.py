@@ -1,0 +1,174 @@
+"""IRS: how little a latent moves while the factor that it stands for is held."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final, get_args
+
+import torch
+from jaxtyping import Bool, Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.errors import SpecError
+from unbraid.metrics.bootstrap import settled_by_half, spread
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS, Statistics
+
+ValueWeights = Literal["empirical", "uniform"]
+# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the numbers is such rounding.
+_ROUNDING = 1e-13
+# The standard error comes out within 7 % (1 / sqrt(2 * 100)).
+_NUM_RESAMPLES = 100
+
+
+@final
+@dataclass(frozen=True)
+class IRS(Metric):
+    """Interventional robustness: IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages max_k IRS_ik over latents.
+
+    Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i their mean, m_iv that
+    over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over those images, linear between images. The average over
+    latents is weighted by max_n |z_ni - m_i|, so that latents which never vary do not count. `value_weights`: "empirical" weighs values by p(v), the paper's
+    expectation; "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0.
+    """
+
+    quantile: float = 0.99
+    value_weights: ValueWeights = "empirical"
+
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile <= 1:
+            raise SpecError(
+                f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the paper's maximum)."
+            )
+        if self.value_weights not in get_args(ValueWeights):
+            raise SpecError(f"IRS: there are no value_weights {self.value_weights!r}. Use one of {', '.join(get_args(ValueWeights))}.")
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset({"missing labels", "means without std", "draws without densities", "correlated posteriors"})
+
+    def measure(self, statistics: Statistics) -> Score:
+        codes = statistics.codes
+        # Latent by image: each latent is sorted by itself, and lies in one piece.
+        z = codes.mean.double().T.contiguous()
+        factors = [f.assignment() if varies else None for f, varies in zip(codes.factors, statistics.varies, strict=True)]
+        every = torch.arange(len(codes), device=z.device)
+        robustness = self._robustness(z, factors, every[None])
+        resampled = self._robustness(z, factors, _resampled_rows(len(codes)).to(z.device))
+        value = Value.of(robustness.value[0], spread(resampled.value), self.bounds)
+        half = sampling.permuted_rows(len(codes), 0, "irs/half")[: max(1, len(codes) // 2)].to(z.device)
+        with_half = self._robustness(z, factors, half[None])
+        settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
+        still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
+        if still:
+            notes = (*notes, f"The means of latents {still} never vary: they have no score.")
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            parts={"unweighted": Value.of(robustness.unweighted[0], spread(resampled.unweighted), self.bounds)},
+            per_latent=tuple(robustness.per_latent[:, 0].tolist()),
+            tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
+            settled=settled,
+            notes=notes,
+            settings=self.settings,
+        )
+
+    def _robustness(
+        self, z: Float64[Tensor, "latent image"], factors: Sequence[Int64[Tensor, " image"] | None], rows: Int64[Tensor, "resample row"]
+    ) -> "_Robustness":
+        """Of the images in each row of `rows`."""
+        z = z[:, rows]
+        max_deviation = (z - z.mean(dim=2, keepdim=True)).abs().amax(dim=2)
+        active = max_deviation > _ROUNDING * z.abs().amax(dim=2)
+        matrix = z.new_full((*max_deviation.shape, len(factors)), math.nan)
+        for k, values in enumerate(factors):
+            if values is not None:
+                matrix[:, :, k] = 1 - self._held_deviation(z, values[rows]) / torch.where(active, max_deviation, math.nan)
+        return _Robustness(matrix, torch.where(active, max_deviation, 0.0), active)
+
+    def _held_deviation(
+        self, z: Float64[Tensor, "latent resample row"], values: Int64[Tensor, "resample row"]
+    ) -> Float64[Tensor, "latent resample"]:
+        """The quantile of |z - m_v| over the images of each value, averaged over the values that occur. NaN where none is known."""
+        shape = (len(values), int(values.max()) + 1)
+        known = values.flatten() >= 0
+        # The values of each resample by themselves, numbered through.
+        value = (values + shape[1] * torch.arange(len(values), device=values.device)[:, None]).flatten()
+        z = z.flatten(1)
+        if not bool(known.all()):
+            z, value = z[:, known], value[known]
+        counts = torch.bincount(value, minlength=shape[0] * shape[1])
+        means = z.new_zeros(len(z), len(counts)).index_add_(1, value, z) / counts.clamp(min=1)
+        quantiles = _quantiles((z - means[:, value]).abs(), value, counts, self.quantile)
+        shares = (counts if self.value_weights == "empirical" else counts > 0).double().unflatten(0, shape)
+        return torch.where(counts > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(dim=1)
+
+
+@final
+@dataclass(frozen=True)
+class _Robustness:
+    """`active` latents vary; the others have NaN in the matrix and a deviation of 0."""
+
+    matrix: Float64[Tensor, "latent resample factor"]
+    max_deviation: Float64[Tensor, "latent resample"]
+    active: Bool[Tensor, "latent resample"]
+
+    @property
+    def per_latent(self) -> Float64[Tensor, "latent resample"]:
+        """The score for the factor that holds the latent best; NaN for a latent that never varies."""
+        best = self.matrix.nan_to_num(-math.inf).amax(dim=2)
+        return torch.where(self.active & best.isfinite(), best, math.nan)
+
+    @property
+    def value(self) -> Float64[Tensor, " resample"]:
+        """0 where no latent varies: nothing is encoded."""
+        return self._average(self.max_deviation)
+
+    @property
+    def unweighted(self) -> Float64[Tensor, " resample"]:
+        return self._average(self.active.double())
+
+    def _average(self, weights: Float64[Tensor, "latent resample"]) -> Float64[Tensor, " resample"]:
+        total = weights.sum(dim=0)
+        averages = torch.where(self.active, self.per_latent * weights, 0.0).sum(dim=0) / total
+        return torch.where(total > 0, averages, 0.0)
+
+
+def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
+    """Images drawn with replacement from some of them. Not from all: the largest deviation does not settle as averages do, and nor does its scatter."""
+    some = sampling.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
+    places = (sampling.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
+    return some[places]
+
+
+def _quantiles(
+    deviations: Float64[Tensor, "latent image"], values: Int64[Tensor, " image"], counts: Int64[Tensor, " value"], quantile: float
+) -> Float64[Tensor, "latent value"]:
+    """The quantile of each latent's deviations within each value, linear between images; NaN for a value that does not occur."""
+    if quantile == 1:
+        greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
+        greatest = greatest.scatter_reduce(1, values.expand_as(deviations), deviations, "amax")
+        return torch.where(counts > 0, greatest, math.nan)
+    # One sort for all values: value v is moved to [v s, (v + 1) s), where s is a power of two above every deviation, so that v s is exact. What is lost
+    # of a deviation is a unit of the last digit of v s.
+    scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
+    keys = _sorted(values * scale + deviations)
+    place = quantile * (counts - 1).clamp(min=0).double()
+    first = counts.cumsum(0) - counts
+    low = (first + place.floor().long()).clamp(max=keys.shape[1] - 1)
+    high = (first + place.ceil().long()).clamp(max=keys.shape[1] - 1)
+    base = torch.arange(len(counts), dtype=torch.float64, device=keys.device) * scale
+    below, above = keys[:, low] - base, keys[:, high] - base
+    return torch.where(counts > 0, below + (place - place.floor()) * (above - below), math.nan)
+
+
+def _sorted(keys: Float64[Tensor, "latent image"]) -> Float64[Tensor, "latent image"]:
+    if keys.device.type == "cpu":
+        # numpy sorts numbers alone; torch drags their places along, which takes several times as long.
+        keys.numpy().sort(axis=1)
+        return keys
+    return keys.sort(dim=1).values

@@ -1,0 +1,49 @@
+"""The joint entropy minus the mutual information gap."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from torch import Tensor
+
+from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
+from unbraid.metrics.metric import Interval
+
+
+@final
+@dataclass(frozen=True)
+class JEMMIG(InformationMetric):
+    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b say most about factor k. Lower is better.
+
+    Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other, names the factor and says nothing
+    else. The part "unnormalised" is the mean without the division, in nats, as is the table "jemmig", by factor.
+
+    Estimators without bins ("exact", "sampled") have differential entropies, for which there is no such bound. Then the value itself is the
+    unnormalised one: in nats, of any sign.
+    """
+
+    bounds: ClassVar[Interval] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool | None] = False
+
+    estimator: InformationEstimator = "quantised"
+
+    @property
+    def limits(self) -> Interval:
+        return self.bounds if self.has_bins else (-math.inf, math.inf)
+
+    def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
+        defined = varies(information.factor_entropy)
+        best = top_two(information.mutual_information)
+        joint_entropy = information.joint_entropy.gather(0, best.top[None])[0]
+        raw = where_defined(joint_entropy - best.gap, defined)
+        largest = torch.where(defined, information.factor_entropy + math.log(self.resolved_num_bins), 1.0)
+        per_factor = raw / largest if self.has_bins else raw
+        return {
+            "value": mean_over_factors(per_factor, defined),
+            "unnormalised": mean_over_factors(raw, defined),
+            "per_factor": per_factor,
+            "jemmig": raw,
+        }

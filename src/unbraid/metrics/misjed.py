@@ -1,0 +1,133 @@
+"""How much two latents share, from bins alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.information.latent_information import entropy
+from unbraid.information.quantised import Bins, Masses, own_bin
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class MISJED(Metric):
+    """What two latents share, in B bins: MISJED(z_i, z_j) = (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B). Lower is better.
+
+    The value is the mean over pairs of latents.
+
+    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of the quantised aggregate posterior,
+    the joint entropy that of the posteriors' means. `num_bins`, `low`, `high` and `masses` are those of `Bins`; their Table 5 has 50 bins. Not a
+    mutual information: wide posteriors raise it, and nothing keeps it above 0. The tables hold the whole matrix, in nats and normalised, with
+    the diagonal that the formula gives.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
+    higher_is_better: ClassVar[bool | None] = False
+    needs_factors: ClassVar[bool] = False
+
+    num_bins: int = 100
+    low: float = -4.0
+    high: float = 4.0
+    masses: Masses = "erf_edge"
+
+    def __post_init__(self) -> None:
+        if self.num_bins < 2:
+            raise SpecError(
+                f"MISJED: num_bins is {self.num_bins}; with fewer than 2 bins nothing is told apart. The paper uses 50 and 100."
+            )
+        _ = self.bins  # refuses a range that is none
+
+    @property
+    def bins(self) -> Bins:
+        return Bins(self.num_bins, self.low, self.high, self.masses)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return ANY_LABELS | {"weights", "correlated posteriors", "draws without densities"}
+
+    def measure(self, statistics: Statistics) -> Score:
+        statistics = labels_aside(statistics)
+        table = _table(statistics, self.bins)
+        scale = 2 * math.log(self.num_bins)
+        pairs = tuple(combinations(range(len(table)), 2))
+        if not pairs:
+            notes: tuple[str, ...] = ("MISJED compares pairs of latents, and there is only one.",)
+            value, settled = Value(math.nan), None
+        else:
+            value = Value.of(_mean(table, pairs) / scale, _standard_error(statistics, self.bins, pairs) / scale, self.bounds)
+            settled, notes = self._settled(value, statistics, pairs)
+        return Score(
+            metric="MISJED",
+            value=value.value,
+            interval=value.interval,
+            tables={"misjed": table, "misjed_normalised": table / scale},
+            settled=settled,
+            notes=notes,
+            settings=asdict(self),
+        )
+
+    def _settled(self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[bool, tuple[str, ...]]:
+        """Whether twice as many bins leave the value within its interval, judged by a subset of the images."""
+        some = statistics.subset()
+        finer = replace(self.bins, num_bins=2 * self.num_bins)
+        before, after = (_mean(_table(some, bins), pairs) / (2 * math.log(bins.num_bins)) for bins in (self.bins, finer))
+        low, high = value.interval or (-math.inf, math.inf)
+        if low - 1e-9 <= value.value + after - before <= high + 1e-9:
+            return True, ()
+        return False, (
+            f"{finer.num_bins} bins in place of {self.num_bins} would move it by {after - before:+.2g}, more than its interval.",
+        )
+
+
+def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, int]]) -> float:
+    first, second = zip(*pairs, strict=True)
+    return float(table[list(first), list(second)].mean())
+
+
+def _table(statistics: Statistics, bins: Bins) -> Float64[Tensor, "latent latent"]:
+    """H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
+    alone = entropy(statistics.quantised_statistics(bins).marginal)
+    places = _places(statistics, bins)
+    table = alone[:, None] + alone
+    for i in range(len(table)):
+        for j in range(i, len(table)):
+            table[i, j] -= entropy(_histogram(statistics, places, i, j, bins))
+            table[j, i] = table[i, j]
+    return table
+
+
+def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]:
+    """The bin of each mean."""
+    return statistics.once(("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device)))
+
+
+def _histogram(statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins) -> Float64[Tensor, " cell"]:
+    """The mass of the images in each cell of two latents' means, over all cells in a row."""
+    weights = None if statistics.codes.weights is None else statistics.weights
+    counts = torch.bincount(places[i] * bins.num_bins + places[j], weights, minlength=bins.num_bins**2)
+    return counts.double() / counts.sum()
+
+
+def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[int, int]]) -> float:
+    """Of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) - H for each image."""
+    rows = statistics.influence_rows
+    places, scale = _places(statistics, bins), statistics.weights[rows] * len(statistics.codes)
+    alone = statistics.quantised_influences(bins)["entropy"]
+    total = alone.new_zeros(len(rows))
+    for i, j in pairs:
+        masses = _histogram(statistics, places, i, j, bins)
+        own = masses[places[i, rows] * bins.num_bins + places[j, rows]]
+        # A weight of 0 leaves its cell empty, and counts for nothing.
+        surprise = torch.where(own > 0, -own.clamp(min=torch.finfo(torch.float64).tiny).log(), 0.0)
+        total += alone[:, i] + alone[:, j] - scale * (surprise - entropy(masses))
+    return float(total.square().mean().sqrt() / len(pairs) / math.sqrt(len(statistics.codes)))

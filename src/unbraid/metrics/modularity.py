@@ -1,0 +1,46 @@
+"""Modularity: whether a latent speaks of one factor alone."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from torch import Tensor
+
+from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.gaps import varies
+from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
+from unbraid.metrics.metric import Interval
+
+# A latent that says no more than this of any factor, in nats, has no shares to compare: they would be rounding.
+UNINFORMATIVE = 1e-6
+
+
+@final
+@dataclass(frozen=True)
+class Modularity(InformationMetric):
+    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where factor k* is the one that latent i says most of; the mean over latents.
+
+    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (estimator="means_histogram"); Do & Tran, arXiv:1908.09961v4, section 4, Fig. 8c, who take
+    the information from q(z | x), which is the default here. Higher is better, at most 1. A latent that says nothing scores 0. K counts the
+    factors that vary; with one there is nothing to compare, and the value is NaN.
+    """
+
+    bounds: ClassVar[Interval] = (0.0, 1.0)
+    why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
+
+    estimator: InformationEstimator = "quantised"
+
+    @property
+    def limits(self) -> Interval:
+        return self.bounds
+
+    def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
+        # Below zero there is only rounding and sampling noise, which squares would turn into information.
+        table = information.mutual_information[:, varies(information.factor_entropy)].clamp(min=0)
+        most = table.amax(dim=1)
+        others = (table.square().sum(dim=1) - most.square()).clamp(min=0)
+        informative = most > UNINFORMATIVE
+        # 0 / 0 with a single factor: NaN.
+        template = torch.where(informative, most, 1.0).square() * (table.shape[1] - 1)
+        per_latent = torch.where(informative | (template == 0), 1 - others / template, 0.0)
+        return {"value": per_latent.mean(), "per_latent": per_latent}

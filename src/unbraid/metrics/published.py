@@ -1,0 +1,80 @@
+"""Metrics set as published code sets them, to compare with published numbers. docs/metrics/published.md says what each choice is.
+
+Their images and their random draws are not ours: what agrees is the quantity that is computed, not its noise.
+"""
+
+from collections.abc import Callable
+
+from unbraid.errors import SpecError
+from unbraid.metrics.dci import DCI
+from unbraid.metrics.elbo_decomposition import ELBODecomposition
+from unbraid.metrics.explicitness import Explicitness
+from unbraid.metrics.factor_vae_score import FactorVAEScore
+from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
+from unbraid.metrics.indin import INDIN
+from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.irs import IRS
+from unbraid.metrics.jemmig import JEMMIG
+from unbraid.metrics.metric import Metric
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.misjed import MISJED
+from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.rmig import RMIG
+from unbraid.metrics.sap import SAP
+from unbraid.metrics.separability import Separability
+from unbraid.metrics.sepin import SEPIN
+from unbraid.metrics.z_diff import ZDiff
+from unbraid.names import suggestion
+
+# Below this, Do & Tran's code takes every density for this number.
+_DENSITY_FLOOR = 1e-8
+
+
+def disentanglement_lib() -> tuple[Metric, ...]:
+    """As disentanglement_lib with its own configuration files: Locatello et al., arXiv:1811.12359v4."""
+    return (
+        MIG(estimator="means_histogram", num_bins=20),
+        Modularity(estimator="means_histogram", num_bins=20),
+        Explicitness(classifier="multinomial"),
+        ZDiff(classifier="logistic"),
+        FactorVAEScore(min_std=0.05),
+        SAP(classifier="svm"),
+        DCI(predictor="boosted_trees", completeness="weighted"),
+        IRS(quantile=0.99, value_weights="uniform"),
+        GaussianTotalCorrelation(covariance="means"),
+    )
+
+
+def chen() -> tuple[Metric, ...]:
+    """As the authors of beta-TCVAE: Chen et al., arXiv:1802.04942v5."""
+    return (MIG(estimator="sampled", value_weights="uniform"), ELBODecomposition(conditional="analytic"))
+
+
+def do_tran() -> tuple[Metric, ...]:
+    """As the authors of JEMMIG and SEPIN: Do & Tran, arXiv:1908.09961v4."""
+    return (
+        RMIG(masses="rectangle"),
+        JEMMIG(masses="rectangle"),
+        MIG(estimator="means_histogram", num_bins=100),
+        Modularity(masses="rectangle"),
+        Modularity(estimator="means_histogram", num_bins=100),
+        Explicitness(classifier="one_vs_rest"),
+        DCI(predictor="lasso", standardise=False),
+        Informativeness(estimator="quantised", masses="rectangle"),
+        Informativeness(conditional="mc", density_floor=_DENSITY_FLOOR),
+        Separability(conditional="mc", density_floor=_DENSITY_FLOOR),
+        SEPIN(conditional="mc", density_floor=_DENSITY_FLOOR),
+        INDIN(conditional="mc", density_floor=_DENSITY_FLOOR),
+        MISJED(masses="rectangle"),
+    )
+
+
+_BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {"disentanglement-lib": disentanglement_lib, "chen": chen, "do-tran": do_tran}
+
+
+def like(name: str) -> tuple[Metric, ...]:
+    """The metrics of the code of this name: "disentanglement-lib", "chen" or "do-tran"."""
+    canonical = name.strip().lower().replace("_", "-")
+    if canonical not in _BY_NAME:
+        raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")
+    return _BY_NAME[canonical]()

@@ -1,0 +1,107 @@
+"""Metrics that are functions of joint entropies, averaged over draws."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, final, get_args
+
+import torch
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.information.delta import Averages
+from unbraid.metrics.metric import OF_FACTORS, QUANTILE, Feature, Interval, Metric, Score, Value
+from unbraid.metrics.sampled_entropies import Conditional, SampledEntropies
+from unbraid.metrics.statistics import Statistics
+
+# A value that moves by less has not moved: sums of float32 terms are good to 1e-5 nats, of float64 terms to more.
+_ROUNDING = 1e-5
+
+# Labels are not read, so any will do.
+ANY_LABELS: frozenset[Feature] = frozenset(OF_FACTORS)
+
+
+@dataclass(frozen=True)
+class SampledMetric(Metric):
+    """A metric computed from `SampledEntropies`: `num_samples` draws, made with `seed`, against the mixture of all images.
+
+    `conditional`: "analytic" takes H(. | x) in closed form over all images. "mc" averages it over the same draws, as Do & Tran's code does; its noise
+    then cancels in I(x, z), which is at most log N draw by draw. All metrics with equal settings share one pass over draws and images.
+    """
+
+    num_samples: int = 10_000
+    seed: int = 0
+    conditional: Conditional = "analytic"
+
+    @abstractmethod
+    def entropies(self, statistics: Statistics) -> SampledEntropies:
+        """The averages that the numbers are functions of."""
+
+    @abstractmethod
+    def numbers(self, averages: Averages) -> dict[str, Tensor]:
+        """Every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables. Differentiable."""
+
+    def __post_init__(self) -> None:
+        check_sampling(type(self).__name__, self.num_samples, self.conditional)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
+
+    @final
+    def measure(self, statistics: Statistics) -> Score:
+        return sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, self.settings)
+
+
+def sampled_score(
+    name: str,
+    entropies: SampledEntropies,
+    numbers: Callable[[Averages], dict[str, Tensor]],
+    bounds: Interval,
+    settings: Mapping[str, Any],
+) -> Score:
+    """The score whose numbers are functions of sampled entropies, with intervals, and whether half the draws would have done."""
+    found = numbers(entropies.averages)
+    scalars = [key for key, number in found.items() if number.ndim == 0]
+
+    def stacked(averages: Averages) -> Tensor:
+        moved = numbers(averages)
+        return torch.stack([moved[key] for key in scalars])
+
+    errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
+    value = Value.of(found["value"], errors["value"], bounds)
+    settled, notes = _settled(value.value, float(numbers(entropies.half)["value"]), errors["value"], entropies.num_draws)
+    return Score(
+        metric=name,
+        value=value.value,
+        interval=value.interval,
+        parts={key: Value.of(found[key], error) for key, error in errors.items() if key != "value"},
+        per_latent=tuple(found["per_latent"].tolist()) if "per_latent" in found else (),
+        tables={key: number for key, number in found.items() if number.ndim > 0 and key != "per_latent"},
+        settled=settled,
+        notes=notes,
+        settings={**settings, "num_samples": entropies.num_draws},
+    )
+
+
+def labels_aside(statistics: Statistics) -> Statistics:
+    """The statistics for estimators that also look at labels: without the continuous ones, which these cannot take and we do not read."""
+    if any(labels.is_continuous for labels in statistics.codes.factors):
+        return statistics.restricted(lambda labels: not labels.is_continuous)
+    return statistics
+
+
+def check_sampling(name: str, num_samples: int, conditional: str) -> None:
+    """Refuse settings of the draws that make no sense."""
+    if num_samples < 2:
+        raise SpecError(f"{name}: num_samples is {num_samples}; expected at least 2 (10,000 is usual).")
+    if conditional not in get_args(Conditional):
+        raise SpecError(f"{name}: conditional is {conditional!r}. Use one of {', '.join(get_args(Conditional))}.")
+
+
+def _settled(value: float, of_half: float, error: float, num_draws: int) -> tuple[bool, tuple[str, ...]]:
+    """Whether the first half of the draws agrees with all of them, to within the interval."""
+    moved = value - of_half
+    if abs(moved) <= QUANTILE * error + _ROUNDING:
+        return True, ()
+    return False, (f"The second half of the {num_draws} draws moved it by {moved:+.2g}, more than its interval: take more samples.",)

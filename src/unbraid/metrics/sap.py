@@ -1,0 +1,215 @@
+"""SAP: how far ahead the best single latent is at predicting each factor."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, assert_never, final, get_args
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from unbraid.codes import Labels
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
+from unbraid.metrics.convergence import quietly
+from unbraid.metrics.gaps import top_two
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.value_groups import check_counts
+
+LatentClassifier = Literal["svm", "threshold"]
+FactorsAs = Literal["labels", "measurements"]
+# A variance below this is rounding: the correlation is 0.
+_MIN_VARIANCE = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class SAP(Metric):
+    """SAP = mean_k (S_ik - S_jk), where latents i and j predict factor k best, each by itself. Higher is better, at most 1.
+
+    Kumar et al., *DIP-VAE*, ICLR 2018 (arXiv:1711.00848v3, section 3). For a continuous factor S is the squared correlation with the latent's means,
+    over all images. For a discrete one it is the accuracy on test rows of a classifier that sees one latent: "svm" is a linear SVM (C = 0.01, classes
+    weighted to balance) and plain accuracy, as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for
+    factors with two values only (others are left out). `factors_as="measurements"` takes value indices of ordered factors as measurements.
+    """
+
+    classifier: LatentClassifier = "svm"
+    factors_as: FactorsAs = "labels"
+    num_train: int = 10_000
+    num_test: int = 5_000
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.classifier not in get_args(LatentClassifier):
+            raise SpecError(f"SAP: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(LatentClassifier))}.")
+        if self.factors_as not in get_args(FactorsAs):
+            raise SpecError(f"SAP: factors_as is {self.factors_as!r}. Use one of {', '.join(get_args(FactorsAs))}.")
+        check_counts("SAP", num_train=self.num_train, num_test=self.num_test)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return frozenset(
+            {"continuous factors", "missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+        )
+
+    def measure(self, statistics: Statistics) -> Score:
+        tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
+        num_latents, num_factors = statistics.codes.mean.shape[1], len(tasks)
+        matrix, half = (torch.full((num_latents, num_factors), math.nan, dtype=torch.float64) for _ in range(2))
+        resampled = torch.full((NUM_RESAMPLES, num_latents, num_factors), math.nan, dtype=torch.float64)
+        left_out, is_fitted = [], False
+        for k, (task, labels) in enumerate(zip(tasks, statistics.codes.factors, strict=True)):
+            statistics.tell("SAP", k / num_factors)
+            if task is None:
+                continue
+            if reason := self._cannot_score(task):
+                left_out.append(f"{labels.name} ({reason})")
+            elif self._is_measured(task):
+                matrix[:, k], resampled[:, :, k] = _correlations(statistics, labels, task)
+                half[:, k] = matrix[:, k]
+            else:
+                is_fitted = True
+                check_classes("SAP", task)
+                matrix[:, k], resampled[:, :, k] = self._accuracies(task)
+                half[:, k] = self._accuracies(task.half(), resample=False)[0]
+        if len(left_out) == sum(statistics.varies):
+            raise CodesError(f"SAP: no factor can be scored this way: {', '.join(left_out)}. Use classifier='svm' and factors_as='labels'.")
+        value = Value.of(_mean_gap(matrix), spread(torch.stack([_mean_gap(table) for table in resampled])), self.bounds)
+        settled, notes = settled_by_half(value.value, float(_mean_gap(half)), value.interval, "training rows") if is_fitted else (None, ())
+        if left_out:
+            notes = (*notes, f"Left out: {', '.join(left_out)}.")
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            per_factor=dict(zip(statistics.codes.factor_names, gaps(matrix).tolist(), strict=True)),
+            tables={"scores": matrix},
+            settled=settled,
+            notes=notes,
+            settings=self.settings,
+        )
+
+    def _is_measured(self, task: PredictionTask) -> bool:
+        return task.is_continuous or self.factors_as == "measurements"
+
+    def _cannot_score(self, task: PredictionTask) -> str | None:
+        if self.factors_as == "measurements" and not task.ordered:
+            return "its values have no order"
+        num_values = len(torch.cat([task.train_labels, task.test_labels]).unique())
+        if self.classifier == "threshold" and not self._is_measured(task) and num_values > 2:
+            return f"{num_values} values, and one threshold parts two"
+        return None
+
+    def _accuracies(self, task: PredictionTask, *, resample: bool = True) -> tuple[Tensor, Tensor]:
+        """The score of each latent, and its scores in resamples of the test rows."""
+        predicted = predicted_labels(task.train_codes, task.train_labels, task.test_codes, self.classifier, self.seed)
+        weights = torch.full((1, len(predicted)), 1 / len(predicted), dtype=torch.float64)
+        if resample:
+            weights = torch.cat([weights, resampled_weights(len(predicted), self.seed)])
+        accuracy = balanced_accuracy if self.classifier == "threshold" else plain_accuracy
+        found = accuracy(predicted, task.test_labels, weights)
+        return found[0], found[1:]
+
+
+def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
+    """The score of the best latent less that of the second best, for each factor; of a single latent its score. NaN columns stay NaN."""
+    return top_two(matrix).gap
+
+
+def squared_correlations(
+    latents: Float[Tensor, "image latent"],
+    values: Float[Tensor, " image"] | Int64[Tensor, " image"],
+    weights: Float[Tensor, " image"] | None = None,
+) -> Float64[Tensor, " latent"]:
+    """Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 where a variance is no more than rounding."""
+    y = values.double()
+    p = torch.full_like(y, 1 / len(y)) if weights is None else weights.double() / weights.double().sum()
+    z, y = latents.double() - p @ latents.double(), y - p @ y
+    covariance, variance, y_variance = p @ (z * y[:, None]), p @ z.square(), p @ y.square()
+    defined = (variance > _MIN_VARIANCE) & (y_variance > _MIN_VARIANCE)
+    return torch.where(defined, covariance.square() / torch.where(defined, variance * y_variance, 1.0), 0.0)
+
+
+def predicted_labels(
+    train_codes: Float64[Tensor, "train latent"],
+    train_labels: Int64[Tensor, " train"],
+    test_codes: Float64[Tensor, "test latent"],
+    classifier: LatentClassifier = "svm",
+    seed: int = 0,
+) -> Int64[Tensor, "test latent"]:
+    """What a classifier that sees one latent takes each test row to be, for every latent."""
+    from sklearn.svm import LinearSVC
+
+    if bool((train_labels == train_labels[0]).all()):
+        return train_labels[0].expand(test_codes.shape)
+    columns = []
+    for train, test in zip(train_codes.T, test_codes.T, strict=True):
+        match classifier:
+            case "svm":
+                model = LinearSVC(C=0.01, class_weight="balanced", dual=False, random_state=seed)
+                with quietly():
+                    model.fit(train[:, None].numpy(), train_labels.numpy())
+                columns.append(torch.from_numpy(model.predict(test[:, None].numpy())))
+            case "threshold":
+                columns.append(_by_threshold(train, train_labels, test))
+            case _:
+                assert_never(classifier)
+    return torch.stack(columns, dim=1)
+
+
+def plain_accuracy(
+    predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
+) -> Float64[Tensor, "resample latent"]:
+    """The share of rows that are right."""
+    return weights @ (predicted == labels[:, None]).double()
+
+
+def balanced_accuracy(
+    predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
+) -> Float64[Tensor, "resample latent"]:
+    """The share of rows that are right among those of each value, averaged over the values that occur."""
+    right = (predicted == labels[:, None]).double()
+    recalls = []
+    for value in labels.unique():
+        here = (labels == value).double()
+        recalls.append(weights @ (right * here[:, None]) / (weights @ here)[:, None])
+    return torch.stack(recalls).nanmean(dim=0)
+
+
+def _by_threshold(
+    train: Float64[Tensor, " train"], labels: Int64[Tensor, " train"], test: Float64[Tensor, " test"]
+) -> Int64[Tensor, " test"]:
+    """Two values, parted where the balanced accuracy on the training rows is greatest; exact, by trying every cut."""
+    low, high = labels.unique().tolist()
+    ranked = train.sort()
+    is_high = (labels[ranked.indices] == high).double()
+    # After cutting below rank r: the share of either value that lies below the cut.
+    high_below, low_below = (torch.cat([part.new_zeros(1), part.cumsum(0) / part.sum()]) for part in (is_high, 1 - is_high))
+    lead = low_below - high_below
+    # Equal codes cannot be parted.
+    inseparable = torch.cat([torch.tensor([False]), ranked.values[1:] == ranked.values[:-1], torch.tensor([False])])
+    cut = int(torch.where(inseparable, -math.inf, lead.abs()).argmax())
+    edges = torch.cat([torch.tensor([-math.inf]).double(), ranked.values, torch.tensor([math.inf]).double()])
+    threshold = edges[cut] + (edges[cut + 1] - edges[cut]) / 2 if 0 < cut < len(train) else edges[cut if cut == 0 else cut + 1]
+    above, below = (high, low) if float(lead[cut]) >= 0 else (low, high)
+    return torch.where(test > threshold, above, below)
+
+
+def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
+    return gaps(matrix).nanmean()
+
+
+def _correlations(statistics: Statistics, labels: Labels, task: PredictionTask) -> tuple[Tensor, Tensor]:
+    """Squared correlations over all images, and how they scatter, judged by the rows of the task."""
+    codes = statistics.codes
+    known = slice(None) if labels.known is None else labels.known
+    weights = None if codes.weights is None else codes.weights[known]
+    column = squared_correlations(codes.mean[known], labels.values[known], weights).cpu()
+    z, y = torch.cat([task.train_codes, task.test_codes]), torch.cat([task.train_labels, task.test_labels])
+    scatter = torch.stack([squared_correlations(z, y, row) for row in resampled_weights(len(y))]) - squared_correlations(z, y)
+    num_images = statistics.num_effective_images * (1.0 if labels.known is None else float(labels.known.double().mean()))
+    return column, column + scatter * math.sqrt(len(y) / num_images)

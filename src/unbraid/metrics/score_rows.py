@@ -1,0 +1,121 @@
+"""Scores as rows, one a number, and rows as text: plain, Markdown, CSV, HTML."""
+
+import csv
+import html
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import Literal, final
+
+from unbraid.metrics.metric import Interval, Score
+
+# Of a score with many parts, a table on a screen shows the first few.
+_MAX_PARTS = 6
+_COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
+_ARROWS = {True: "↑", False: "↓", None: ""}
+_SETTLED = {True: "yes", False: "no", None: ""}
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the value of the metric."""
+
+    name: str
+    metric: str
+    quantity: Literal["value", "part", "factor", "latent"]
+    of: str
+    value: float
+    low: float
+    high: float
+    higher_is_better: bool | None
+    settled: bool | None
+    settings: str
+
+
+def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[Row]:
+    """Every number of a score."""
+    settings = json.dumps(dict(score.settings), sort_keys=True)
+
+    def row(quantity: Literal["value", "part", "factor", "latent"], of: str, value: float, interval: Interval | None) -> Row:
+        low, high = interval or (math.nan, math.nan)
+        better, settled = (higher_is_better, score.settled) if quantity == "value" else (None, None)
+        return Row(name, score.metric, quantity, of, value, low, high, better, settled, settings)
+
+    yield row("value", "", score.value, score.interval)
+    for part, number in score.parts.items():
+        yield row("part", part, number.value, number.interval)
+    for factor, value in score.per_factor.items():
+        yield row("factor", factor, value, None)
+    for latent, value in enumerate(score.per_latent):
+        yield row("latent", str(latent), value, None)
+
+
+def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple[str, ...]]:
+    """Values and parts, as the texts of a table with the columns metric, value, 95 % interval, better, settled."""
+    shown: list[tuple[str, ...]] = []
+    num_parts = 0
+    for row in rows:
+        if row.quantity == "value":
+            num_parts = 0
+            interval = interval_text(row.low, row.high)
+            shown.append((row.name, number_text(row.value), interval, _ARROWS[row.higher_is_better], _SETTLED[row.settled]))
+        elif row.quantity == "part":
+            num_parts += 1
+            if max_parts is None or num_parts <= max_parts:
+                shown.append((f"  {row.of}", number_text(row.value), interval_text(row.low, row.high), "", ""))
+            elif num_parts == max_parts + 1:
+                shown.append(("  ...", "", "", "", ""))
+    return shown
+
+
+def plain_table(rows: Sequence[Row]) -> str:
+    table = [_COLUMNS, *cells(rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(_COLUMNS))]
+    aligned = (
+        [line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3].center(widths[3]), line[4]] for line in table
+    )
+    return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+def markdown_table(rows: Sequence[Row]) -> str:
+    header = ["| " + " | ".join(_COLUMNS) + " |", "|---|---:|---:|:---:|---|"]
+    return "\n".join([*header, *("| " + " | ".join(_in_markdown(cell) for cell in line) + " |" for line in cells(rows, None))])
+
+
+def html_table(rows: Sequence[Row]) -> str:
+    header = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell).replace('  ', '&emsp;')}</td>" for cell in line) + "</tr>" for line in cells(rows)
+    )
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Every number in full; what is undefined is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(f.name for f in fields(Row))
+    for row in rows:
+        writer.writerow("" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in astuple(row))
+    return stream.getvalue()
+
+
+def number_text(value: float) -> str:
+    """Three decimals where they say something."""
+    if math.isnan(value):
+        return "–"
+    if value == 0 or 5e-4 <= abs(value) < 1e4:
+        return f"{value:z.3f}"
+    return f"{value:.2g}" if abs(value) < 1 else f"{value:.4g}"
+
+
+def interval_text(low: float, high: float) -> str:
+    return "" if math.isnan(low) or math.isnan(high) else f"{number_text(low)} to {number_text(high)}"
+
+
+def _in_markdown(cell: str) -> str:
+    escaped = cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return escaped.replace("  ", "&emsp;") if cell.startswith("  ") else escaped

@@ -1,0 +1,41 @@
+"""How much each latent shares with the others."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from torch import Tensor
+
+from unbraid.information.delta import Averages
+from unbraid.metrics.sampled_entropies import SampledEntropies
+from unbraid.metrics.separation_metric import SeparationMetric
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class Separability(SeparationMetric):
+    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): what each latent shares with all others, in nats. Lower is better; 0 is fully separable.
+
+    Do & Tran, arXiv:1908.09961v4, section 3.2. The value is the mean over latents, "max" and "min" are parts. An estimate may be below 0, by its noise.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    higher_is_better: ClassVar[bool | None] = False
+    needs_factors: ClassVar[bool] = False
+
+    def entropies(self, statistics: Statistics) -> SampledEntropies:
+        return self.sampled(statistics)
+
+    def numbers(self, averages: Averages) -> dict[str, Tensor]:
+        terms = self.terms(averages)
+        shared = terms.separability
+        return {
+            "value": shared.mean(),
+            "max": shared.max(),
+            "min": shared.min(),
+            "per_latent": shared,
+            "latent_entropy": averages["each"],
+            "entropy_of_others": averages["without"],
+            "joint_entropy": averages["joint"][None],
+        }

@@ -1,0 +1,114 @@
+"""Metrics of what each latent says by itself and together with the others."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.information.delta import Averages
+from unbraid.information.quantised import Bins
+from unbraid.metrics.metric import Feature
+from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class Terms:
+    """I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
+
+    each: Tensor
+    joint: Tensor
+    without: Tensor
+    separability: Tensor
+
+    @classmethod
+    def of(cls, averages: Averages, clip: bool = False) -> "Terms":
+        """From entropies. `clip`: none counts as less than 0, as in Do & Tran's code; a noisy estimate may be less."""
+        each = averages["each"] - averages["each_given_image"]
+        joint = averages["joint"] - averages["joint_given_image"]
+        without = averages["without"] - averages["without_given_image"]
+        separability = averages["each"] + averages["without"] - averages["joint"]
+        found = (each, joint, without, separability)
+        return cls(*(part.clamp(min=0) for part in found)) if clip else cls(*found)
+
+    def shares(self) -> Tensor:
+        """rho_i = I(x, z_i) / sum_j I(x, z_j), from what is above 0; all 0 if nothing is."""
+        positive = self.each.clamp(min=0)
+        total = positive.sum()
+        return torch.where(total > 0, positive / torch.where(total > 0, total, 1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class SeparationMetric(SampledMetric):
+    """A metric computed from `Terms`.
+
+    `density_floor` is None, but for comparison with Do & Tran's code, which takes no density for less than 1e-8 and clips every information at 0: with
+    more than about 15 latents that is an artefact, their Fig. 19. It needs conditional="mc", as their code has it.
+    """
+
+    density_floor: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_floor(type(self).__name__, self.density_floor, self.conditional)
+
+    @property
+    @final
+    def accepts(self) -> frozenset[Feature]:
+        everything = super().accepts
+        return everything if self.density_floor is None else everything - {"correlated posteriors", "discrete latents"}
+
+    @final
+    def terms(self, averages: Averages) -> Terms:
+        """The terms, clipped at 0 where the densities are floored."""
+        return Terms.of(averages, clip=self.density_floor is not None)
+
+    @final
+    def sampled(self, statistics: Statistics) -> SampledEntropies:
+        """The entropies, with floors if asked for."""
+        return sampled_entropies(statistics, self.num_samples, self.seed, self.conditional, self.density_floor)
+
+
+def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:
+    """The mean of the k largest, for every k, as "NAME@k"."""
+    ranked = per_latent.sort(descending=True).values
+    means = ranked.cumsum(dim=0) / torch.arange(1, len(ranked) + 1, device=ranked.device)
+    return {f"{name}@{k}": mean for k, mean in enumerate(means, start=1)}
+
+
+def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
+    """With H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as they are if there are none."""
+    if num_bins is None:
+        return entropies
+    return entropies.with_constant("normaliser", labels_aside(statistics).quantised(Bins(num_bins)).entropy)
+
+
+def normalised(per_latent: Tensor, averages: Averages) -> Tensor:
+    """Divided by the normaliser, if there is one; 0 for a latent that never leaves its bin."""
+    if "normaliser" not in averages:
+        return per_latent
+    positive = averages["normaliser"] > 0
+    return torch.where(positive, per_latent / torch.where(positive, averages["normaliser"], 1.0), 0.0)
+
+
+def check_floor(name: str, density_floor: float | None, conditional: str) -> None:
+    """Refuse floors that are none, and floors with a closed form that knows no floors."""
+    if density_floor is None:
+        return
+    if not (math.isfinite(density_floor) and density_floor > 0):
+        raise SpecError(
+            f"{name}: density_floor is {density_floor}; expected a number above 0 (Do & Tran's code has 1e-8), or None for no floor."
+        )
+    if conditional != "mc":
+        raise SpecError(f"{name}: density_floor is for Do & Tran's numbers, whose H(z | x) is averaged over draws. Add conditional='mc'.")
+
+
+def check_normaliser(name: str, num_bins: int | None) -> None:
+    """Refuse a normaliser that is always 0."""
+    if num_bins is not None and num_bins < 2:
+        raise SpecError(f"{name}: normalise_bins is {num_bins}; expected at least 2 (100 is usual), or None not to normalise.")

@@ -1,0 +1,283 @@
+"""What metrics reduce codes to, each computed once for all metrics that ask."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar, final
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.codes import Codes, Labels
+from unbraid.errors import CodesError
+from unbraid.information.discrete import discrete_information, discrete_statistics
+from unbraid.information.exact import Quadrature, exact_information
+from unbraid.information.factor_values import FactorValues
+from unbraid.information.influence import influences
+from unbraid.information.latent_information import LatentInformation, information_of_tables, joined
+from unbraid.information.means_histogram import histogram_bins, means_histogram_information
+from unbraid.information.posteriors import Draws, Posteriors
+from unbraid.information.quantised import Bins, QuantisedStatistics, quantise, quantise_draws, quantised_statistics, statistics_of_masses
+from unbraid.information.sampled import LogDensities, log_densities
+
+# The spread of influences is estimated from so many images: to about 1 % of a standard error.
+MAX_INFLUENCE_ROWS = 4_000
+# Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
+_INFLUENCE_BINS = 50
+
+T = TypeVar("T")
+Influences = dict[str, Tensor]
+Tell = Callable[[str, float], None]
+
+
+@final
+class Statistics:
+    """Codes, and what was computed from them so far. `tell` hears what is being computed and the share that is done.
+
+    `draws`, where given, are used by every sampled estimator in place of draws of its own.
+    """
+
+    def __init__(self, codes: Codes, tell: Tell | None = None, draws: Draws | None = None) -> None:
+        self.codes = codes
+        self.tell = tell or (lambda what, share: None)
+        self.given_draws = draws
+        self._kept: dict[Any, Any] = {}
+        # Where only some factors are looked at, what has nothing to do with factors is still shared by all.
+        self._whole = self
+
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """What `compute` returns, kept under `key`."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+    def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
+        """The same codes with some of their factors, and statistics of their own."""
+        factors = tuple(labels for labels in self.codes.factors if keep(labels))
+        names = tuple(labels.name for labels in factors)
+
+        def compute() -> Statistics:
+            part = Statistics(replace(self.codes, factors=factors), self.tell, self.given_draws)
+            part._whole = self._whole
+            return part
+
+        return self.once(("restricted", names), compute)
+
+    def subset(self) -> "Statistics":
+        """A random few thousand of the images, with statistics of their own; all of them where there are no more."""
+        if len(self.codes) <= MAX_INFLUENCE_ROWS:
+            return self
+        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_rows), self.tell))
+
+    # ------------------------------------------------------------------------------------------------------------------- factors
+
+    @cached_property
+    def varies(self) -> tuple[bool, ...]:
+        """Which factors take more than one value in these codes."""
+        return tuple(_varies(labels, self.codes.weights) for labels in self.codes.factors)
+
+    @cached_property
+    def values(self) -> FactorValues:
+        """The factors, all discrete, as the estimators of information take them."""
+        return FactorValues.of(
+            tuple(f.assignment() for f in self.codes.factors), len(self.codes), self.codes.weights, self.codes.mean.device
+        )
+
+    @cached_property
+    def weights(self) -> Float64[Tensor, " image"]:
+        """p(n), summing to one."""
+        given = self.codes.weights
+        p = torch.ones(len(self.codes), dtype=torch.float64, device=self.codes.mean.device) if given is None else given.double()
+        return p / p.sum()
+
+    @cached_property
+    def num_effective_images(self) -> float:
+        """1 / sum_n p(n)^2: how many equally likely images would be as informative."""
+        return float(1 / self.weights.square().sum())
+
+    # --------------------------------------------------------------------------------------------------------------- information
+
+    def exact(self, quadrature: Quadrature = "auto") -> LatentInformation:
+        """By quadrature of the Gaussian mixtures."""
+        return self.once(
+            ("exact", quadrature),
+            lambda: self._with_discrete(lambda: exact_information(self.codes.mean, self.std, self.values, quadrature)),
+        )
+
+    def quantised(self, bins: Bins) -> LatentInformation:
+        """Through bins."""
+
+        def continuous() -> LatentInformation:
+            statistics = self.quantised_statistics(bins)
+            return information_of_tables(statistics.marginal, statistics.joints, statistics.entropy_given_image)
+
+        return self.once(("quantised", bins), lambda: self._with_discrete(continuous))
+
+    def quantised_statistics(self, bins: Bins) -> QuantisedStatistics:
+        """The masses of the continuous latents in bins, summed over images."""
+
+        def compute() -> QuantisedStatistics:
+            self.tell("quantised information", 0.0)
+            samples = self.codes.samples
+            if self.codes.marginal_std is None and samples is not None:
+                return statistics_of_masses(
+                    lambda rows: quantise_draws(samples[:, rows], bins), samples.shape[2], bins.num_bins, self.values
+                )
+            return quantised_statistics(self.codes.mean, self.std, self.values, bins)
+
+        return self.once(("quantised_statistics", bins), compute)
+
+    def means_histogram(self, num_bins: int) -> LatentInformation:
+        """Of the means alone."""
+        return self.once(
+            ("means_histogram", num_bins),
+            lambda: self._with_discrete(lambda: means_histogram_information(self.codes.mean, self.values, num_bins)),
+        )
+
+    def _with_discrete(self, continuous: Callable[[], LatentInformation]) -> LatentInformation:
+        """The continuous latents, if there are any, then the discrete ones."""
+        found = [continuous()] if self.codes.mean.shape[1] > 0 else []
+        if self.codes.probabilities:
+            found.append(discrete_information(self.codes.probabilities, self.values))
+        return joined(found)
+
+    @property
+    def std(self) -> Tensor:
+        """The std of each latent, for estimators that cannot do without."""
+        std = self.codes.marginal_std
+        if self.codes.mean.shape[1] == 0:
+            return self.codes.mean
+        if std is None:
+            raise CodesError(
+                "This estimator needs the std of each posterior, and these codes have only means or draws. Give std or log_var; for a deterministic "
+                "encoder give a std of 0 and use estimator='quantised'; draws alone can be quantised too."
+            )
+        return std
+
+    # ---------------------------------------------------------------------------------------------------------------- influences
+
+    @cached_property
+    def influence_rows(self) -> Int64[Tensor, " row"]:
+        """The images whose influences are computed: all, or so many drawn with replacement."""
+        num_images = len(self.codes)
+        if num_images <= MAX_INFLUENCE_ROWS:
+            return torch.arange(num_images, device=self.codes.mean.device)
+        return (sampling.uniform((MAX_INFLUENCE_ROWS,), 0, "influences") * num_images).long().to(self.codes.mean.device)
+
+    def quantised_influences(self, bins: Bins) -> Influences:
+        """What each of some images adds to the quantised information."""
+        return self.once(
+            ("quantised_influences", bins),
+            lambda: self._influences(lambda: (self.masses(self.influence_rows, bins), self.quantised_statistics(bins))),
+        )
+
+    def means_histogram_influences(self, num_bins: int) -> Influences:
+        """What each of some images adds to the information in binned means."""
+
+        def compute() -> tuple[Tensor, QuantisedStatistics]:
+            bins = histogram_bins(self.codes.mean, num_bins)
+            table = torch.eye(num_bins, dtype=torch.float64, device=bins.device)
+            statistics = statistics_of_masses(lambda rows: table[bins[rows]], bins.shape[1], num_bins, self.values)
+            return table[bins[self.influence_rows]], statistics
+
+        return self.once(("means_histogram_influences", num_bins), lambda: self._influences(compute))
+
+    def density_influences(self) -> Influences:
+        """What each of some images adds to the differential information, seen through bins that span the range of each latent."""
+
+        def compute() -> tuple[Tensor, QuantisedStatistics]:
+            rows = self.influence_rows
+            mean, std = self.codes.mean[rows].double(), self.std[rows].double()
+            low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
+            width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
+            masses = quantise((mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0))
+            values = FactorValues.of(tuple(a[rows] for a in self.values.assignments), len(rows), self.weights[rows], rows.device)
+            return masses, statistics_of_masses(lambda part: masses[part], masses.shape[1], _INFLUENCE_BINS, values)
+
+        return self.once("density_influences", lambda: self._influences(compute))
+
+    def masses(self, rows: Int64[Tensor, " row"], bins: Bins) -> Tensor:
+        """Q(s | x) of some images."""
+        if self.codes.marginal_std is None and self.codes.samples is not None:
+            return quantise_draws(self.codes.samples[:, rows], bins)
+        return quantise(self.codes.mean[rows], self.std[rows], bins)
+
+    def _influences(self, continuous: Callable[[], tuple[Tensor, QuantisedStatistics]]) -> Influences:
+        """Of the continuous latents, if there are any, then of the discrete ones: masses of some images, with the sums over all."""
+        rows = self.influence_rows
+        parts = [continuous()] if self.codes.mean.shape[1] > 0 else []
+        parts += [(table[rows].double()[:, None], discrete_statistics(table, self.values)) for table in self.codes.probabilities]
+        weights = self.weights[rows] * len(self.codes)
+        columns = self.values.columns(rows) / self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)[:, None]
+        assignments = self.values.split(columns)
+        found = [influences(masses, assignments, weights, sums.marginal, sums.joints) for masses, sums in parts]
+        # A factor's own entropy is the same in all parts.
+        return {
+            name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1) for name, one in found[0].items()
+        }
+
+    # ------------------------------------------------------------------------------------------------------------------- sampled
+
+    @cached_property
+    def posteriors(self) -> Posteriors:
+        """The posteriors, for densities."""
+        return Posteriors(self.codes.mean, self.std, self.weights, self.codes.covariance, self.codes.probabilities)
+
+    def draws(self, num_samples: int, seed: int) -> Draws:
+        """Draws from the aggregate posterior: an image, then a point of its posterior."""
+        if self.given_draws is not None:
+            return self.given_draws
+
+        def compute() -> Draws:
+            device = self.codes.mean.device
+            weights = None if self.codes.weights is None else self.weights
+            image = sampling.images(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
+            noise = sampling.normal((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
+            uniform = sampling.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(device)
+            return self.posteriors.draw(image, noise, uniform)
+
+        return self._whole.once(("draws", num_samples, seed), compute)
+
+    def log_densities(self, num_samples: int, seed: int) -> LogDensities:
+        """log q at the draws, against the mixture of all images."""
+
+        def compute() -> LogDensities:
+            draws = self.draws(num_samples, seed)
+            return log_densities(self.posteriors, draws, self.codes.groups, tell=lambda share: self.tell("sampled densities", share))
+
+        return self._whole.once(("log_densities", num_samples, seed), compute)
+
+
+def _rows(codes: Codes, rows: Int64[Tensor, " row"]) -> Codes:
+    """Some of the images."""
+
+    def of(table: Tensor | None) -> Tensor | None:
+        return None if table is None else table[rows]
+
+    return replace(
+        codes,
+        mean=codes.mean[rows],
+        std=of(codes.std),
+        covariance=of(codes.covariance),
+        samples=None if codes.samples is None else codes.samples[:, rows],
+        probabilities=tuple(table[rows] for table in codes.probabilities),
+        factors=tuple(replace(labels, values=labels.values[rows], known=of(labels.known)) for labels in codes.factors),
+        weights=of(codes.weights),
+    )
+
+
+def _varies(labels: Labels, weights: Tensor | None) -> bool:
+    counts = torch.ones(len(labels.values), dtype=torch.bool, device=labels.values.device) if labels.known is None else labels.known
+    if weights is not None:
+        counts = counts & (weights > 0)
+    given = labels.values[counts]
+    if len(given) == 0:
+        return False
+    if labels.is_soft:
+        # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
+        p = given.double().mean(dim=0)
+        return float(-torch.xlogy(p, p).sum()) > 1e-13 * math.e
+    return bool((given != given[0]).any())

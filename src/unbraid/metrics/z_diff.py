@@ -1,0 +1,137 @@
+"""Z-diff: which factor did these pairs share?"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, assert_never, final, get_args
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.errors import SpecError
+from unbraid.metrics.bootstrap import settled_by_half, wilson
+from unbraid.metrics.convergence import quietly
+from unbraid.metrics.metric import Feature, Metric, Score
+from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.value_groups import check_counts, chunks, value_groups, varying_factors
+
+PairClassifier = Literal["logistic", "svm"]
+PairLatents = Literal["means", "samples"]
+
+
+@final
+@dataclass(frozen=True)
+class ZDiff(Metric):
+    """The accuracy with which a linear classifier tells, from how far apart pairs of codes lie, which factor the pairs share. Higher is better.
+
+    A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|, latent by latent. Higgins et
+    al., *beta-VAE*, ICLR 2017, section 3. `classifier`: "logistic" is multinomial (Higgins et al., disentanglement_lib); "svm" is one-vs-rest with
+    hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). `latents`: the "means" of the posteriors, or "samples" of them, one for each
+    image of a pair. The interval is that of a share of `num_test` points, drawn with `seed`: it tells nothing of the choice of images.
+    """
+
+    classifier: PairClassifier = "logistic"
+    latents: PairLatents = "means"
+    pairs_per_point: int = 64
+    num_train: int = 10_000
+    num_test: int = 5_000
+    seed: int = 0
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.classifier not in get_args(PairClassifier):
+            raise SpecError(f"ZDiff: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(PairClassifier))}.")
+        if self.latents not in get_args(PairLatents):
+            raise SpecError(f"ZDiff: latents is {self.latents!r}. Use one of {', '.join(get_args(PairLatents))}.")
+        check_counts("ZDiff", pairs_per_point=self.pairs_per_point, num_train=self.num_train, num_test=self.num_test)
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        always: frozenset[Feature] = frozenset({"missing labels", "weights", "correlated posteriors"})
+        return always if self.latents == "samples" else always | {"means without std", "draws without densities"}
+
+    def measure(self, statistics: Statistics) -> Score:
+        num_points = self.num_train + self.num_test
+        factor, first, second = sampling.pairs_sharing_a_value(
+            value_groups(statistics), num_points, self.pairs_per_point, self.seed, "z_diff"
+        )
+        features = self._features(statistics, first, second)
+        train, test = slice(self.num_train), slice(self.num_train, None)
+        predicted = predicted_factors(features[train], factor[train], features[test], self.classifier, self.seed)
+        correct = (predicted == factor[test]).double()
+        half = slice(max(1, self.num_train // 2))
+        with_half = (predicted_factors(features[half], factor[half], features[test], self.classifier, self.seed) == factor[test]).double()
+
+        value, names = float(correct.mean()), statistics.codes.factor_names
+        interval = wilson(value, self.num_test)
+        settled, notes = settled_by_half(value, float(with_half.mean()), interval, "training points")
+        varying = varying_factors(statistics)
+        confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
+        confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)
+        recalls = dict(zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True))
+        return Score(
+            metric=type(self).__name__,
+            value=value,
+            interval=interval,
+            per_factor={name: recalls.get(name, float("nan")) for name in names},
+            tables={"confusion": confusion},
+            settled=settled,
+            notes=notes,
+            settings=self.settings,
+        )
+
+    def _features(self, statistics: Statistics, first: Tensor, second: Tensor) -> Float64[Tensor, "point latent"]:
+        if self.latents == "means":
+            return pair_features(statistics.codes.mean, first, second)
+        parts = []
+        for chunk in chunks(len(first), 2 * first.shape[1]):
+            pairs = torch.stack([first[chunk], second[chunk]])
+            z = self._samples(statistics, pairs.flatten(), chunk.start).reshape(*pairs.shape, -1)
+            parts.append((z[0] - z[1]).abs().mean(dim=1))
+        return torch.cat(parts)
+
+    def _samples(self, statistics: Statistics, image: Int64[Tensor, " draw"], start: int) -> Float64[Tensor, "draw latent"]:
+        mean = statistics.codes.mean
+        noise = sampling.normal((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
+        image = image.to(mean.device)
+        if statistics.codes.covariance is None:
+            # Not through `posteriors`, which refuse a std of 0: a sample of such a latent is its mean.
+            return (mean[image].double() + statistics.std[image].double() * noise).cpu()
+        return statistics.posteriors.draw(image, noise, noise.new_zeros(len(image), 0)).z.double().cpu()
+
+
+def pair_features(
+    latents: Float[Tensor, "image latent"], first: Int64[Tensor, "point pair"], second: Int64[Tensor, "point pair"]
+) -> Float64[Tensor, "point latent"]:
+    """mean |z(x_1) - z(x_2)| over the pairs of each point, on the CPU."""
+    features = []
+    for chunk in chunks(len(first), 2 * first.shape[1]):
+        ours, theirs = (latents[rows[chunk].to(latents.device)].double() for rows in (first, second))
+        features.append((ours - theirs).abs().mean(dim=1).cpu())
+    return torch.cat(features)
+
+
+def predicted_factors(
+    train_features: Float64[Tensor, "train latent"],
+    train_factor: Int64[Tensor, " train"],
+    test_features: Float64[Tensor, "test latent"],
+    classifier: PairClassifier = "logistic",
+    seed: int = 0,
+) -> Int64[Tensor, " test"]:
+    """The factor that a linear classifier, fitted on the training points, takes each test point to share."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    if bool((train_factor == train_factor[0]).all()):
+        return train_factor[:1].expand(len(test_features))
+    match classifier:
+        case "logistic":
+            model = LogisticRegression(max_iter=10_000)
+        case "svm":
+            model = LinearSVC(C=0.01, loss="hinge", max_iter=10_000, random_state=seed)
+        case _:
+            assert_never(classifier)
+    with quietly():
+        model.fit(train_features.numpy(), train_factor.numpy())
+    return torch.from_numpy(model.predict(test_features.numpy()))

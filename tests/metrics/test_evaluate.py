@@ -1,0 +1,173 @@
+"""One call for every score."""
+
+import io
+import math
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics.fakes import CountFactors, Spread
+from unbraid import Codes, evaluate
+from unbraid.codes import Labels
+from unbraid.errors import CodesError
+from unbraid.metrics import MIG
+from unbraid.metrics.statistics import Statistics
+from unbraid.version import __version__
+
+
+def make_codes(**factors) -> Codes:
+    rng = np.random.default_rng(0)
+    hue = np.arange(60) % 3
+    mean = np.stack([hue - 1.0, rng.normal(size=60)], axis=1)
+    return Codes.from_arrays(mean, np.full((60, 2), 0.3), factors={"hue": hue, "size": np.arange(60) // 30} | factors)
+
+
+CODES = make_codes()
+
+
+def test_each_score_is_that_of_its_metric():
+    card = evaluate(CODES, ["mig", MIG(estimator="quantised"), CountFactors()])
+    assert card.names == ("mig", "mig:quantised", "count-factors")
+    assert card["mig"].value == MIG()(CODES).value
+    assert card["mig:quantised"].value == MIG(estimator="quantised")(CODES).value
+    assert card["count-factors"].value == 2
+
+
+def test_the_card_says_what_was_scored():
+    card = evaluate(CODES, ["mig"])
+    assert (card.num_images, card.num_latents, card.factor_names, card.device, card.seed) == (60, 2, ("hue", "size"), "cpu", None)
+    assert card.version == __version__
+    assert card.higher_is_better == {"mig": True}
+
+
+def test_the_same_codes_give_the_same_card():
+    asked = ["mig", "mig:sampled:num_samples=100", Spread()]
+    assert evaluate(CODES, asked, seed=3) == evaluate(CODES, asked, seed=3)
+    assert evaluate(CODES, asked, seed=3) != evaluate(CODES, asked, seed=4)
+
+
+def test_a_seed_is_recorded_with_each_score():
+    card = evaluate(CODES, [Spread(), MIG()], seed=5)
+    assert card.seed == 5
+    assert card["spread"].settings["seed"] == 5
+
+
+def test_what_metrics_share_is_computed_once(monkeypatch):
+    computed = []
+    once = Statistics.once
+
+    def counted(self, key, compute):
+        return once(self, key, lambda: computed.append(key) or compute())
+
+    monkeypatch.setattr(Statistics, "once", counted)
+    codes = make_codes(angle=np.linspace(0, 1, 60))
+    evaluate(codes, [MIG(estimator="sampled", num_samples=50), Spread(), Spread(scale=2.0), "mig"])
+    assert computed.count(("draws", 50, 0)) == 1
+    assert len(computed) == len(set(computed))
+
+
+def test_without_factors_the_rest_is_named():
+    card = evaluate(replace(CODES, factors=()), [MIG(), CountFactors(), Spread()])
+    assert card.names == ("spread",)
+    assert set(card.left_out) == {"mig", "count-factors"}
+    assert "needs factors" in card.left_out["mig"]
+
+
+def test_if_nothing_is_left_without_factors_that_is_an_error():
+    with pytest.raises(CodesError, match="mig: needs factors, and these codes have none"):
+        evaluate(replace(CODES, factors=()), ["mig"])
+
+
+def test_factors_that_a_metric_does_not_take_are_left_out_and_named():
+    half = torch.arange(60) < 30
+    codes = make_codes(angle=np.linspace(0, 1, 60))
+    codes = replace(codes, factors=(*codes.factors, Labels("seen", torch.arange(60) % 2, known=half)))
+    card = evaluate(codes, [CountFactors(), "mig", Spread()])
+    assert list(card["count-factors"].per_factor) == ["hue", "size", "seen"]
+    assert list(card["mig"].per_factor) == ["hue", "size", "seen"]
+    assert "left out: angle (continuous factors)." in card["mig"].notes[-1]
+    assert not any("left out" in note for note in card["spread"].notes)
+
+
+def test_a_metric_that_takes_none_of_the_factors_says_so_and_the_others_go_on():
+    only_continuous = replace(CODES, factors=(Labels("angle", torch.linspace(0, 1, 60)),))
+    card = evaluate(only_continuous, ["mig", Spread()])
+    assert card.names == ("spread",)
+    assert "MIG does not take continuous factors (angle)" in card.refused["mig"]
+
+
+def test_codes_that_a_metric_refuses_do_not_stop_the_others():
+    weighted = replace(CODES, weights=torch.ones(60))
+    card = evaluate(weighted, ["mig", Spread()])
+    assert card.names == ("mig",)
+    assert "weights" in card.refused["spread"]
+    card = evaluate(CODES, [Spread(), Spread(strict=True)])
+    assert card.refused == {"spread:strict=true": "Spread: too strict for these codes. Be lenient."}
+
+
+def test_a_single_refusal_is_the_error_itself():
+    with pytest.raises(CodesError, match="^Spread: too strict"):
+        evaluate(CODES, [Spread(strict=True)])
+    with pytest.raises(CodesError, match="None of the metrics is defined.*mig.*spread"):
+        evaluate(replace(CODES, std=None), ["mig", Spread()])
+
+
+def test_only_refusals_are_caught(monkeypatch):
+    def broken(self, statistics):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Spread, "measure", broken)
+    with pytest.raises(ZeroDivisionError):
+        evaluate(CODES, [Spread(), "mig"])
+
+
+def test_constant_factors_are_told_once():
+    codes = make_codes(nothing=np.zeros(60, dtype=int))
+    with pytest.warns(UserWarning, match="nothing never vary") as told:
+        card = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread()])
+    assert len(told) == 1
+    assert card.notes == (str(told[0].message),)
+    assert math.isnan(card["mig"].per_factor["nothing"])
+    assert str(card).count("never vary") == 1
+
+
+def test_if_none_varies_that_is_an_error_unless_nobody_looks():
+    codes = replace(CODES, factors=(Labels("nothing", torch.zeros(60, dtype=torch.int64)),))
+    with pytest.raises(CodesError, match="None of the 1 factors .nothing. varies"):
+        evaluate(codes, ["mig", Spread()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(evaluate(codes, [Spread()])) == 1
+
+
+def test_progress_is_told_from_nothing_to_all():
+    told = []
+    evaluate(CODES, ["mig", Spread()], tell=lambda what, share: told.append((what, share)))
+    assert told[0] == ("mig", 0.0)
+    assert ("spread: drawing", 0.75) in told
+    assert told[-1] == ("spread", 1.0)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_and_is_left_clean(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    evaluate(CODES, ["mig", Spread()])
+    shown = terminal.getvalue()
+    assert " 75 %  spread: drawing" in shown
+    assert "\n" not in shown
+    assert shown.endswith("\r")
+
+
+def test_elsewhere_nothing_is_said(capsys):
+    evaluate(CODES, ["mig", Spread()])
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,60 @@
+"""The LASSO against scikit-learn and against its optimality conditions."""
+
+import pytest
+import torch
+from sklearn.linear_model import Lasso as Reference
+
+from unbraid.metrics.bootstrap import resampled_weights
+from unbraid.metrics.lasso import lasso
+
+
+def data(seed=0, num_rows=60):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(num_rows, 4, dtype=torch.float64, generator=generator) * torch.tensor([1.0, 0.01, 3.0, 1.0]) + 5
+    x[:, 3] = 0.8 * x[:, 0] + 0.1 * x[:, 3]
+    y = (x[:, 0] - x[:, 2] / 2 + torch.randn(num_rows, dtype=torch.float64, generator=generator)).round()
+    return x, y
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("alpha", [0.002, 0.1])
+def test_raw_weights_are_those_of_scikit_learn(seed, alpha):
+    x, y = data(seed)
+    reference = Reference(alpha=alpha, max_iter=100_000, tol=1e-12, random_state=0).fit(x.numpy(), y.numpy())
+    found = lasso(x, y, alpha, standardise=False)
+    torch.testing.assert_close(found.weights[0], torch.from_numpy(reference.coef_), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(found.predict(x)[0], torch.from_numpy(reference.predict(x.numpy())), atol=1e-6, rtol=1e-6)
+
+
+def test_standardised_weights_ignore_scale_and_offset():
+    x, y = data()
+    found = lasso(x, y, 0.01).weights
+    torch.testing.assert_close(lasso(x * torch.tensor([1e-3, 10, 1, 5.0]) + 7, 3 * y - 1, 0.01).weights, found, atol=1e-8, rtol=0)
+
+
+def test_a_weighted_row_counts_like_its_copies():
+    x, y = data()
+    weights = resampled_weights(len(y), num_resamples=3)
+    found = lasso(x, y, 0.01, row_weights=weights)
+    for r, counts in enumerate((weights * len(y)).round().long()):
+        rows = torch.arange(len(y)).repeat_interleave(counts)
+        torch.testing.assert_close(found.weights[r], lasso(x[rows], y[rows], 0.01).weights[0], atol=1e-8, rtol=0)
+
+
+def test_copies_of_a_latent_share_its_weight():
+    """No unique optimum, but the sum of the weights is."""
+    x, y = data()
+    found = lasso(torch.cat([x[:, :1], x[:, :1]], dim=1), y, 0.01).weights[0].sum()
+    assert float(found) == pytest.approx(float(lasso(x[:, :1], y, 0.01).weights[0, 0]), abs=1e-8)
+
+
+def test_a_constant_latent_gets_no_weight():
+    x, y = data()
+    x[:, 1] = 1e6 + 0.1
+    for standardise in (True, False):
+        assert float(lasso(x, y, 0.002, standardise=standardise).weights[0, 1]) == 0
+
+
+def test_a_constant_label_leaves_nothing_to_weigh():
+    x, _ = data()
+    assert float(lasso(x, torch.full((60,), 3.0).double(), 0.002).weights.abs().max()) == 0

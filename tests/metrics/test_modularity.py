@@ -1,0 +1,108 @@
+"""Modularity: known answers, dead latents, and what counts as a factor."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.metrics.test_mig import grid, latents, random_codes, rows
+from unbraid.codes import Codes, Labels
+from unbraid.metrics.modularity import Modularity
+
+ESTIMATORS = ("exact", "quantised", "means_histogram", "sampled")
+
+
+# Known answers
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_one_factor_for_each_latent_scores_one(estimator):
+    score = Modularity(estimator)(grid())
+    assert score.per_latent == pytest.approx((1, 1), abs=1e-3)
+    assert score.value == pytest.approx(1, abs=1e-3)
+
+
+def test_a_latent_that_tells_two_factors_alike_scores_zero():
+    """Two bits in one latent, both read without error: I is log 2 for each, and M = 1 - 1 / (2 - 1)."""
+    a, b = torch.arange(4) // 2, torch.arange(4) % 2
+    codes = Codes((2 * a + b)[:, None].double() - 1.5, torch.zeros(4, 1).double(), factors=(Labels("a", a), Labels("b", b)))
+    assert Modularity()(codes).value == pytest.approx(0, abs=1e-12)
+
+
+def test_it_is_the_formula_of_the_table():
+    score = Modularity("exact")(random_codes(1))
+    table = score.tables["mutual_information"]
+    for i, row in enumerate(table.tolist()):
+        best = max(row)
+        others = sum(value**2 for value in row) - best**2
+        assert score.per_latent[i] == pytest.approx(1 - others / (best**2 * (len(row) - 1)))
+    assert score.value == pytest.approx(sum(score.per_latent) / 3)
+
+
+def test_a_dead_latent_scores_zero_and_counts():
+    """Its information is rounding, 1e-17 nats or so, whose ratios are arbitrary; Do & Tran's code has NaN here."""
+    score = Modularity()(grid(num_noise=1))
+    assert score.per_latent == pytest.approx((1, 1, 0), abs=1e-3)
+    assert score.value == pytest.approx(2 / 3, abs=1e-3)
+
+
+def test_a_collapsed_latent_is_dead_for_q_and_alive_for_binned_means():
+    """Means that follow the factor by 1e-4 under a std of 1: peers that bin the means find a perfect latent there."""
+    codes = grid(num_noise=1)
+    codes.mean[:, 2] = 1e-4 * codes.factors[0].values
+    assert Modularity()(codes).per_latent[2] == 0
+    assert Modularity("means_histogram")(codes).per_latent[2] == pytest.approx(1)
+
+
+# Laws
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(["exact", "quantised", "means_histogram"]), order=st.permutations(range(3)))
+def test_latents_keep_their_scores_in_any_order(seed, estimator, order):
+    codes = random_codes(seed)
+    index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(2)
+    moved = Modularity(estimator)(rows(latents(codes, order), index)).per_latent
+    assert moved == pytest.approx([Modularity(estimator)(codes).per_latent[i] for i in order], abs=1e-6)
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(ESTIMATORS))
+def test_every_latent_lies_between_zero_and_one(seed, estimator):
+    assert all(0 <= value <= 1 for value in Modularity(estimator)(random_codes(seed)).per_latent)
+
+
+def test_scaling_a_row_of_information_changes_nothing():
+    """Weaker latents with the same proportions score the same: a channel that drops out at random scales all information alike."""
+    codes = grid(std=0.0)
+    table = torch.nn.functional.one_hot(codes.factors[0].values).double()
+    erased = torch.cat([0.5 * table, torch.full((20, 1), 0.5).double()], dim=1)
+    factors = (codes.factors[0], Labels("half", codes.factors[0].values // 2))
+    full, half = (
+        Modularity()(Codes.from_arrays(probabilities=(t,), factors={f.name: f.values for f in factors})).value for t in (table, erased)
+    )
+    assert half == pytest.approx(full)
+    assert full == pytest.approx(1 - (math.log(2) / math.log(4)) ** 2)
+
+
+# What is undefined
+
+
+def test_one_factor_leaves_nothing_to_compare():
+    score = Modularity()(dataclasses.replace(grid(num_noise=1), factors=(grid().factors[0],)))
+    assert math.isnan(score.value)
+    assert score.interval is None
+    assert all(math.isnan(value) for value in score.per_latent)
+    assert "only one varies" in score.notes[-1]
+
+
+def test_a_constant_factor_does_not_count():
+    """Counted in K - 1 it would raise every score."""
+    codes = random_codes(2)
+    with pytest.warns(UserWarning, match="still never vary"):
+        score = Modularity()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((30,), 7)))))
+    assert score.value == pytest.approx(Modularity()(codes).value)
+    assert score.interval == pytest.approx(Modularity()(codes).interval)

@@ -1,0 +1,44 @@
+"""Metrics as published code sets them."""
+
+import numpy as np
+import pytest
+
+from unbraid import Codes, evaluate
+from unbraid.errors import SpecError
+from unbraid.metrics.metric import Metric
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.published import chen, disentanglement_lib, do_tran, like
+from unbraid.metrics.selection import name_of
+
+
+@pytest.mark.parametrize("code", [disentanglement_lib, chen, do_tran])
+def test_each_is_a_set_of_metrics_with_names_of_their_own(code):
+    metrics = code()
+    assert all(isinstance(metric, Metric) for metric in metrics)
+    assert len({name_of(metric) for metric in metrics}) == len(metrics)
+
+
+def test_a_code_is_found_by_name():
+    assert like("disentanglement-lib") == like("disentanglement_lib") == disentanglement_lib()
+    assert like("do-tran") == do_tran()
+    with pytest.raises(SpecError, match="Did you mean 'chen'"):
+        like("chenn")
+
+
+def test_chen_divides_by_the_log_of_the_number_of_values():
+    rare = (np.arange(1000) % 10 == 0).astype(int)
+    codes = Codes.from_arrays(np.stack([rare * 8.0 - 4, np.zeros(1000)], axis=1), np.full((1000, 2), 0.1), factors=rare)
+    (theirs,) = (metric for metric in chen() if isinstance(metric, MIG))
+    # A perfect code of a factor that is 1 in 10: its information is H = 0.325 nats, of log 2 = 0.693.
+    assert evaluate(codes, [MIG()])[0].value == pytest.approx(1.0, abs=1e-6)
+    assert theirs(codes).value != pytest.approx(1.0, abs=0.1)
+
+
+def test_binned_means_score_noise():
+    rng = np.random.default_rng(0)
+    hue = np.arange(1200) % 3
+    mean = np.stack([hue * 1.0, 1e-3 * hue + 1e-4 * rng.normal(size=1200)], axis=1)
+    codes = Codes.from_arrays(mean, np.ones((1200, 2)), factors=hue)
+    (theirs,) = (metric for metric in disentanglement_lib() if isinstance(metric, MIG))
+    assert MIG()(codes).value > 0.1
+    assert theirs(codes).value == pytest.approx(0.0, abs=0.05)

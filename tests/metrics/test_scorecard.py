@@ -1,0 +1,188 @@
+"""The scorecard: looked at, saved and read back."""
+
+import csv
+import io
+import json
+import math
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.metrics.fakes import CountFactors, Spread
+from unbraid import Codes, Scorecard, evaluate
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.metric import Score
+
+
+@pytest.fixture(scope="module")
+def card() -> Scorecard:
+    hue = np.arange(60) % 3
+    mean = np.stack([hue - 1.0, np.linspace(-1, 1, 60)], axis=1)
+    codes = Codes.from_arrays(mean, np.full((60, 2), 0.3), factors={"hue|<b>": hue, "angle": np.linspace(0, 1, 60)})
+    made = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread(strict=True), Spread()], seed=1)
+    return replace(made, left_out={"slow-one": "takes minutes."})
+
+
+# ------------------------------------------------------------------------------------------------------------------------- a look
+
+
+def test_scores_are_found_by_name_and_by_place(card):
+    assert card["mig"] is card[0] is card.scores[0]
+    assert "mig" in card
+    assert "slow-one" not in card
+    assert len(card) == 4
+    assert [score.metric for score in card] == ["MIG", "MIG", "CountFactors", "Spread"]
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "complaint"),
+    [("spread:strict=true", CodesError, "too strict"), ("slow-one", CodesError, "takes minutes"), ("mog", KeyError, "There are mig")],
+)
+def test_what_is_not_there_says_why(card, name, error, complaint):
+    with pytest.raises(error, match=complaint):
+        card[name]
+
+
+def test_it_prints_as_a_table(card):
+    lines = str(card).splitlines()
+    assert lines[0].startswith("60 images, 2 latents, 2 factors (hue|<b>, angle). unbraid ")
+    header = lines.index(next(line for line in lines if line.startswith("metric")))
+    assert lines[header].split() == ["metric", "value", "95", "%", "interval", "better", "settled"]
+    name, value, low, _, high, arrow = lines[header + 1].split()
+    assert (name, arrow) == ("mig", "↑")
+    assert float(low) <= float(value) <= float(high)
+    assert any(line.split()[:1] == ["spread"] and line.split()[-2:] == ["↓", "no"] for line in lines)
+    assert "  part_5" in str(card)
+    assert "  part_6" not in str(card)
+    assert "not defined:\n  spread:strict=true: Spread: too strict for these codes. Be lenient.\n" in str(card)
+    assert "left out:\n  slow-one: takes minutes." in str(card)
+    assert "  spread: More draws would move it." in str(card)
+
+
+def test_columns_are_aligned(card):
+    lines = str(card).split("\n\n")[1].splitlines()
+    end = lines[0].index("value") + len("value")
+    assert all(line[:end].rstrip() == line[:end] and line[end : end + 2].strip() == "" for line in lines if not line.endswith("..."))
+
+
+def test_a_note_of_several_metrics_is_said_once(card):
+    assert str(card).count("left out: angle (continuous factors)") == 1
+    assert "mig, mig:quantised, count-factors: does not take every factor; left out: angle (continuous factors)." in str(card)
+
+
+def test_html_escapes_names(card):
+    page = card._repr_html_()
+    assert "<b>" not in page
+    assert "hue|&lt;b&gt;" in page
+    assert page.count("<tr>") == 1 + 4 + 7
+
+
+# -------------------------------------------------------------------------------------------------------------------------- saved
+
+
+def test_json_gives_the_card_back(card):
+    found = Scorecard.from_json(card.to_json())
+    assert found == card
+    assert found.seed == 1
+    assert str(found) == str(card)
+    assert torch.equal(found["mig"].tables["mutual_information"], card["mig"].tables["mutual_information"])
+    assert math.isnan(found["spread"].tables["t"][0, 0])
+    assert found["mig"].settings == card["mig"].settings
+
+
+def test_json_is_json(card):
+    content = json.loads(card.to_json(), parse_constant=pytest.fail)
+    assert content["scores"][3]["tables"]["t"] == [[None, 1.0], ["inf", 2.0]]
+
+
+def test_cards_that_differ_in_a_number_are_not_equal(card):
+    other = replace(card, scores=(replace(card.scores[0], value=0.0), *card.scores[1:]))
+    assert other != card
+    assert card != "a card"
+
+
+def test_csv_has_a_row_for_every_number(card):
+    rows = list(csv.DictReader(io.StringIO(card.to_csv())))
+    mig = [row for row in rows if row["name"] == "mig"]
+    assert [(row["quantity"], row["of"]) for row in mig] == [("value", ""), ("factor", "hue|<b>")]
+    assert float(mig[0]["value"]) == card["mig"].value
+    assert (float(mig[0]["low"]), float(mig[0]["high"])) == card["mig"].interval
+    assert json.loads(mig[0]["settings"]) == dict(card["mig"].settings)
+    spread = [row for row in rows if row["name"] == "spread"]
+    assert [row["quantity"] for row in spread] == ["value"] + ["part"] * 8 + ["latent"] * 2
+    assert spread[1]["low"] == ""
+
+
+def test_markdown_has_a_row_for_every_value_and_part(card):
+    lines = card.to_markdown().splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 2 + 4 + 8
+    assert all(line.count("|") == 6 for line in table)
+    assert "- spread:strict=true: Spread: too strict for these codes. Be lenient." in lines
+
+
+def test_a_frame_is_the_csv(card, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    frame = card.to_frame()
+    assert len(frame) == len(card.rows)
+    assert frame[0]["value"] == card["mig"].value
+
+
+def test_without_pandas_there_is_no_frame_and_a_reason(card, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SpecError, match="needs pandas"):
+        card.to_frame()
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "md"])
+def test_the_suffix_says_how_it_is_saved(card, tmp_path, suffix):
+    path = card.save(tmp_path / f"scores.{suffix}")
+    assert path.read_text() == {"json": card.to_json, "csv": card.to_csv, "md": card.to_markdown}[suffix]()
+
+
+def test_a_saved_card_is_loaded(card, tmp_path):
+    assert Scorecard.load(card.save(tmp_path / "scores.json")) == card
+
+
+def test_an_existing_file_is_kept_unless_told(card, tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("mine")
+    with pytest.raises(SpecError, match="exists and is kept"):
+        card.save(path)
+    assert path.read_text() == "mine"
+    card.save(path, overwrite=True)
+    assert path.read_text() == card.to_csv()
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"), [("scores.txt", ".json, .csv, .md"), ("scores", "none of them"), ("no/s.json", "no folder")]
+)
+def test_a_target_that_cannot_be_is_refused(card, tmp_path, name, complaint):
+    with pytest.raises(SpecError, match=complaint):
+        card.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "scores": [{}]}', "[" * 100_000])
+def test_what_is_no_card_is_refused(text, tmp_path):
+    with pytest.raises(CodesError, match="not a scorecard"):
+        Scorecard.from_json(text)
+    (tmp_path / "card.json").write_text(text)
+    with pytest.raises(CodesError, match="card.json"):
+        Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_card_of_another_format_is_refused(card):
+    with pytest.raises(CodesError, match="format 2"):
+        Scorecard.from_json(card.to_json().replace('"format": 1', '"format": 2'))
+    with pytest.raises(CodesError, match="There is no file"):
+        Scorecard.load("nowhere.json")
+
+
+def test_two_scores_do_not_share_a_name():
+    with pytest.raises(SpecError, match="give each score its own"):
+        Scorecard(("mig", "mig"), (Score("MIG", 0.1), Score("MIG", 0.2)), {}, 1, 1)

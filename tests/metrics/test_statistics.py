@@ -1,0 +1,128 @@
+"""What metrics share: computed once, and on a subset where that will do."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from tests.metrics.test_mig import grid, random_codes
+from unbraid.codes import Labels
+from unbraid.errors import CodesError
+from unbraid.information.posteriors import Draws
+from unbraid.information.quantised import Bins
+from unbraid.metrics import statistics as module
+from unbraid.metrics.statistics import Statistics
+
+
+def test_what_is_asked_for_twice_is_computed_once():
+    statistics = Statistics(random_codes(0))
+    assert statistics.exact() is statistics.exact()
+    assert statistics.quantised(Bins(20)) is statistics.quantised(Bins(20))
+    assert statistics.quantised(Bins(20)) is not statistics.quantised(Bins(21))
+    assert statistics.means_histogram(20) is statistics.means_histogram(20)
+    assert statistics.draws(10, 0) is statistics.draws(10, 0)
+    assert statistics.log_densities(10, 0) is statistics.log_densities(10, 0)
+    calls = []
+    assert [statistics.once("key", lambda: calls.append(1)) for _ in range(2)] == [None, None]
+    assert calls == [1]
+
+
+def test_weights_are_probabilities():
+    codes = dataclasses.replace(random_codes(0), weights=torch.arange(1.0, 31.0).double())
+    statistics = Statistics(codes)
+    assert float(statistics.weights.sum()) == pytest.approx(1)
+    assert statistics.num_effective_images == pytest.approx(465**2 / (torch.arange(1, 31) ** 2).sum())
+    assert Statistics(random_codes(0)).num_effective_images == pytest.approx(30)
+
+
+def test_a_factor_varies_where_it_is_known_and_an_image_can_occur():
+    codes = grid()
+    values = torch.arange(20) % 2
+    first = torch.arange(20) == 0
+    factors = (
+        Labels("yes", values),
+        Labels("known once", values, known=first),
+        Labels("soft", torch.full((20, 2), 0.5)),
+        Labels("soft but constant", torch.tensor([[1.0, 0.0]]).repeat(20, 1)),
+        Labels("one off", (torch.arange(20) == 3).long()),
+        Labels("known nowhere", values, known=torch.zeros(20, dtype=torch.bool)),
+        Labels("measured", torch.linspace(0, 1, 20)),
+    )
+    assert Statistics(dataclasses.replace(codes, factors=factors)).varies == (True, False, True, False, True, False, True)
+    weights = (torch.arange(20) != 3).double()
+    assert Statistics(dataclasses.replace(codes, factors=factors, weights=weights)).varies[4] is False
+
+
+def test_given_draws_take_the_place_of_all_others():
+    codes = random_codes(0)
+    draws = Draws.of(codes.mean, torch.arange(30))
+    assert Statistics(codes, draws=draws).draws(5, 7) is draws
+    assert len(Statistics(codes, draws=draws).log_densities(5, 7).joint) == 30
+
+
+def test_draws_come_from_their_images():
+    codes = dataclasses.replace(random_codes(0), probabilities=(torch.eye(2).double()[torch.arange(30) % 2],))
+    draws = Statistics(codes).draws(3000, 0)
+    assert bool((draws.categories[:, 0] == draws.image % 2).all())
+    deviation = (draws.z - codes.mean[draws.image]) / codes.std[draws.image]
+    assert float(deviation.square().mean()) == pytest.approx(1, abs=0.1)
+    assert torch.bincount(draws.image).tolist() == [100] * 30  # equally likely images are dealt evenly
+    weighted = Statistics(dataclasses.replace(codes, weights=(torch.arange(30) < 3).double())).draws(100, 0)
+    assert int(weighted.image.max()) == 2
+
+
+def test_a_subset_is_of_the_same_codes(monkeypatch):
+    codes = dataclasses.replace(random_codes(0), weights=torch.ones(30).double(), probabilities=(torch.full((30, 2), 0.5),))
+    statistics = Statistics(codes)
+    assert statistics.subset() is statistics
+    monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 12)
+    some = Statistics(codes).subset()
+    rows = Statistics(codes).influence_rows
+    assert len(some.codes) == len(rows) == 12
+    assert torch.equal(some.codes.mean, codes.mean[rows])
+    assert torch.equal(some.codes.factors[1].values, codes.factors[1].values[rows])
+    assert some.codes.probabilities[0].shape == (12, 2)
+
+
+@pytest.mark.parametrize("kind", ["quantised", "means_histogram"])
+def test_influences_of_a_subset_are_those_of_all(monkeypatch, kind):
+    """Of 30 images 20 are looked at: what they add is what they would add among all. Only H(z | x) is centred on the 20."""
+    codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
+
+    def of(statistics):
+        return statistics.quantised_influences(Bins(20)) if kind == "quantised" else statistics.means_histogram_influences(20)
+
+    whole = of(Statistics(codes))
+    monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 20)
+    some = Statistics(codes)
+    part = of(some)
+    assert part["mutual_information"].shape == (20, 4, 2)
+    for name in set(part) - {"entropy_given_image"}:
+        torch.testing.assert_close(part[name], whole[name][some.influence_rows])
+
+
+def test_influences_on_densities_are_those_through_fine_bins():
+    codes = random_codes(0)
+    codes = dataclasses.replace(codes, std=codes.std.clamp(0.5, 0.8))
+    density = Statistics(codes).density_influences()["mutual_information"]
+    # 50 bins over the range of each latent against 400 over a fixed one.
+    torch.testing.assert_close(density, Statistics(codes).quantised_influences(Bins(400))["mutual_information"], atol=0.02, rtol=0)
+
+
+def test_fewer_factors_have_statistics_of_their_own():
+    statistics = Statistics(random_codes(0))
+    one = statistics.restricted(lambda labels: labels.name == "b")
+    assert one.codes.factor_names == ("b",)
+    assert one is statistics.restricted(lambda labels: labels.name == "b")
+
+
+def test_progress_is_told():
+    heard = []
+    statistics = Statistics(random_codes(0), tell=lambda what, share: heard.append((what, share)))
+    statistics.log_densities(10, 0)
+    assert heard[-1] == ("sampled densities", 1.0)
+
+
+def test_codes_without_std_have_no_densities():
+    with pytest.raises(CodesError, match="std or log_var"):
+        Statistics(dataclasses.replace(grid(), std=None)).exact()

@@ -1,0 +1,176 @@
+"""Codes from files of arrays, and the files that are refused."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from unbraid.codes import Codes, Labels
+from unbraid.errors import UnbraidError
+from unbraid.runs.codes_file import write_codes
+from unbraid.runs.codes_input import read_codes
+
+MEAN = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+STD = np.full((3, 2), 0.5)
+FACTORS = np.array([[0, 1], [1, 1], [2, 0]])
+TABLE = np.array([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
+
+
+def saved(path, arrays, names=None):
+    """The arrays in the form that the path says, with the names where that form keeps them."""
+    if path.suffix == ".npz":
+        np.savez(path, **arrays, **({} if names is None else {"factor_names": names}))
+    else:
+        tensors = {name: torch.as_tensor(array).clone() for name, array in arrays.items()}
+        save_file(tensors, path, None if names is None else {"factor_names": json.dumps(names)})
+    return path
+
+
+@pytest.fixture(params=[".npz", ".safetensors"])
+def path(tmp_path, request):
+    return tmp_path / f"codes{request.param}"
+
+
+# What is read
+
+
+def test_arrays_become_codes(path):
+    codes = read_codes(saved(path, {"mean": MEAN, "std": STD, "factors": FACTORS, "weights": np.arange(3.0)}, ["shape", "size"]))
+    assert (codes.mean.tolist(), codes.std.tolist(), codes.weights.tolist()) == (MEAN.tolist(), STD.tolist(), [0.0, 1.0, 2.0])
+    assert codes.factor_names == ("shape", "size")
+    assert [f.values.tolist() for f in codes.factors] == FACTORS.T.tolist()
+
+
+def test_log_var_does_for_std(path):
+    codes = read_codes(saved(path, {"mean": MEAN, "log_var": 2 * np.log(STD)}))
+    np.testing.assert_allclose(codes.std, STD)
+
+
+def test_draws_do_for_means(path):
+    assert read_codes(saved(path, {"samples": np.stack([MEAN, MEAN + 2])})).mean.tolist() == (MEAN + 1).tolist()
+
+
+def test_discrete_latents_are_read(path):
+    codes = read_codes(saved(path, {"probabilities_1": TABLE, "probabilities_0": TABLE[:, ::-1].copy()}))
+    assert [table.tolist() for table in codes.probabilities] == [TABLE[:, ::-1].tolist(), TABLE.tolist()]
+
+
+def test_factors_of_different_kinds_are_columns_of_their_own(path):
+    arrays = {"mean": MEAN, "factor:size": FACTORS[:, 0], "factor:angle": np.array([0.1, np.nan, 0.3])}
+    factors = {f.name: f for f in read_codes(saved(path, arrays)).factors}
+    assert (factors["size"].is_continuous, factors["angle"].is_continuous) == (False, True)
+    assert factors["angle"].known.tolist() == [True, False, True]
+
+
+def test_arrays_of_other_names_are_left_alone(tmp_path):
+    np.savez(tmp_path / "codes.npz", mean=MEAN, images=np.array([{}], dtype=object))
+    assert len(read_codes(tmp_path / "codes.npz")) == 3
+
+
+def test_words_in_an_npz_are_categories(tmp_path):
+    np.savez(tmp_path / "codes.NPZ", mean=MEAN, factors=np.array([["a"], ["b"], ["a"]]))
+    (tmp_path / "codes.NPZ.npz").rename(tmp_path / "codes.NPZ")
+    [labels] = read_codes(tmp_path / "codes.NPZ").factors
+    assert (labels.values.tolist(), labels.ordered) == ([0, 1, 0], False)
+
+
+def test_the_codes_of_a_run_are_read_too(tmp_path):
+    path = tmp_path / "codes.safetensors"
+    write_codes(path, Codes(torch.as_tensor(MEAN), factors=(Labels("shape", torch.arange(3), ordered=False),), groups=((0, 1),)))
+    codes = read_codes(path)
+    assert (codes.groups, codes.factors[0].ordered) == (((0, 1),), False)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("arrays", "names", "message"),
+    [
+        ({"mu": MEAN}, None, "no array 'mean'"),
+        ({"mean": MEAN, "std": -STD}, None, "negative"),
+        ({"mean": MEAN, "std": STD, "log_var": STD}, None, "Both std and log_var"),
+        ({"mean": MEAN, "factors": FACTORS}, ["one"], "1 factor names were given for 2 columns"),
+        ({"mean": MEAN, "factors": FACTORS, "factor:size": FACTORS[:, 0]}, None, "in one way"),
+        ({"mean": MEAN, "probabilities_1": TABLE}, None, "Number them from 0"),
+        ({"mean": MEAN, "factors": FACTORS[:2]}, None, "2 labels for 3 codes"),
+        ({"mean": MEAN * np.nan}, None, "NaN or infinite in 3 rows"),
+    ],
+)
+def test_arrays_that_are_no_codes_are_refused(path, arrays, names, message):
+    with pytest.raises(UnbraidError, match=message):
+        read_codes(saved(path, arrays, names))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("codes.npz", b"", "codes.npz is empty"),
+        ("codes.safetensors", b"", "codes.safetensors is empty"),
+        ("codes.csv", b"", "codes.csv is empty"),
+        ("codes.npz", b"not a zip", "not a readable .npz"),
+        ("codes.safetensors", b"\xff" * 100, "not a readable .safetensors"),
+        ("codes.safetensors", (2).to_bytes(8, "little") + b"[]", "not a readable .safetensors"),
+        ("codes.pkl", b"\x80\x04.", "not a file of codes that unbraid reads"),
+        ("codes", b"1,2", "not a file of codes that unbraid reads"),
+    ],
+)
+def test_bytes_that_are_no_codes_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnbraidError, match=message):
+        read_codes(tmp_path / name)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UnbraidError, match=r"There is no file .*absent\.csv"):
+        read_codes(tmp_path / "absent.csv")
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(UnbraidError, match="is a folder"):
+        read_codes(tmp_path / "folder.npz")
+
+
+def test_python_objects_are_refused(tmp_path):
+    np.savez(tmp_path / "codes.npz", mean=np.array([[{}]], dtype=object))
+    with pytest.raises(UnbraidError, match="Python objects"):
+        read_codes(tmp_path / "codes.npz")
+
+
+def test_every_cut_of_a_file_is_refused(path):
+    content = saved(path, {"mean": MEAN, "std": STD}).read_bytes()
+    for length in range(1, len(content), 37):
+        path.write_bytes(content[:length])
+        with pytest.raises(UnbraidError, match="not a readable"):
+            read_codes(path)
+
+
+@pytest.mark.parametrize("names", ["3", '{"a": 1}', "[1, 2]", "not json"])
+def test_names_that_are_no_list_are_refused(tmp_path, names):
+    path = tmp_path / "codes.safetensors"
+    save_file({"mean": torch.as_tensor(MEAN), "factors": torch.as_tensor(FACTORS)}, path, {"factor_names": names})
+    with pytest.raises(UnbraidError, match="factor_names|not a readable"):
+        read_codes(path)
+
+
+@pytest.mark.parametrize("metadata", [{"factors": "[]"}, {"factors": "3", "groups": "[]"}, {"factors": '[{"name": "a"}]', "groups": "[]"}])
+def test_a_damaged_file_of_a_run_is_refused(tmp_path, metadata):
+    path = tmp_path / "codes.safetensors"
+    save_file({"mean": torch.as_tensor(MEAN)}, path, metadata)
+    with pytest.raises(UnbraidError, match="not a readable"):
+        read_codes(path)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    """Two kilobytes whose header speaks of more than the machine has; the sizes in the archive agree with it."""
+    path, rows = tmp_path / "bomb.npz", 2**40
+    header = np.lib.format.magic(1, 0)
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 1), }}".ljust(117) + "\n"
+    header += len(text).to_bytes(2, "little") + text.encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mean.npy", header + b"\0" * 1000)
+        # What the list of contents says of the size, which is all that a reader knows before it unpacks.
+        archive.filelist[0].file_size = len(header) + 8 * rows
+    with pytest.raises(UnbraidError, match="more than half the memory"):
+        read_codes(path)
