@@ -97,6 +97,20 @@ def test_float32_terms_move_a_log_density_by_less_than_1e_5(settings):
     check(single, slow(posteriors, draws, [(0, 1)]), atol=1e-5, rtol=0)
 
 
+def test_float32_terms_keep_their_digits_far_from_the_origin():
+    """Means at 3000 are 2e-4 apart in float32, and the stds are 0.05. Deviations from the middle of the codes are not rounded so."""
+    generator = torch.Generator().manual_seed(0)
+    mean = 3000 + torch.randn(2100, 2, dtype=torch.float64, generator=generator)
+    posteriors = Posteriors(mean, torch.full_like(mean, 0.05), torch.full((2100,), 1 / 2100, dtype=torch.float64))
+    noise = torch.randn(300, 2, dtype=torch.float64, generator=generator)
+    draws = posteriors.draw(torch.arange(300), noise, noise[:, :0])
+    single, double = (log_densities(posteriors, draws, dtype=dtype) for dtype in (torch.float32, torch.float64))
+    for name in ("each", "joint", "without"):
+        # 4 / 0.05 stds from the middle, rounded by 6e-8 of that: 5e-6 stds, and a neighbour that counts is a few stds away.
+        torch.testing.assert_close(getattr(single, name), getattr(double, name), atol=1e-4, rtol=0)
+    assert bool((single.joint_given_image - single.joint <= math.log(2100) + 1e-4).all())
+
+
 def test_blocks_of_draws_and_images_add_up(monkeypatch):
     posteriors, draws = case(weighted=True, num_categories=(3,))
     whole = log_densities(posteriors, draws)

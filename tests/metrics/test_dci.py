@@ -21,6 +21,7 @@ from unbraid.metrics.dci import (
 )
 from unbraid.metrics.factor_predictors import PredictorSettings, fitted_predictor
 from unbraid.metrics.prediction_tasks import PredictionTask
+from unbraid.metrics.statistics import Statistics
 
 PREDICTORS = {"lasso": DCI(), "forest": DCI("forest", num_refits=2), "boosted_trees": DCI("boosted_trees", num_trees=5, num_refits=2)}
 
@@ -170,6 +171,26 @@ def test_no_refits_no_interval():
     assert score.interval is None
     assert score.settled is None
     assert score.parts["test_error"].interval is not None
+
+
+def test_more_latents_than_training_rows_are_scored():
+    """20 images, 16 latents: the LASSO of 13 rows has many optima, and must stop at one of them, as must its refits."""
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(20, 16, dtype=torch.float64, generator=generator)
+    codes = Codes(mean, factors=(Labels("a", torch.arange(20) % 4), Labels("b", torch.arange(20) // 10)))
+    score = DCI()(codes)
+    numbers = (score.value, *score.interval, *(part.value for part in score.parts.values()), *score.per_latent, *score.per_factor.values())
+    assert all(math.isfinite(number) for number in numbers)
+    assert 0 <= score.value <= 1
+
+
+def test_the_forest_tells_how_many_fits_are_done():
+    heard = []
+    DCI("forest", num_refits=3).of(Statistics(codes_of(), tell=lambda what, share: heard.append((what, share))))
+    shares = [share for what, share in heard if what == "DCI"]
+    # Two factors, each fitted once and refitted three times.
+    assert shares == pytest.approx([number / 8 for number in range(1, 9)])
+    assert shares[-1] == 1.0
 
 
 def test_weights_and_missing_labels_choose_the_rows():

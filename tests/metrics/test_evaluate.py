@@ -77,6 +77,17 @@ def test_without_factors_the_rest_is_named():
     assert "needs factors" in card.left_out["mig"]
 
 
+def test_singular_covariances_leave_the_metrics_without_densities():
+    """Latents that are one and the same given the image have no joint density; what reads each alone goes on."""
+    singular = replace(CODES, std=None, covariance=torch.ones(60, 2, 2, dtype=torch.float64))
+    asked = ["sepin", "indin", "separability", "informativeness", "elbo-decomposition", "lemma2gap"]
+    card = evaluate(singular, [*asked, "mig", "rmig", "misjed", "gaussian-total-correlation"])
+    assert card.names == ("mig", "rmig", "misjed", "gaussian-total-correlation")
+    assert set(card.refused) == set(asked)
+    assert all("not positive definite" in reason for reason in card.refused.values())
+    assert card["mig"].value == MIG()(replace(CODES, std=torch.ones(60, 2, dtype=torch.float64))).value
+
+
 def test_if_nothing_is_left_without_factors_that_is_an_error():
     with pytest.raises(CodesError, match="mig: needs factors, and these codes have none"):
         evaluate(replace(CODES, factors=()), ["mig"])

@@ -9,10 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.latent_codes import correlated_codes, grid, prior_like, random_codes
+from tests.metrics.latent_codes import correlated_codes, grid, latents, prior_like, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
+from unbraid.information.posteriors import Draws
 from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.statistics import Statistics
 
 # Known answers
 
@@ -137,6 +139,32 @@ def test_finer_bins_never_say_less(seed):
     codes = random_codes(seed)
     coarse, fine = (Informativeness("quantised", num_bins=num)(codes).tables["informativeness"] for num in (20, 100))
     assert bool((coarse <= fine + 1e-12).all())
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 100), estimator=st.sampled_from(["quantised", "exact"]), order=st.permutations(range(3)))
+def test_score_ignores_order_and_sign_of_latents_and_order_and_repetition_of_images(seed, estimator, order):
+    """Bins are symmetric, and no random mean lies on an edge."""
+    codes = random_codes(seed)
+    index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(2)
+    moved = rows(latents(dataclasses.replace(codes, mean=codes.mean * torch.tensor([1.0, -1.0, 1.0])), order), index)
+    ours, theirs = Informativeness(estimator)(codes), Informativeness(estimator)(moved)
+    assert theirs.value == pytest.approx(ours.value, abs=1e-9)
+    assert theirs.per_latent == pytest.approx([ours.per_latent[i] for i in order], abs=1e-9)
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 100), order=st.permutations(range(3)))
+def test_on_the_same_draws_it_ignores_order_and_sign_of_latents_and_order_of_images(seed, order):
+    codes, sign = random_codes(seed), torch.tensor([1.0, -1.0, 1.0])
+    generator = torch.Generator().manual_seed(seed)
+    z = codes.mean + codes.std * torch.randn(30, 3, dtype=torch.float64, generator=generator)
+    index = torch.randperm(30, generator=generator)
+    moved = rows(latents(dataclasses.replace(codes, mean=codes.mean * sign), order), index)
+    ours = Informativeness().of(Statistics(codes, draws=Draws.of(z, torch.arange(30))))
+    theirs = Informativeness().of(Statistics(moved, draws=Draws.of((z * sign)[index][:, order], torch.arange(30))))
+    assert theirs.value == pytest.approx(ours.value, abs=1e-9)
+    assert theirs.per_latent == pytest.approx([ours.per_latent[i] for i in order], abs=1e-9)
 
 
 def test_few_bins_are_not_settled_and_many_are():

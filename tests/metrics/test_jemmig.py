@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, latents, random_codes, rows
-from unbraid.codes import Labels
+from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
 from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import entropy
@@ -73,6 +73,16 @@ def test_binned_means_are_normalised_by_their_own_bins():
     torch.testing.assert_close(torch.tensor(list(score.per_factor.values())).double(), score.tables["jemmig"] / h)
 
 
+def test_more_categories_than_bins_may_exceed_one_and_keep_their_interval():
+    """A discrete latent that is spread over 200 categories: H(z, y) = log 200 + H(y), more than the log 10 + H(y) of ten bins."""
+    labels = torch.arange(400) % 2
+    generator = torch.Generator().manual_seed(0)
+    table = torch.softmax(torch.randn(400, 200, dtype=torch.float64, generator=generator) / 10, dim=1)
+    score = JEMMIG(num_bins=10)(Codes.from_arrays(probabilities=[table], factors={"y": labels}))
+    assert score.value == pytest.approx((math.log(200) + math.log(2)) / (math.log(10) + math.log(2)), abs=0.01)
+    assert score.interval[0] <= score.value <= score.interval[1]
+
+
 def test_among_equal_latents_the_first_counts():
     """Two latents name the factor, the second with extra detail that no factor explains: they tie in information, and H(z, y) is the first's."""
     labels = torch.arange(8) % 2
@@ -99,6 +109,14 @@ def test_score_ignores_order_and_signs(seed, order):
     index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(2)
     other = rows(latents(dataclasses.replace(codes, mean=-codes.mean), order), index)
     assert JEMMIG()(other).value == pytest.approx(JEMMIG()(codes).value, abs=1e-9)
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 100), names=st.lists(st.integers(-100, 100), min_size=4, max_size=4, unique=True))
+def test_score_ignores_what_values_are_called(seed, names):
+    codes = random_codes(seed)
+    renamed = tuple(dataclasses.replace(f, values=torch.tensor(names)[f.values]) for f in codes.factors)
+    assert JEMMIG()(dataclasses.replace(codes, factors=renamed)).value == pytest.approx(JEMMIG()(codes).value, abs=1e-9)
 
 
 def test_a_latent_without_information_changes_nothing():

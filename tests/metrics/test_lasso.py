@@ -58,3 +58,18 @@ def test_a_constant_latent_gets_no_weight():
 def test_a_constant_label_leaves_nothing_to_weigh():
     x, _ = data()
     assert float(lasso(x, torch.full((60,), 3.0).double(), 0.002).weights.abs().max()) == 0
+
+
+def test_more_latents_than_rows_are_fitted_as_well_as_can_be():
+    """There are many optima, and descent creeps between them: it stops at one that is as good to four digits."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(13, 16, dtype=torch.float64, generator=generator)
+    y = torch.randint(0, 4, (13,), generator=generator).double()
+
+    def objective(weights):
+        residual = y - y.mean() - (x - x.mean(dim=0)) @ weights
+        return float(residual.square().mean() / 2 + 0.002 * weights.abs().sum())
+
+    reference = Reference(alpha=0.002, max_iter=1_000_000, tol=1e-10, random_state=0).fit(x.numpy(), y.numpy())
+    found = objective(lasso(x, y, 0.002, standardise=False).weights[0])
+    assert found == pytest.approx(objective(torch.from_numpy(reference.coef_)), rel=1e-4)

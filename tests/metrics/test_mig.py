@@ -149,6 +149,64 @@ def test_settings_of_a_score_are_those_that_mattered():
     assert MIG("sampled", num_samples=50)(grid()).settings == own | {"estimator": "sampled", "num_samples": 50, "seed": 0}
 
 
+def test_settings_of_a_score_say_that_draws_were_given():
+    codes = grid()
+    given = MIG("sampled", num_samples=50).of(Statistics(codes, draws=Draws.of(codes.mean, torch.arange(20)))).settings
+    assert (given["num_samples"], given["seed"]) == (20, None)
+
+
+# Bugs of other libraries
+
+
+def by_hand(codes, points):
+    """MIG from one point of each latent (rows) for each image: mean_n log(q(z_j | v) / q(z_j)), one Gaussian at a time."""
+    gaps = []
+    for labels in (f.values.tolist() for f in codes.factors):
+        table = []
+        for j, row in enumerate(points.tolist()):
+            total = 0.0
+            for z, own in zip(row, labels, strict=True):
+                density = [math.exp(-0.5 * ((z - m) / s) ** 2) / s for m, s in zip(codes.mean[:, j].tolist(), codes.std[:, j].tolist(), strict=True)]
+                alike = [d for d, label in zip(density, labels, strict=True) if label == own]
+                total += math.log(sum(alike) / len(alike)) - math.log(sum(density) / len(density))
+            table.append(max(0.0, total / len(labels)))
+        counts = torch.tensor([labels.count(value) for value in set(labels)]).double() / len(labels)
+        best, second = sorted(table, reverse=True)[:2]
+        gaps.append((best - second) / float(-(counts * counts.log()).sum()))
+    return sum(gaps) / len(gaps)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_are_neither_reshaped_nor_replaced_by_means(seed):
+    """disentangling-vae views (image, latent) as (latent, image), which mixes up the axes, and in evaluation mode its draws are means."""
+    codes = random_codes(seed)
+    z = codes.mean + codes.std * torch.randn(30, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    score = MIG("sampled").of(Statistics(codes, draws=Draws.of(z, torch.arange(30))))
+    assert score.value == pytest.approx(by_hand(codes, z.T), abs=1e-9)
+    assert abs(by_hand(codes, z.reshape(3, 30)) - score.value) > 0.01
+    assert abs(by_hand(codes, codes.mean.T) - score.value) > 0.01
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, "sampled"])
+def test_factors_are_never_put_into_bins(estimator):
+    """Some put factors into 20 bins along with the latents: an orientation of 40 values keeps its log 40 here."""
+    labels = torch.arange(80) % 40
+    codes = Codes(labels[:, None] / 5 - 4.0 + 0.1, torch.full((80, 1), 0.01), factors=(Labels("orientation", labels),))
+    score = MIG(estimator)(dataclasses.replace(codes, mean=codes.mean.double(), std=codes.std.double()))
+    assert score.tables["factor_entropy"].tolist() == pytest.approx([math.log(40)])
+
+
+def test_a_score_names_the_factors_that_it_averages():
+    """Chen et al. leave the shape out, others do not: the two numbers differ, and each says of what it is."""
+    codes = random_codes(0)
+    shape, rest = (dataclasses.replace(f, name=name) for f, name in zip(codes.factors, ("shape", "scale"), strict=True))
+    both, without = (MIG()(dataclasses.replace(codes, factors=factors)) for factors in ((shape, rest), (rest,)))
+    assert list(both.per_factor) == ["shape", "scale"]
+    assert list(without.per_factor) == ["scale"]
+    assert both.per_factor["scale"] == pytest.approx(without.per_factor["scale"])
+    assert both.value != pytest.approx(without.value, abs=0.01)
+
+
 # Laws
 
 
@@ -190,6 +248,15 @@ def test_a_latent_without_information_changes_nothing(seed, estimator, num_laten
     mean = torch.cat([codes.mean, torch.zeros(30, 1)], dim=1)
     std = torch.cat([codes.std, torch.ones(30, 1)], dim=1)
     assert MIG(estimator)(dataclasses.replace(codes, mean=mean, std=std)).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 100), scale=st.floats(0.01, 100), shift=st.floats(-10, 10))
+def test_binned_means_ignore_scale_and_offset_of_each_latent(seed, scale, shift):
+    """The bins span the range of each latent, so they move with it."""
+    codes = random_codes(seed)
+    moved = dataclasses.replace(codes, mean=codes.mean * torch.tensor([scale, -scale, 1.0]) + torch.tensor([shift, 0.0, -shift]))
+    assert MIG("means_histogram")(moved).value == pytest.approx(MIG("means_histogram")(codes).value, abs=1e-9)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -1,5 +1,7 @@
 """Metrics as published code sets them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,17 @@ def test_binned_means_score_noise():
     (theirs,) = (metric for metric in disentanglement_lib() if isinstance(metric, MIG))
     assert MIG()(codes).value > 0.1
     assert theirs(codes).value == pytest.approx(0.0, abs=0.05)
+
+
+def test_do_and_tran_refuse_no_ordinary_codes():
+    """2,500 images, 4 latents: floors are slow, but there is no size at which they are refused."""
+    rng = np.random.default_rng(0)
+    factors = {"size": np.arange(2500) % 4, "hue": np.arange(2500) // 4 % 3}
+    mean = np.stack([factors["size"] - 1.5, factors["hue"] - 1.0, *0.1 * rng.normal(size=(2, 2500))], axis=1)
+    codes = Codes.from_arrays(mean, np.tile([0.2, 0.2, 0.9, 0.9], (2500, 1)), factors=factors)
+    few = [dataclasses.replace(m, num_samples=100) if getattr(m, "density_floor", None) else m for m in do_tran()]
+    heard = []
+    card = evaluate(codes, few, tell=lambda what, share: heard.append(what))
+    assert card.refused == {}
+    assert len(card.names) == len(do_tran())
+    assert any("floored densities" in what for what in heard)

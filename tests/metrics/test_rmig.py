@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, latents, random_codes, rows
-from unbraid.codes import Labels
+from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.information import quantised
+from unbraid.information.quantised import Bins
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.rmig import RMIG
@@ -47,6 +49,14 @@ def test_out_of_range_means_are_kept_by_edges_and_truncated_by_rectangles():
     exact, edge, rectangle = (RMIG(**s)(far).per_factor["v"] for s in ({"estimator": "exact"}, {}, {"masses": "rectangle"}))
     assert edge == pytest.approx(exact, abs=1e-3)
     assert rectangle < edge + 1e-9
+
+
+def test_deterministic_codes_on_the_edges_of_bins_score_one_in_float32(monkeypatch):
+    """A hundred values, each at the lower edge of a bin of its own: many images are quantised in float32, which must not move them."""
+    monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
+    mean = Bins(100).edges()[:-1, None]
+    score = RMIG()(Codes(mean, torch.zeros_like(mean), factors=(Labels("v", torch.arange(100)),)))
+    assert score.value == pytest.approx(1, abs=1e-6)  # sums of float32 masses
 
 
 def test_a_single_latent_has_a_runner_up_of_zero():

@@ -1,16 +1,21 @@
 """What metrics share: computed once, and on a subset where that will do."""
 
 import dataclasses
+import math
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.metrics.test_mig import grid, random_codes
-from unbraid.codes import Labels
+from tests.metrics.test_mig import grid, random_codes, rows
+from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Bins
 from unbraid.metrics import statistics as module
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.rmig import RMIG
 from unbraid.metrics.statistics import Statistics
 
 
@@ -107,6 +112,62 @@ def test_influences_on_densities_are_those_through_fine_bins():
     density = Statistics(codes).density_influences()["mutual_information"]
     # 50 bins over the range of each latent against 400 over a fixed one.
     torch.testing.assert_close(density, Statistics(codes).quantised_influences(Bins(400))["mutual_information"], atol=0.02, rtol=0)
+
+
+def blurred(num_images, seed=0, *, known=None):
+    """A latent that follows a factor of three values, and one of noise; some labels may be missing."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(0, 3, (num_images,), generator=generator)
+    mean = torch.randn(num_images, 2, dtype=torch.float64, generator=generator) / 2
+    mean[:, 0] += labels
+    return Codes(mean, torch.full_like(mean, 0.4), factors=(Labels("v", labels, known=known),))
+
+
+def half_width(score):
+    low, high = score.interval
+    return (high - low) / 2
+
+
+@pytest.mark.parametrize("metric", [MIG(), RMIG()])
+def test_images_without_weight_do_not_change_an_interval(metric):
+    """p(n) on 12 of 60,000 images: the sample of images is drawn from p, and finds them."""
+    codes = blurred(60_000)
+    weighted = metric(dataclasses.replace(codes, weights=(torch.arange(60_000) % 5_000 == 7).double()))
+    alone = metric(rows(codes, torch.arange(7, 60_000, 5_000)))
+    assert weighted.value == pytest.approx(alone.value, abs=1e-3)  # quadrature of many images is binned
+    # 4,000 images of 12 kinds; bins of influences span the range of the same 12 images.
+    assert half_width(weighted) == pytest.approx(half_width(alone), rel=0.25)
+    assert not any("nan" in note for note in weighted.notes)
+    assert weighted.settled == alone.settled
+
+
+@pytest.mark.parametrize("metric", [MIG(), RMIG()])
+def test_a_factor_known_in_few_images_has_the_interval_of_those(metric):
+    """100 labels among 100,000 images: a uniform sample of 4,000 would meet four of them."""
+    known = torch.arange(100_000) % 1_000 == 3
+    codes = blurred(100_000, known=known)
+    only = rows(dataclasses.replace(codes, factors=(dataclasses.replace(codes.factors[0], known=None),)), known.nonzero()[:, 0])
+    partly, alone = metric(codes), metric(only)
+    # About 2,000 of the sample are of the 100, so its spread is known to some 5 %; bins span another range.
+    assert half_width(partly) == pytest.approx(half_width(alone), rel=0.3)
+    assert partly.settled == alone.settled
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 100))
+def test_a_sample_of_images_has_the_standard_error_of_all(seed):
+    """sum_n p(n)^2 f(n)^2 is estimated without bias from images drawn from r(n), whatever p(n)."""
+    p = torch.rand(5_000, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) ** 2
+    codes = dataclasses.replace(blurred(5_000, seed), weights=p)
+
+    def errors(max_rows):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MAX_INFLUENCE_ROWS", max_rows)
+            found = Statistics(codes).quantised_influences(Bins(20))["mutual_information"]
+        return found.square().mean(dim=0).sqrt() / math.sqrt(5_000)
+
+    # 500 rows know a spread to 1 / sqrt(1000) = 3 % where deviations are normal, and less well where they are skewed.
+    torch.testing.assert_close(errors(500)[0], errors(5_000)[0], rtol=0.15, atol=0)
 
 
 def test_fewer_factors_have_statistics_of_their_own():

@@ -1,15 +1,17 @@
 """Codes from files of arrays, and the files that are refused."""
 
 import json
+import re
 import zipfile
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from unbraid.codes import Codes, Labels
-from unbraid.errors import UnbraidError
+from unbraid.errors import CodesError, UnbraidError
 from unbraid.runs.codes_file import write_codes
 from unbraid.runs.codes_input import read_codes
 
@@ -160,6 +162,34 @@ def test_a_damaged_file_of_a_run_is_refused(tmp_path, metadata):
     save_file({"mean": torch.as_tensor(MEAN)}, path, metadata)
     with pytest.raises(UnbraidError, match="not a readable"):
         read_codes(path)
+
+
+LIES = {
+    "a name that is a number": ({}, [{"name": 3, "ordered": True}], "[]"),
+    "a mean without latents": ({"mean": torch.zeros(3)}, None, "[]"),
+    "a mean of whole numbers": ({"mean": torch.zeros(3, 2, dtype=torch.int64)}, None, "[]"),
+    "a mean of eight bits": ({"mean": torch.zeros(3, 2).to(torch.float8_e4m3fn)}, None, "[]"),
+    "flags that are floats": ({"known_0": torch.ones(3)}, None, "[]"),
+    "labels of three axes": ({"factor_0": torch.full((3, 2, 2), 0.25)}, None, "[]"),
+    "groups nested without end": ({}, None, "[" * 100_000 + "]" * 100_000),
+    "factors that are a number": ({}, 3, "[]"),
+}
+
+
+@pytest.mark.parametrize(("tensors", "factors", "groups"), LIES.values(), ids=LIES)
+@pytest.mark.parametrize("checked", [True, False], ids=["with types checked", "as users run it"])
+def test_a_file_of_a_run_that_lies_is_refused_by_name(tmp_path, tensors, factors, groups, checked):
+    """It claims to be what `write_codes` wrote, and its header may say anything."""
+    path = tmp_path / "codes.safetensors"
+    honest = {"mean": torch.as_tensor(MEAN), "factor_0": torch.arange(3)}
+    entries = [{"name": "shape", "ordered": True}] if factors is None else factors
+    save_file(honest | tensors, path, {"factors": json.dumps(entries), "groups": groups})
+    jaxtyping.config.update("jaxtyping_disable", not checked)
+    try:
+        with pytest.raises(CodesError, match=re.escape(str(path))):
+            read_codes(path)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):

@@ -111,7 +111,7 @@ class Posteriors:
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
         else:
-            z = mean + torch.einsum("dij,dj->di", torch.linalg.cholesky(self.covariance[image].double()), noise)
+            z = mean + torch.einsum("dij,dj->di", _cholesky(self.covariance[image]), noise)
         categories = [_category(p[image].double(), uniform[:, k].double()) for k, p in enumerate(self.probabilities)]
         return Draws(z, image, torch.stack(categories, dim=1) if categories else image.new_zeros(len(image), 0))
 
@@ -127,13 +127,18 @@ class Posteriors:
 
     def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
         assert self.covariance is not None
-        factor, failed = torch.linalg.cholesky_ex(self.covariance[rows].double())
-        if bool((failed != 0).any()):
-            raise CodesError(
-                f"{int((failed != 0).sum())} covariances are not positive definite, so their densities are not defined. Give matrices of full "
-                "rank, or a std for each latent."
-            )
+        factor = _cholesky(self.covariance[rows])
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
+
+
+def _cholesky(covariance: Float[Tensor, "row latent latent"]) -> Float64[Tensor, "row latent latent"]:
+    factor, failed = torch.linalg.cholesky_ex(covariance.double())
+    if bool((failed != 0).any()):
+        raise CodesError(
+            f"{int((failed != 0).sum())} covariances are not positive definite, so their densities are not defined. Give matrices of full "
+            "rank, or a std for each latent."
+        )
+    return factor
 
 
 def _entropy(probabilities: Float64[Tensor, "row category"]) -> Float64[Tensor, " row"]:

@@ -79,7 +79,7 @@ def quantise(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], bins: Bins, dtype: torch.dtype = torch.float64
 ) -> Float[Tensor, "image latent bin"]:
     """Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin of the mean."""
-    mean, std = mean.to(dtype), std.to(dtype)
+    given, mean, std = mean, mean.to(dtype), std.to(dtype)
     edges = bins.edges(mean.device)
     match bins.masses:
         case "erf_edge":
@@ -95,8 +95,9 @@ def quantise(
         case _:
             assert_never(bins.masses)
     if bool(lost.any()):
+        # By the mean as it was given: rounded, one on an edge would change its bin.
         masses[lost] = 0
-        masses[lost] = masses[lost].scatter_(1, own_bin(mean[lost], edges)[:, None], 1.0)
+        masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], edges)[:, None], 1.0)
     return masses
 
 

@@ -164,16 +164,18 @@ class _Pairs:
     def of(cls, posteriors: Posteriors, draws: Draws, dtype: torch.dtype) -> "_Pairs":
         size = _IMAGES_PER_BLOCK[_kind(posteriors.mean)]
         is_uniform = bool((posteriors.weights == posteriors.weights[0]).all())
+        # Around the middle of each latent, so that float32 keeps the digits of deviations, wherever the codes lie.
+        middle = (posteriors.mean.double().amin(dim=0) + posteriors.mean.double().amax(dim=0)) / 2
         blocks, tables, weights = [], [], []
         for begin in range(0, len(posteriors.mean), size):
             rows = slice(begin, begin + size)
             std = posteriors.std[rows].double().T[:, None].contiguous()
-            mean = posteriors.mean[rows].to(dtype).T[:, None].contiguous()
+            mean = (posteriors.mean[rows].double() - middle).to(dtype).T[:, None].contiguous()
             # exp(-d^2 / 2) = 2^-(d sqrt(log2(e) / 2))^2
             blocks.append((mean, (math.sqrt(0.5 / _LOG_2) / std).to(dtype), -std.log2().to(dtype)))
             tables.append(tuple(p[rows].double().log2().to(dtype).T.contiguous() for p in posteriors.probabilities))
             weights.append(float(posteriors.weights[0]) if is_uniform else posteriors.weights[rows].to(dtype))
-        z = draws.z.to(dtype).T[:, :, None].contiguous()
+        z = (draws.z.double() - middle).to(dtype).T[:, :, None].contiguous()
         return cls(z, draws.categories, tuple(blocks), tuple(tables), tuple(weights), [z.new_empty(0)])
 
     @property

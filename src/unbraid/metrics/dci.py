@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, TypeVar, final, get_args
 
 import torch
 from jaxtyping import Float64
@@ -24,6 +24,9 @@ CompletenessAverage = Literal["mean", "weighted"]
 _NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}
 _MAX_DEPTH = {"lasso": 0, "forest": 8, "boosted_trees": 3}
 _NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
+
+
+T = TypeVar("T")
 
 
 @final
@@ -87,9 +90,9 @@ class DCI(Metric):
         settings = self.predictor_settings
         # scikit-learn's trees release the interpreter; the factors are independent.
         with quietly(), ThreadPoolExecutor() as pool:
-            fits = list(pool.map(lambda task: fitted_predictor(task, settings), tasks.values()))
-            statistics.tell("DCI", 1 / (1 + self._num_refits))
-            refits = self._refitted(pool.map, list(tasks.values()), settings)
+            tell = _Progress(statistics, len(tasks) * (1 + self._num_refits))
+            fits = list(pool.map(lambda task: tell.after(fitted_predictor(task, settings)), tasks.values()))
+            refits = self._refitted(pool.map, list(tasks.values()), settings, tell)
             # Boosted trees are refitted at a cost of minutes; there it is not asked.
             asked = refits is not None and self.predictor != "boosted_trees"
             halves = list(pool.map(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
@@ -116,13 +119,16 @@ class DCI(Metric):
         return found, names
 
     def _refitted(
-        self, each: Callable[..., Iterable[Tensor]], tasks: list[PredictionTask], settings: PredictorSettings
+        self, each: Callable[..., Iterable[Tensor]], tasks: list[PredictionTask], settings: PredictorSettings, tell: "_Progress"
     ) -> Float64[Tensor, "refit latent factor"] | None:
         if self._num_refits == 0:
             return None
 
         def refit(task: PredictionTask) -> Tensor:
-            return refitted_importances(task, settings, resampled_weights(len(task.train_labels), self.seed, self._num_refits))
+            weights = resampled_weights(len(task.train_labels), self.seed, self._num_refits)
+            if settings.predictor == "lasso":
+                return tell.after(refitted_importances(task, settings, weights), len(weights))
+            return torch.cat([tell.after(refitted_importances(task, settings, one)) for one in weights.split(1)])
 
         return torch.stack(list(each(refit, tasks)), dim=2)
 
@@ -178,6 +184,20 @@ class DCI(Metric):
         of_trees: dict[str, object] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
         others = {name: setting for name, setting in self.settings.items() if name not in (*of_lasso, *of_trees)}
         return others | {"num_refits": self._num_refits} | (of_lasso if self.predictor == "lasso" else of_trees)
+
+
+@final
+class _Progress:
+    """Tells how many of the fits are done."""
+
+    def __init__(self, statistics: Statistics, num_fits: int) -> None:
+        self._tell, self._num_fits, self._done = statistics.tell, num_fits, 0
+
+    def after(self, fitted: T, num_fits: int = 1) -> T:
+        """What was fitted, once that has been told."""
+        self._done += num_fits
+        self._tell("DCI", min(1.0, self._done / self._num_fits))
+        return fitted
 
 
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:

@@ -171,6 +171,8 @@ class InformationMetric(Metric):
             bins = self.resolved_num_bins
             what = f"{2 * bins} bins in place of {bins} would move it by {change:+.2g}, more than its interval."
         # Rounding is no change: a perfect code has an interval of no width.
+        if math.isnan(change):
+            return None, ()
         low, high = value.interval
         is_settled = low - 1e-9 <= value.value + change <= high + 1e-9
         return is_settled, () if is_settled else (what,)
@@ -201,7 +203,7 @@ class InformationMetric(Metric):
                 binned = uses_cells(len(statistics.codes), self.quadrature)
                 return own | {"estimator": self.estimator, "quadrature": "binned" if binned else "direct"}
             case "sampled":
-                return own | {"estimator": self.estimator, "num_samples": self.num_samples, "seed": self.seed}
+                return own | {"estimator": self.estimator, **statistics.draws_settings(self.num_samples, self.seed)}
             case "quantised":
                 return own | {"estimator": self.estimator, **asdict(self.bins)}
             case "means_histogram":

@@ -89,7 +89,8 @@ class Informativeness(Metric):
     def _sampled(self, statistics: Statistics) -> Score:
         entropies = sampled_entropies(statistics, self.num_samples, self.seed, self.conditional, self.density_floor)
         used = ("estimator", "num_samples", "seed", "conditional", "density_floor")
-        return sampled_score("Informativeness", entropies, self._sampled_numbers, self.bounds, {name: getattr(self, name) for name in used})
+        settings = {name: getattr(self, name) for name in used} | statistics.draws_settings(self.num_samples, self.seed)
+        return sampled_score("Informativeness", entropies, self._sampled_numbers, self.bounds, settings)
 
     def _sampled_numbers(self, averages: Averages) -> dict[str, Tensor]:
         terms = Terms.of(averages, clip=self.density_floor is not None)

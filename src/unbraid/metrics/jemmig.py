@@ -32,7 +32,8 @@ class JEMMIG(InformationMetric):
 
     @property
     def limits(self) -> Interval:
-        return self.bounds if self.has_bins else (-math.inf, math.inf)
+        # A discrete latent with more categories than there are bins may exceed 1.
+        return (0.0, math.inf) if self.has_bins else (-math.inf, math.inf)
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

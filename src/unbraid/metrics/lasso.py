@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-# Do & Tran's code stops after as many.
-_MAX_SWEEPS = 10_000
+# Where latents outnumber rows there are many optima, and descent creeps between them: by then the weights are right to four digits.
+_MAX_SWEEPS = 1_000
 _TOLERANCE = 1e-10
 _SWEEPS_BETWEEN_SOLVES = 10
 

@@ -121,7 +121,7 @@ def _histogram(statistics: Statistics, places: Int64[Tensor, "latent image"], i:
 def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[int, int]]) -> float:
     """Of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) - H for each image."""
     rows = statistics.influence_rows
-    places, scale = _places(statistics, bins), statistics.weights[rows] * len(statistics.codes)
+    places, scale = _places(statistics, bins), statistics.influence_sample.weights * statistics.influence_sample.correction
     alone = statistics.quantised_influences(bins)["entropy"]
     total = alone.new_zeros(len(rows))
     for i, j in pairs:

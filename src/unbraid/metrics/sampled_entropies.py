@@ -91,7 +91,13 @@ def sampled_entropies(
         if density_floor is None:
             logs = statistics.log_densities(num_samples, seed)
         else:
-            logs = floored_log_densities(statistics.posteriors, draws, density_floor, statistics.codes.groups)
+            logs = floored_log_densities(
+                statistics.posteriors,
+                draws,
+                density_floor,
+                statistics.codes.groups,
+                lambda share: statistics.tell("floored densities", share),
+            )
         found = SampledEntropies({}, {}, {}, ({}, {}), len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))

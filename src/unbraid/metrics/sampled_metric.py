@@ -50,7 +50,8 @@ class SampledMetric(Metric):
 
     @final
     def measure(self, statistics: Statistics) -> Score:
-        return sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, self.settings)
+        settings = self.settings | statistics.draws_settings(self.num_samples, self.seed)
+        return sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, settings)
 
 
 def sampled_score(
@@ -80,7 +81,7 @@ def sampled_score(
         tables={key: number for key, number in found.items() if number.ndim > 0 and key != "per_latent"},
         settled=settled,
         notes=notes,
-        settings={**settings, "num_samples": entropies.num_draws},
+        settings=settings,
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, final
 
@@ -70,7 +70,7 @@ class Statistics:
         """A random few thousand of the images, with statistics of their own; all of them where there are no more."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
-        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_rows), self.tell))
+        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample), self.tell))
 
     # ------------------------------------------------------------------------------------------------------------------- factors
 
@@ -160,12 +160,24 @@ class Statistics:
     # ---------------------------------------------------------------------------------------------------------------- influences
 
     @cached_property
-    def influence_rows(self) -> Int64[Tensor, " row"]:
-        """The images whose influences are computed: all, or so many drawn with replacement."""
-        num_images = len(self.codes)
+    def influence_sample(self) -> "InfluenceSample":
+        """The images whose influences are computed: all, or so many drawn with replacement from r(n).
+
+        r(n) is p(n), made larger where a factor is known that is known in few images.
+        """
+        num_images, p = len(self.codes), self.weights
         if num_images <= MAX_INFLUENCE_ROWS:
-            return torch.arange(num_images, device=self.codes.mean.device)
-        return (sampling.uniform((MAX_INFLUENCE_ROWS,), 0, "influences") * num_images).long().to(self.codes.mean.device)
+            return InfluenceSample(torch.arange(num_images, device=p.device), p * num_images, torch.ones_like(p))
+        known = [labels.known.to(p.device).double() for labels in self.codes.factors if labels.known is not None]
+        shares = [each / (p @ each).clamp(min=torch.finfo(torch.float64).tiny) for each in known]
+        r = p if not shares else p * (1 + torch.stack(shares).mean(dim=0))
+        r = r / r.sum()
+        rows = sampling.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
+        return InfluenceSample(rows, p[rows] / r[rows], (num_images * r[rows]).sqrt())
+
+    @property
+    def influence_rows(self) -> Int64[Tensor, " row"]:
+        return self.influence_sample.rows
 
     def quantised_influences(self, bins: Bins) -> Influences:
         """What each of some images adds to the quantised information."""
@@ -194,7 +206,7 @@ class Statistics:
             low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
             width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
             masses = quantise((mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0))
-            values = FactorValues.of(tuple(a[rows] for a in self.values.assignments), len(rows), self.weights[rows], rows.device)
+            values = FactorValues.of(tuple(a[rows] for a in self.values.assignments), len(rows), self.influence_sample.weights, rows.device)
             return masses, statistics_of_masses(lambda part: masses[part], masses.shape[1], _INFLUENCE_BINS, values)
 
         return self.once("density_influences", lambda: self._influences(compute))
@@ -210,14 +222,15 @@ class Statistics:
         rows = self.influence_rows
         parts = [continuous()] if self.codes.mean.shape[1] > 0 else []
         parts += [(table[rows].double()[:, None], discrete_statistics(table, self.values)) for table in self.codes.probabilities]
-        weights = self.weights[rows] * len(self.codes)
+        weights, correction = self.influence_sample.weights, self.influence_sample.correction
         columns = self.values.columns(rows) / self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)[:, None]
         assignments = self.values.split(columns)
         found = [influences(masses, assignments, weights, sums.marginal, sums.joints) for masses, sums in parts]
         # A factor's own entropy is the same in all parts.
-        return {
+        joined = {
             name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1) for name, one in found[0].items()
         }
+        return {name: part * correction.reshape(-1, *[1] * (part.ndim - 1)) for name, part in joined.items()}
 
     # ------------------------------------------------------------------------------------------------------------------- sampled
 
@@ -241,6 +254,11 @@ class Statistics:
 
         return self._whole.once(("draws", num_samples, seed), compute)
 
+    def draws_settings(self, num_samples: int, seed: int) -> dict[str, int | None]:
+        """How the draws were made: their number and seed; no seed where they were given."""
+        given = self.given_draws
+        return {"num_samples": num_samples, "seed": seed} if given is None else {"num_samples": len(given), "seed": None}
+
     def log_densities(self, num_samples: int, seed: int) -> LogDensities:
         """log q at the draws, against the mixture of all images."""
 
@@ -251,8 +269,23 @@ class Statistics:
         return self._whole.once(("log_densities", num_samples, seed), compute)
 
 
-def _rows(codes: Codes, rows: Int64[Tensor, " row"]) -> Codes:
-    """Some of the images."""
+@final
+@dataclass(frozen=True)
+class InfluenceSample:
+    """Images drawn from r(n): which, p(n) / r(n), and sqrt(N r(n)).
+
+    A sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their number: so deviations are scaled by the
+    product of the two.
+    """
+
+    rows: Int64[Tensor, " row"]
+    weights: Float64[Tensor, " row"]
+    correction: Float64[Tensor, " row"]
+
+
+def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
+    """Some of the images, weighted so that they stand for all."""
+    rows = sample.rows
 
     def of(table: Tensor | None) -> Tensor | None:
         return None if table is None else table[rows]
@@ -265,7 +298,7 @@ def _rows(codes: Codes, rows: Int64[Tensor, " row"]) -> Codes:
         samples=None if codes.samples is None else codes.samples[:, rows],
         probabilities=tuple(table[rows] for table in codes.probabilities),
         factors=tuple(replace(labels, values=labels.values[rows], known=of(labels.known)) for labels in codes.factors),
-        weights=of(codes.weights),
+        weights=None if bool((sample.weights == sample.weights[0]).all()) else sample.weights,
     )
 
 

@@ -57,12 +57,29 @@ def _from_safetensors(path: Path) -> Codes:
         with safe_open(path, framework="pt") as stream:
             metadata = stream.metadata() or {}
             if "factors" in metadata:
-                return codes_file.read_codes(path)
+                return _checked(path, codes_file.read_codes(path))
             arrays = {name: stream.get_tensor(name) for name in stream.keys() if _is_read(name)}  # noqa: SIM118 (not a dict)
         names = json.loads(metadata["factor_names"]) if "factor_names" in metadata else None
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except UnbraidError:
+        raise
+    # Whatever its header claims: names that are numbers, tables of the wrong rank, nesting without end, types that torch cannot handle.
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, RuntimeError) as error:
         raise CodesError(f"{path} is not a readable .safetensors ({error}). Write it again with safetensors.") from None
     return _from_arrays(path, arrays, names)
+
+
+def _checked(path: Path, codes: Codes) -> Codes:
+    """Codes as a run keeps them: floats, a row an image."""
+    if codes.mean.ndim != 2 or not codes.mean.is_floating_point():
+        raise CodesError(
+            f"mean in {path} has shape {tuple(codes.mean.shape)} and type {codes.mean.dtype}; expected floats, images by latents."
+        )
+    for labels in codes.factors:
+        if labels.values.ndim > 2:
+            raise CodesError(
+                f"Factor {labels.name!r} in {path} has shape {tuple(labels.values.shape)}; expected a label an image, or p(y | x)."
+            )
+    return codes
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, Any], names: Any) -> Codes:

@@ -1,0 +1,68 @@
+"""The benchmark of the metrics runs: every row, both tables at its end, and the codes that it makes. How long they take is not tested."""
+
+import math
+
+import pytest
+
+from benchmarks import metric_speed
+from benchmarks.dsprites_codes import SIZES, dsprites_codes
+from benchmarks.metric_speed import PLAIN, ROWS, errors, exponents, measure, scores
+from unbraid.metrics import RMIG, SEPIN
+
+NUM_IMAGES = 2_000
+
+
+@pytest.fixture(autouse=True)
+def few_draws_on_the_cpu(monkeypatch):
+    monkeypatch.setattr(metric_speed, "_device", lambda: "cpu")
+    monkeypatch.setitem(ROWS, "sampled", ("SEPIN, 100 draws", scores((SEPIN(num_samples=100),))))
+    # In place of the whole scorecard and of minutes of trees, which are tested elsewhere.
+    monkeypatch.setitem(ROWS, "scorecard", ("RMIG", scores((RMIG(),))))
+    monkeypatch.setitem(ROWS, "boosted_trees", ("RMIG", scores((RMIG(),))))
+
+
+def test_the_codes_have_the_factors_of_dsprites():
+    codes = dsprites_codes(NUM_IMAGES)
+    assert codes.mean.shape == (NUM_IMAGES, 10)
+    assert {labels.name: int(labels.values.max()) + 1 for labels in codes.factors} == SIZES
+
+
+@pytest.mark.parametrize("row", ["mig", "quantised", "sampled"])
+def test_a_row_has_a_time_a_size_and_the_plain_way(row):
+    found = measure(row, 500)
+    assert set(found) == {"seconds", "gigabytes", "plain"}
+    assert all(number > 0 for number in found.values())
+
+
+def test_a_row_without_a_plain_way_has_none():
+    assert "scorecard" not in PLAIN
+    assert math.isnan(measure("scorecard", 500)["plain"])
+
+
+def test_quadrature_in_cells_is_that_of_all_images():
+    """The largest error of I(z_i; v_k), in nats: what the documentation promises of binned quadrature."""
+    assert errors(NUM_IMAGES)[f"{NUM_IMAGES:,} images"] < 1e-3
+
+
+def test_exponents_are_slopes_of_time_over_size(monkeypatch):
+    """Work that takes a second for each mean has slope 1 in images and in latents, and 0 in what it knows nothing of."""
+    monkeypatch.setattr(metric_speed, "QUANTISED", (RMIG(),))
+    monkeypatch.setattr(metric_speed, "_seconds", lambda work, codes: float(codes.mean.numel()))
+    found = exponents(lambda num_images, num_latents: dsprites_codes(num_images, num_latents), 160)
+    assert found == pytest.approx({name: 0.0 if name.endswith(("bins", "draws")) else 1.0 for name in found})
+    assert len(found) == 8
+
+
+def test_the_tables_have_a_line_for_every_row(monkeypatch, capsys):
+    asked = []
+
+    def stand_in(arguments):
+        asked.append(arguments[1])
+        return {"seconds": 2.0, "gigabytes": 1.0, "plain": 60.0 if arguments[1] in PLAIN else math.nan}
+
+    monkeypatch.setattr(metric_speed, "_in_own_process", stand_in)
+    metric_speed._print_tables([*ROWS, "errors", "exponents"], NUM_IMAGES)
+    assert asked == [*ROWS, "errors", "exponents"]
+    printed = capsys.readouterr().out
+    assert all(f"| {title} |" in printed for title, _ in ROWS.values())
+    assert "| 2.00 | 1.00 | 60 | 30 |" in printed
