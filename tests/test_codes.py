@@ -120,7 +120,22 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "std": torch.ones(3, 3)}, "one std for each mean"),
         ({"mean": MEAN, "std": torch.full((3, 2), torch.inf)}, r"std is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]"),
         ({"mean": MEAN, "log_var": torch.full((3, 2), torch.inf)}, "log_var is NaN or infinite"),
-        ({"mean": MEAN, "log_var": torch.full((3, 2), 1e4)}, "std is NaN or infinite"),
+        ({"mean": MEAN, "log_var": torch.full((3, 2), 2e3)}, r"log_var is so large .* overflows in 3 rows \(0, 1, 2\), latents \[0, 1\]"),
+        ({"mean": MEAN, "log_var": torch.zeros(3, 3)}, "one log-variance for each mean"),
+        ({"mean": MEAN, "std": [[1, 1], [1, -2], [1, 1]]}, r"std is negative \(the least is -2\) in 1 rows \(1\), latents \[1\]"),
+        ({"mean": MEAN.to(torch.float8_e4m3fn)}, "float8.*16 bits or more"),
+        ({"mean": MEAN.to_sparse()}, "not sparse"),
+        ({"mean": [MEAN[0].clone().requires_grad_()] * 2}, "mean cannot be read as a table"),
+        ({"mean": MEAN, "probabilities": 5}, "expected a list of tables"),
+        *(({"mean": MEAN, "groups": groups}, "expected tuples of latent numbers") for groups in ("ab", 5, [0, 1], [["a"]], [[0.5]])),
+        *(
+            ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "missing": missing}, "missing is .*; expected what marks a missing label")
+            for missing in (1j, [1], 2**80)
+        ),
+        ({"mean": MEAN, "factors": {"": [0, 1, 2]}}, "named ''; expected a word"),
+        ({"mean": MEAN, "factors": [0, 1, 2], "factor_names": [""]}, "named ''; expected a word"),
+        ({"mean": MEAN, "factors": [0, 1, 2], "factor_names": 2}, "factor_names is 2; expected a list"),
+        ({"mean": MEAN, "factor_names": ["a"]}, "without factors"),
         ({"mean": MEAN, "std": torch.ones(3, 2), "log_var": torch.ones(3, 2)}, "Both std and log_var"),
         ({"samples": MEAN, "std": torch.ones(3, 2)}, "without mean"),
         ({"samples": torch.zeros(3)}, "or .draws, images, latents."),
@@ -153,6 +168,36 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
 def test_malformed_arrays_are_refused_with_advice(arguments, message):
     with pytest.raises(CodesError, match=message):
         Codes.from_arrays(**arguments)
+
+
+@pytest.mark.usefixtures("_as_users_run_it")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mean": MEAN.numpy()}, "mean is ndarray; expected a tensor"),
+        ({"mean": MEAN, "std": np.ones((3, 2))}, "std is ndarray; expected a tensor"),
+        ({"mean": torch.zeros(3)}, "mean has shape .3,. .* with 2 axes"),
+        ({"mean": MEAN.long()}, "int64; expected floats"),
+        ({"mean": MEAN.to(torch.float8_e5m2)}, "float8_e5m2; expected floats"),
+        ({"mean": MEAN, "std": torch.ones(3, 2, device="meta")}, "std is on meta and mean on cpu"),
+        ({"mean": MEAN, "probabilities": TABLE}, "a tuple each"),
+        ({"mean": MEAN, "factors": (torch.arange(3),)}, "A factor is Tensor; expected Labels"),
+    ],
+)
+def test_what_from_arrays_would_convert_is_refused_without_it(arguments, message):
+    with pytest.raises(CodesError, match=message):
+        Codes(**arguments)
+
+
+def test_codes_hold_no_gradients():
+    codes = Codes(MEAN.clone().requires_grad_(), torch.ones(3, 2, requires_grad=True), probabilities=(TABLE.clone().requires_grad_(),))
+    assert not any(tensor.requires_grad for tensor in (codes.mean, codes.std, *codes.probabilities))
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e-310])
+def test_weights_count_up_to_scale_however_large_or_small(scale):
+    weights = Codes.from_arrays(MEAN, weights=[scale, scale / 2, scale]).weights
+    torch.testing.assert_close(weights, torch.tensor([1.0, 0.5, 1.0], dtype=torch.float64))
 
 
 def test_names_are_checked_however_codes_are_made():

@@ -1,5 +1,6 @@
 """A file is the old one or the new one, never a half; a lock has one holder."""
 
+import errno
 import json
 import math
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from unbraid import files
-from unbraid.errors import RunError
+from unbraid.errors import RunError, SpecError
 
 
 def names(folder):
@@ -88,6 +89,36 @@ def test_a_name_that_cannot_be_taken_leaves_nothing(tmp_path):
     with pytest.raises(OSError):
         files.write_text(tmp_path / "taken", "new")
     assert names(tmp_path) == ["taken"]
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("folder", "is a folder"), ("x" * 305 + ".json", "name too long"), ("a.txt/b.json", "cannot be written"), ("\0", "null")],
+)
+def test_a_place_that_cannot_be_written_is_told_beforehand(tmp_path, name, complaint):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(SpecError, match=f"(?i){complaint}"):
+        files.check_writable(tmp_path / name)
+    assert names(tmp_path) == ["a.txt", "folder"]
+
+
+def test_a_folder_that_takes_no_files_is_told_beforehand(tmp_path, monkeypatch):
+    files.check_writable(tmp_path / "new" / "a.txt")
+    assert names(tmp_path) == []
+
+    def refuse(path, *args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(SpecError, match=r"a\.txt cannot be written \(Permission denied\)\. Name a file in a folder that you may write to"):
+        files.check_writable(tmp_path / "a.txt")
+
+
+def test_a_name_as_long_as_the_system_allows_is_written(tmp_path):
+    files.check_writable(tmp_path / ("x" * 255))
+    files.write_text(tmp_path / ("x" * 255), "text")
+    assert names(tmp_path) == ["x" * 255]
 
 
 def test_two_writers_of_one_file_do_not_mix(tmp_path):

@@ -122,6 +122,9 @@ def test_discrete_labels_are_left_as_they_are():
         ([0.5, 0.2, math.inf], "infinite"),
         ([["a", "b"]] * 3, "one word an image"),
         (3, "one label an image"),
+        ([0.5, math.nan, 0.2, math.nan], r"in 2 rows \(1, 3\)"),
+        (np.array([2**63, 0], dtype=np.uint64), "labels of 2..63 or more"),
+        (torch.ones(3).to(torch.float8_e4m3fn), "16 bits or more"),
     ],
 )
 def test_malformed_columns_are_refused_with_advice(column, message):
@@ -138,6 +141,26 @@ def test_fewer_than_two_bins_are_refused():
 def test_flags_of_another_length_are_refused():
     with pytest.raises(CodesError, match="one flag a label"):
         Labels("x", torch.tensor([0, 1]), known=torch.tensor([True]))
+
+
+@pytest.mark.usefixtures("_as_users_run_it")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((" ", torch.arange(3)), "expected a word"),
+        ((3, torch.arange(3)), "expected a word"),
+        (("x", np.arange(3)), "not tensors"),
+        (("x", torch.arange(3), torch.ones(3)), "expected True or False"),
+        (("x", torch.full((3, 2, 2), 0.25)), "one label an image"),
+    ],
+)
+def test_labels_that_are_no_labels_are_refused(arguments, message):
+    with pytest.raises(CodesError, match=message):
+        Labels(*arguments)
+
+
+def test_large_unsigned_integers_that_fit_are_kept():
+    assert Labels.of("x", np.array([2**63 - 1, 0], dtype=np.uint64)).assignment().tolist() == [1, 0]
 
 
 def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():

@@ -1,5 +1,6 @@
 """Arrays of numbers or words from numpy, torch or nested lists."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,9 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import CodesError
+
+_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
@@ -17,6 +21,8 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
         array = np.asarray(values)
     except ValueError:
         raise CodesError(f"{name} is a list whose rows differ in length. Give a rectangular table of numbers.") from None
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise CodesError(f"{name} cannot be read as a table ({error}). Give a numpy array, a tensor or nested lists of numbers.") from None
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         # numpy turns the numbers of a mixed list into words without a word.
         array = np.asarray(values, dtype=object)
@@ -33,8 +39,10 @@ def as_tensor(name: str, values: Any) -> Tensor:
     """Numbers, as torch holds them. numpy's memory is shared where torch can."""
     array = as_array(name, values)
     if isinstance(array, Tensor):
-        if array.is_complex():
-            raise CodesError(f"{name} holds {array.dtype}; expected real numbers.")
+        if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
+            raise CodesError(
+                f"{name} holds {array.dtype} ({array.layout}); expected real numbers of 16 bits or more, not sparse. Convert it."
+            )
         return array
     if array.dtype.kind not in "biuf":
         raise CodesError(f"{name} holds {array.dtype}; expected numbers of one type.")
@@ -52,3 +60,21 @@ def as_floats(name: str, values: Any) -> Tensor:
     if not tensor.is_floating_point():
         return tensor.double()
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+
+
+def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None = None) -> Tensor:
+    """A tensor of floats without its gradients, if it is one of `num_axes` axes and, where there is a `like`, on its device."""
+    if not isinstance(values, Tensor):
+        raise CodesError(f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists.")
+    if values.dtype not in _FLOATS or values.ndim != num_axes:
+        raise CodesError(
+            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected floats of 16 bits or more with {num_axes} axes. Convert it."
+        )
+    if like is not None and values.device != like.device:
+        raise CodesError(f"{name} is on {values.device} and mean on {like.device}. Move all of them to one device.")
+    return values.detach() if values.requires_grad else values
+
+
+def shown(entries: Sequence[Any], most: int = 5) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(str, entries[:most])) + (", ..." if len(entries) > most else "")

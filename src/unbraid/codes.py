@@ -1,5 +1,6 @@
 """Codes: the one table that every metric reads."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -8,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_floats
+from unbraid.arrays import as_array, as_floats, checked_tensor, shown
 from unbraid.errors import CodesError
-from unbraid.labels import Labels, Missing
+from unbraid.labels import Labels, Missing, checked_missing
 
 __all__ = ["Codes", "Labels"]
 
@@ -35,6 +36,7 @@ class Codes:
     weights: Float[Tensor, " image"] | None = None
 
     def __post_init__(self) -> None:
+        self._check_tensors()
         if len(self.mean) == 0 or self.num_latents == 0:
             raise CodesError(f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each.")
         _check_finite("mean", ~self.mean.isfinite())
@@ -47,9 +49,24 @@ class Codes:
         for number, table in enumerate(self.probabilities):
             _check_probabilities(f"probabilities[{number}]", table, len(self.mean))
         _check_groups(self.groups, self.num_latents)
-        _check_factors(self.factors, len(self.mean))
+        _check_factors(self.factors, self.mean)
         if self.weights is not None:
             _check_weights(self.weights, len(self.mean))
+            object.__setattr__(self, "weights", _tamed(self.weights))
+
+    def _check_tensors(self) -> None:
+        """Tensors of floats on one device, of the right rank, without gradients; tuples where a tuple is meant."""
+        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
+        for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
+            if (values := getattr(self, name)) is not None:
+                object.__setattr__(self, name, checked_tensor(name, values, num_axes, like=self.mean))
+        if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
+            raise CodesError(
+                "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes them in other forms."
+            )
+        object.__setattr__(self, "groups", _as_groups(self.groups))
+        tables = (checked_tensor(f"probabilities[{i}]", table, 2, like=self.mean) for i, table in enumerate(self.probabilities))
+        object.__setattr__(self, "probabilities", tuple(tables))
 
     @classmethod
     def from_arrays(
@@ -88,8 +105,8 @@ class Codes:
             covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
             samples=None if draws is None else draws.to(center),
             probabilities=tuple(table.to(center.device) for table in tables),
-            groups=tuple(tuple(int(latent) for latent in group) for group in groups),
-            factors=_as_factors(factors, factor_names, missing, center.device),
+            groups=_as_groups(groups),
+            factors=_as_factors(factors, factor_names, checked_missing(missing), center.device),
             weights=None if weights is None else as_floats("weights", weights).to(center.device, torch.float64),
         )
 
@@ -162,9 +179,14 @@ def _as_std(std: Any, log_var: Any, mean: Tensor) -> Tensor | None:
     if log_var is None:
         return None if std is None else _as_matrix("std", std).to(mean)
     logs = _as_matrix("log_var", log_var).double()
-    if logs.shape == mean.shape:
-        _check_finite("log_var", logs.isnan() | (logs == torch.inf))
-    return (logs / 2).exp().to(mean)
+    if logs.shape != mean.shape:
+        raise CodesError(f"log_var has shape {tuple(logs.shape)} and mean {tuple(mean.shape)}; give one log-variance for each mean.")
+    _check_finite("log_var", logs.isnan() | (logs == torch.inf))
+    std_of_logs = (logs / 2).exp().to(mean)
+    _refuse_where(
+        std_of_logs.isinf(), "log_var is so large that the std, exp(log_var / 2), overflows", "It is the natural logarithm of the variance."
+    )
+    return std_of_logs
 
 
 def _as_draws(samples: Any) -> Float[Tensor, "draw image latent"]:
@@ -180,8 +202,11 @@ def _as_draws(samples: Any) -> Float[Tensor, "draw image latent"]:
 
 
 def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ...]:
-    is_one_table = not isinstance(probabilities, (list, tuple)) and as_array("probabilities", probabilities).ndim == 2
-    tables = tuple(as_floats("probabilities", table) for table in ([probabilities] if is_one_table else probabilities))
+    given = probabilities if isinstance(probabilities, (list, tuple)) else as_array("probabilities", probabilities)
+    if not isinstance(given, (list, tuple)) and given.ndim not in (2, 3):
+        raise CodesError(f"probabilities has shape {tuple(given.shape)}; expected a list of tables (images, categories).")
+    is_one_table = not isinstance(given, (list, tuple)) and given.ndim == 2
+    tables = tuple(as_floats("probabilities", table) for table in ([given] if is_one_table else given))
     for table in tables:
         if table.ndim != 2 or 0 in table.shape:
             raise CodesError(f"A table of probabilities has shape {tuple(table.shape)}; expected a list of tables (images, categories).")
@@ -190,6 +215,8 @@ def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ..
 
 def _as_factors(factors: Any, names: Sequence[str] | None, missing: Missing, device: torch.device) -> tuple[Labels, ...]:
     if factors is None:
+        if names is not None:
+            raise CodesError("factor_names was given without factors. Give the factors too, or leave the names out.")
         return ()
     if isinstance(factors, Mapping):
         if names is not None:
@@ -200,33 +227,47 @@ def _as_factors(factors: Any, names: Sequence[str] | None, missing: Missing, dev
         table = table[:, None]
     if table.ndim != 2:
         raise CodesError(f"factors has shape {tuple(table.shape)}; expected (images, factors).")
-    names = (
-        [f"factor_{k}" for k in range(table.shape[1])] if names is None else [names] if isinstance(names, str) else list(map(str, names))
-    )
+    names = [f"factor_{k}" for k in range(table.shape[1])] if names is None else _as_names(names)
     if len(names) != table.shape[1]:
         raise CodesError(f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column.")
     return tuple(Labels.of(name, table[:, k], missing=missing, device=device) for k, name in enumerate(names))
+
+
+def _as_names(names: Any) -> list[str]:
+    if isinstance(names, str):
+        return [names]
+    try:
+        return list(map(str, names))
+    except TypeError:
+        raise CodesError(f"factor_names is {names!r}; expected a list of names, one for each column of factors.") from None
+
+
+def _as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
+    try:
+        return tuple(tuple(operator.index(latent) for latent in group) for group in groups)
+    except TypeError:
+        raise CodesError(f"groups is {str(groups)[:80]}; expected tuples of latent numbers, such as [(0, 1), (2,)].") from None
 
 
 # ------------------------------------------------------------------------------------------------------------------------------ checks
 
 
 def _check_finite(name: str, bad: Tensor) -> None:
+    _refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows or find what made them.")
+
+
+def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
     """`bad` is image by latent."""
     if bool(bad.any()):
         rows, latents = bad.any(1).nonzero()[:, 0].tolist(), bad.any(0).nonzero()[:, 0].tolist()
-        shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-        raise CodesError(
-            f"{name} is NaN or infinite in {len(rows)} rows ({shown}), latents {latents}. Drop those rows or find what made them."
-        )
+        raise CodesError(f"{complaint} in {len(rows)} rows ({shown(rows)}), latents [{shown(latents, most=20)}]. {advice}")
 
 
 def _check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
     if std.shape != mean.shape:
         raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     _check_finite("std", ~std.isfinite())
-    if bool((std < 0).any()):
-        raise CodesError(f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass it as log_var.")
+    _refuse_where(std < 0, f"std is negative (the least is {float(std.min()):g})", "If it holds log-variances, pass it as log_var.")
 
 
 def _check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
@@ -274,17 +315,30 @@ def _check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
         raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
 
 
-def _check_factors(factors: Sequence[Labels], num_images: int) -> None:
+def _check_factors(factors: Sequence[Labels], mean: Float[Tensor, "image latent"]) -> None:
+    num_images = len(mean)
     for labels in factors:
+        if not isinstance(labels, Labels):
+            raise CodesError(f"A factor is {type(labels).__name__}; expected Labels. Codes.from_arrays takes numpy arrays and lists.")
+        if labels.values.device != mean.device or (labels.known is not None and labels.known.device != mean.device):
+            raise CodesError(
+                f"Factor {labels.name!r} is on {labels.values.device} and mean on {mean.device}. Move all of them to one device."
+            )
         if len(labels.values) != num_images:
             raise CodesError(f"Factor {labels.name!r} has {len(labels.values)} labels for {num_images} codes; give one label a code.")
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
-        raise CodesError(f"The factors are named {', '.join(names)}: some share a name. Give each its own.")
+        raise CodesError(f"The factors are named {shown(names, most=20)}: some share a name. Give each its own.")
 
 
 def _check_weights(weights: Tensor, num_images: int) -> None:
     if weights.shape != (num_images,):
         raise CodesError(f"weights has shape {tuple(weights.shape)}; give one weight for each of the {num_images} codes.")
-    if not bool(weights.isfinite().all() & (weights >= 0).all() & (weights.sum() > 0)):
+    if not bool(weights.isfinite().all() & (weights >= 0).all() & (weights > 0).any()):
         raise CodesError("weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0.")
+
+
+def _tamed(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
+    """The same weights up to scale, none so large or so small that sums of their squares leave even single precision."""
+    greatest = weights.max()
+    return weights if 1e-15 <= float(greatest) <= 1e15 else weights / greatest

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from unbraid.errors import RunError
+from unbraid.errors import RunError, SpecError
+
+_MAX_SHOWN = 120  # characters of a path, in a message
 
 
 @contextlib.contextmanager
@@ -23,7 +25,7 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
     """A binary file that takes its name only when the block ends well; after an error nothing is left behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every thread.
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    temporary = _beside(path)
     try:
         with temporary.open("xb") as stream:
             yield stream
@@ -34,6 +36,23 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place that no file can be written to, for whoever wants to know before hours of work: a file beside it is made, and removed again."""
+    try:
+        if path.is_dir():
+            raise SpecError(f"{path} is a folder; expected a file to write. Name a file in it.")
+        # Too long a name is not found out by the file beside it, whose name is shorter.
+        path.exists()
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        probe = _beside(folder / path.name)
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except (OSError, ValueError) as error:
+        shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise SpecError(f"{shown} cannot be written ({reason}). Name a file in a folder that you may write to.") from None
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -84,6 +103,11 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
         except BlockingIOError:
             raise RunError(f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it.") from None
         yield
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the same folder; short, so that it fits wherever the name itself does."""
+    return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 
 def _flush_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Labels: what is known of one factor."""
 
 import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_tensor
+from unbraid.arrays import as_array, as_tensor, shown
 from unbraid.errors import CodesError
 
 # What marks a missing label: a number (NaN in measurements), or a word.
@@ -32,17 +33,16 @@ class Labels:
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        if not self.name.isprintable():
-            raise CodesError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
+        _check_name(self.name)
+        _check_values(self.name, self.values, self.known)
+        if self.values.requires_grad:
+            object.__setattr__(self, "values", self.values.detach())
         if self.known is not None and self.known.shape != self.values.shape[:1]:
             raise CodesError(
                 f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; give one flag a label."
             )
+        _check_finite(self.name, self.values, self.known)
         given = self.values if self.known is None else self.values[self.known]
-        if given.is_floating_point() and not bool(given.isfinite().all()):
-            raise CodesError(
-                f"Factor {self.name!r} has NaN or infinite labels. Where NaN marks a missing label, pass missing=math.nan, or set `known` to False."
-            )
         if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
             raise CodesError(f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row an image.")
 
@@ -53,6 +53,7 @@ class Labels:
         Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that are not known: NaN in a column of
         floats (or anywhere in a row of probabilities), a number in a column of numbers, a word in a column of words.
         """
+        missing = checked_missing(missing)
         array = as_array(f"Factor {name!r}", column)
         if isinstance(array, np.ndarray) and array.dtype.kind in "US":
             return _of_words(name, array, missing, device)
@@ -61,7 +62,7 @@ class Labels:
             raise CodesError(
                 f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
             )
-        values = values.to(device) if values.is_floating_point() else values.to(device, torch.int64)
+        values = values.to(device) if values.is_floating_point() else _as_int64(name, values.to(device))
         return cls(name, values, _known(values, missing))
 
     @property
@@ -102,6 +103,58 @@ class Labels:
         if self.known is not None:
             places = torch.where(self.known, places, 0)
         return replace(self, values=places.long().clamp(0, num_bins - 1))
+
+
+def checked_missing(missing: Any) -> Missing:
+    """What marks a missing label, if it can."""
+    if missing is None or isinstance(missing, str):
+        return missing
+    if not isinstance(missing, numbers.Real) or (isinstance(missing, numbers.Integral) and not -(2**63) <= int(missing) < 2**63):
+        raise CodesError(
+            f"missing is {str(missing)[:40]}; expected what marks a missing label: a number (of at most 64 bits), math.nan or a word."
+        )
+    return int(missing) if isinstance(missing, numbers.Integral) else float(missing)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise CodesError(f"A factor is named {name!r}; expected a word. Give each factor a name.")
+    if not name.isprintable():
+        raise CodesError(f"The factor name {name[:40]!r} holds control characters. Give a name that can be printed.")
+
+
+def _check_values(name: str, values: Any, known: Any) -> None:
+    if not isinstance(values, Tensor) or not (known is None or isinstance(known, Tensor)):
+        raise CodesError(f"Factor {name!r} has labels or flags that are not tensors. Labels.of takes numpy arrays and lists.")
+    if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
+        raise CodesError(
+            f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
+        )
+    as_tensor(f"Factor {name!r}", values)
+    if known is not None and known.dtype != torch.bool:
+        raise CodesError(f"`known` of factor {name!r} holds {known.dtype}; expected True or False for each label.")
+
+
+def _check_finite(name: str, values: Tensor, known: Tensor | None) -> None:
+    if not values.is_floating_point():
+        return
+    bad = ~values.isfinite()
+    bad = bad.any(dim=1) if bad.ndim == 2 else bad
+    rows = (bad if known is None else bad & known).nonzero()[:, 0].tolist()
+    if rows:
+        raise CodesError(
+            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). Where NaN marks a missing label, pass missing=math.nan, or "
+            "set `known` to False."
+        )
+
+
+def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
+    wide = values.to(torch.int64)
+    if values.dtype == torch.uint64 and bool((wide < 0).any()):
+        raise CodesError(
+            f"Factor {name!r} has labels of 2**63 or more, beyond 64 bits with a sign. Number its values from 0: np.unique(labels, return_inverse=True)[1]."
+        )
+    return wide
 
 
 def _of_words(name: str, words: np.ndarray, missing: Missing, device: torch.device | str | None) -> Labels:

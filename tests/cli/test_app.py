@@ -93,6 +93,11 @@ def raising(error: BaseException):
             1,
             "Error: /runs/x: Permission denied. Check the path, the permissions and the space on the disk.\n",
         ),
+        (
+            OSError(errno.ENAMETOOLONG, "File name too long", "xx"),
+            2,
+            "Error: xx: File name too long. Check the path, the permissions and the space on the disk.\n",
+        ),
         (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
     ],
 )
@@ -107,10 +112,16 @@ def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, said):
 )
 def test_too_little_memory_is_a_failure_with_a_way_out(monkeypatch, unbraid, error):
     monkeypatch.setattr(app_module, "make_app", raising(error))
-    outcome = unbraid()
-    assert outcome.code == 1
-    assert "Train fewer seeds at a time" in outcome.err
-    assert "Traceback" not in outcome.err
+    for arguments, advice in (
+        (["train", "--dataset", "dsprites"], "Train fewer seeds"),
+        (["score", "x"], "Score a random subset"),
+        (["encode"], "fewer images"),
+    ):
+        outcome = unbraid(*arguments)
+        assert outcome.code == 1
+        assert advice in outcome.err
+        assert ("Train" in outcome.err) == (arguments[0] == "train")
+        assert "Traceback" not in outcome.err
 
 
 def test_a_bug_shows_where_and_says_that_it_is_one(monkeypatch, unbraid):

@@ -179,17 +179,22 @@ def test_several_cards_are_saved_by_name(unbraid, arrays, tmp_path):
         ("nowhere/scores.json", "no folder"),
         ("scores.txt", ".json, .csv, .md"),
         ("codes.csv", "holds the codes"),
+        ("folder.json", "is a folder"),
+        ("x" * 305 + ".json", "too long"),
+        ("mine.json/scores.json", "cannot be written"),
     ],
 )
 def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, monkeypatch, save, complaint):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.json").write_text("mine")
+    (tmp_path / "folder.json").mkdir()
     (tmp_path / "codes.csv").write_text("not even codes")
     outcome = unbraid("score", "codes.csv", "--save", save)
     assert outcome.code == 2
     assert complaint in outcome.err
     assert outcome.out == ""
     assert (tmp_path / "mine.json").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.json", "folder.json", "codes.csv"}
 
 
 # ------------------------------------------------------------------------------------------------------------------------- bad input
@@ -219,6 +224,27 @@ def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, chan
     assert complaint in outcome.err
     assert outcome.err.count("\n") == 1
     assert not (tmp_path / "scores.json").exists()
+
+
+def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arrays, tmp_path, monkeypatch):
+    """Undefined in part is well, undefined altogether is not."""
+    monkeypatch.chdir(tmp_path)
+    np.savez("means.npz", mean=arrays["mean"], factors=FACTORS)
+    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:means_histogram")
+    assert outcome.code == 0, outcome.err
+    assert "not defined: mig: " in outcome.out
+    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:quantised", "--save", "scores.json")
+    assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
+    assert outcome.err.startswith("Error: means.npz: None of the metrics is defined for these codes.")
+
+
+@pytest.mark.parametrize("damage", [{"std": np.full((60, 2), -1.0)}, {"factors": np.zeros((60, 2), dtype=int)}])
+def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, damage):
+    np.savez(tmp_path / "good.npz", **arrays)
+    np.savez(tmp_path / "bad.npz", **(arrays | damage))
+    outcome = unbraid("score", tmp_path / "good.npz", tmp_path / "bad.npz", "--metrics", "mig")
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"Error: {tmp_path / 'bad.npz'}: ")
 
 
 @pytest.mark.parametrize(

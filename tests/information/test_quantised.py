@@ -218,7 +218,9 @@ def test_the_error_of_the_differential_entropy_falls_with_the_square_of_the_widt
     mean, std, values = random_codes(3)
     mean, std = mean / 4, std.clamp(0.2, 0.35)  # the edges are 7 stds away
     exact = exact_information(mean, std, values).entropy
-    errors = torch.stack([quantised_information(mean, std, values, Bins(n)).entropy + math.log(8 / n) - exact for n in (500, 1000, 2000, 4000)])
+    errors = torch.stack(
+        [quantised_information(mean, std, values, Bins(n)).entropy + math.log(8 / n) - exact for n in (500, 1000, 2000, 4000)]
+    )
     assert bool((errors > 0).all())
     # The quadrature is good to 1e-8, the least error is about 1e-6: a ratio is off by 2 % at most.
     torch.testing.assert_close(errors[:-1] / errors[1:], torch.full_like(errors[1:], 4), rtol=0.02, atol=0)
@@ -244,3 +246,8 @@ def test_impossible_bins_are_refused(settings, message):
 def test_negative_stds_are_refused():
     with pytest.raises(CodesError, match="log_var"):
         quantised_information(column(0.0), column(-1.0), FactorValues.of((), 1))
+
+
+def test_a_range_wider_than_the_numbers_is_refused():
+    with pytest.raises(SpecError, match="finite distance"):
+        Bins(10, -1.7e308, 1.7e308)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 
 import jaxtyping
 import pytest
@@ -174,12 +175,10 @@ def test_no_refits_no_interval():
 
 
 def test_more_latents_than_training_rows_are_scored():
-    """20 images, 16 latents: the LASSO of 13 rows has many optima, and must stop at one of them, as must its refits."""
-    generator = torch.Generator().manual_seed(0)
-    mean = torch.randn(20, 16, dtype=torch.float64, generator=generator)
-    codes = Codes(mean, factors=(Labels("a", torch.arange(20) % 4), Labels("b", torch.arange(20) // 10)))
-    score = DCI()(codes)
-    numbers = (score.value, *score.interval, *(part.value for part in score.parts.values()), *score.per_latent, *score.per_factor.values())
+    """20 images, 16 latents: the LASSO of 13 rows has many optima, and must stop at one of them. No refits, for speed."""
+    mean = torch.randn(20, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    score = DCI(num_refits=0)(Codes(mean, factors=(Labels("v", torch.arange(20) % 4),)))
+    numbers = (score.value, *(part.value for part in score.parts.values()), *score.per_latent, *score.per_factor.values())
     assert all(math.isfinite(number) for number in numbers)
     assert 0 <= score.value <= 1
 
@@ -262,3 +261,26 @@ def test_impossible_settings_are_refused(arguments, message):
             DCI(**arguments)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_trees_refuse_means_beyond_float32():
+    mean = 1e60 * torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(CodesError, match="trees read float32"):
+        DCI(predictor="forest")(Codes(mean, factors=(Labels("a", torch.arange(30) % 3),)))
+
+
+def test_forests_leave_the_filters_of_warnings_alone():
+    """In threads, scikit-learn would lose them."""
+    mean = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    factors = tuple(Labels(f"f{k}", torch.arange(60) % (k + 2)) for k in range(4))
+    before = list(warnings.filters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DCI(predictor="forest", num_refits=2, seed=2**63 - 1)(Codes(mean, factors=factors))
+    assert warnings.filters == before
+
+
+def test_with_one_factor_disentanglement_is_a_convention():
+    mean = torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    score = DCI(num_refits=0)(Codes(mean, factors=(Labels("a", torch.arange(30) % 3),)))
+    assert any("by convention" in note for note in score.notes)

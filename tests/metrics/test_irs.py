@@ -193,3 +193,19 @@ def test_unknown_weights_of_values_are_refused():
             IRS(value_weights="x")
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-60, 1e100])
+def test_robustness_is_the_same_in_any_units(scale):
+    values = torch.arange(60) % 3
+    mean = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + values[:, None]
+    one, other = (IRS()(Codes(mean * unit, factors=(Labels("a", values),))) for unit in (1.0, scale))
+    assert other.value == pytest.approx(one.value, abs=1e-9)
+    assert other.interval == pytest.approx(one.interval, abs=1e-9)
+
+
+def test_a_factor_with_a_value_of_its_own_in_every_image_is_told():
+    mean = torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    score = IRS()(Codes(mean, factors=(Labels("number", torch.arange(30)),)))
+    assert score.value == 1
+    assert any("number has a value of its own in every image" in note for note in score.notes)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso as Reference
 
+from unbraid.metrics import lasso as module
 from unbraid.metrics.bootstrap import resampled_weights
 from unbraid.metrics.lasso import lasso
 
@@ -60,11 +61,15 @@ def test_a_constant_label_leaves_nothing_to_weigh():
     assert float(lasso(x, torch.full((60,), 3.0).double(), 0.002).weights.abs().max()) == 0
 
 
-def test_more_latents_than_rows_are_fitted_as_well_as_can_be():
-    """There are many optima, and descent creeps between them: it stops at one that is as good to four digits."""
-    generator = torch.Generator().manual_seed(0)
+def test_more_latents_than_rows_are_fitted_as_well_as_can_be(monkeypatch):
+    """Descent creeps where latents outnumber rows: within a thousand sweeps it stops at weights whose objective is within 0.1 % of the least."""
+    solves = []
+    solved_for_signs = module._solved_for_signs
+    monkeypatch.setattr(module, "_solved_for_signs", lambda *given: solves.append(1) or solved_for_signs(*given))
+    generator = torch.Generator().manual_seed(2)
     x = torch.randn(13, 16, dtype=torch.float64, generator=generator)
     y = torch.randint(0, 4, (13,), generator=generator).double()
+    x, y = ((part - part.mean(dim=0)) / part.std(dim=0, correction=0) for part in (x, y))
 
     def objective(weights):
         residual = y - y.mean() - (x - x.mean(dim=0)) @ weights
@@ -72,4 +77,17 @@ def test_more_latents_than_rows_are_fitted_as_well_as_can_be():
 
     reference = Reference(alpha=0.002, max_iter=1_000_000, tol=1e-10, random_state=0).fit(x.numpy(), y.numpy())
     found = objective(lasso(x, y, 0.002, standardise=False).weights[0])
-    assert found == pytest.approx(objective(torch.from_numpy(reference.coef_)), rel=1e-4)
+    assert found == pytest.approx(objective(torch.from_numpy(reference.coef_)), rel=1e-3)
+    assert len(solves) <= 100  # one in ten sweeps
+
+
+def test_as_many_latents_as_rows_are_fitted_in_seconds():
+    """200 of each, and 5 resamples: by scikit-learn's loop, to the optimum that its rows have."""
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.randn(200, 200, dtype=torch.float64, generator=generator), torch.randn(200, dtype=torch.float64, generator=generator)
+    found = lasso(x, y, 0.05, row_weights=torch.cat([torch.full((1, 200), 1 / 200, dtype=torch.float64), resampled_weights(200, 0, 4)]))
+    u, v = (x - x.mean(dim=0)) / x.std(dim=0, correction=0), (y - y.mean()) / y.std(correction=0)
+    reference = Reference(alpha=0.05, max_iter=100_000, tol=1e-10, random_state=0).fit(u.numpy(), v.numpy())
+    assert found.weights.shape == (5, 200)
+    # The duality gap is below 1e-8: a weight is off by less than its root.
+    torch.testing.assert_close(found.weights[0], torch.from_numpy(reference.coef_), atol=1e-4, rtol=0)

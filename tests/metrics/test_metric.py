@@ -10,6 +10,7 @@ import torch
 from tests.metrics.test_mig import grid
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.statistics import Statistics
@@ -109,3 +110,9 @@ def test_a_value_has_an_interval_cut_at_its_bounds():
     assert Value.of(0.95, 0.1, (0.0, 1.0)).interval == pytest.approx((0.95 - 0.1959964, 1.0))
     assert Value.of(math.nan, 0.1).interval is None
     assert Value.of(0.5, math.nan).interval is None
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    codes = Codes(torch.zeros(3, 1).double(), torch.full((3, 1), 1e300, dtype=torch.float64))
+    with pytest.raises(CodesError, match="largest std is 1e[+]300"):
+        GaussianTotalCorrelation("aggregate")(codes)

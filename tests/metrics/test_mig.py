@@ -166,7 +166,10 @@ def by_hand(codes, points):
         for j, row in enumerate(points.tolist()):
             total = 0.0
             for z, own in zip(row, labels, strict=True):
-                density = [math.exp(-0.5 * ((z - m) / s) ** 2) / s for m, s in zip(codes.mean[:, j].tolist(), codes.std[:, j].tolist(), strict=True)]
+                density = [
+                    math.exp(-0.5 * ((z - m) / s) ** 2) / s
+                    for m, s in zip(codes.mean[:, j].tolist(), codes.std[:, j].tolist(), strict=True)
+                ]
                 alike = [d for d, label in zip(density, labels, strict=True) if label == own]
                 total += math.log(sum(alike) / len(alike)) - math.log(sum(density) / len(density))
             table.append(max(0.0, total / len(labels)))

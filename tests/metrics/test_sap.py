@@ -223,3 +223,13 @@ def test_impossible_settings_are_refused(arguments, message):
             SAP(**arguments)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("scale", [2.0**30, 2.0**100, 2.0**450])
+def test_huge_latents_are_scored_as_if_they_were_smaller(scale):
+    """liblinear does not come to an end on them as they are."""
+    values = torch.arange(90) % 3
+    mean = torch.randn(90, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    mean[:, 0] += values
+    one, other = (SAP()(Codes(mean * unit, factors=(Labels("a", values),))).value for unit in (2.0**25, scale))
+    assert one == other

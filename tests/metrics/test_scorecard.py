@@ -159,12 +159,19 @@ def test_an_existing_file_is_kept_unless_told(card, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint"), [("scores.txt", ".json, .csv, .md"), ("scores", "none of them"), ("no/s.json", "no folder")]
+    ("name", "complaint"),
+    [("scores.txt", ".json, .csv, .md"), ("scores", "none of them"), ("no/s.json", "no folder"), ("x" * 305 + ".json", "too long")],
 )
 def test_a_target_that_cannot_be_is_refused(card, tmp_path, name, complaint):
     with pytest.raises(SpecError, match=complaint):
         card.save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_never_replaced(card, tmp_path):
+    (tmp_path / "scores.json").mkdir()
+    with pytest.raises(SpecError, match="is a folder"):
+        card.save(tmp_path / "scores.json", overwrite=True)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "scores": [{}]}', "[" * 100_000])

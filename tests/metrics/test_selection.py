@@ -107,7 +107,7 @@ def test_a_class_is_not_yet_a_metric():
 
 @pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_is_a_whole_number_from_0_on(seed):
-    with pytest.raises(SpecError, match="expected a whole number from 0 on"):
+    with pytest.raises(SpecError, match="expected a whole number from 0 to"):
         select("mig", seed)
 
 
@@ -121,3 +121,9 @@ def test_every_metric_can_be_built_without_settings():
     for cls in registry().values():
         assert dataclasses.is_dataclass(cls)
         cls()
+
+
+def test_all_may_stand_in_a_list():
+    every, chosen = select("all"), select("all, mig,dci:boosted_trees")
+    assert set(chosen.metrics) == {*every.metrics, "dci:boosted_trees"}
+    assert chosen.left_out == {}

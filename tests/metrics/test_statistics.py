@@ -187,3 +187,9 @@ def test_progress_is_told():
 def test_codes_without_std_have_no_densities():
     with pytest.raises(CodesError, match="std or log_var"):
         Statistics(dataclasses.replace(grid(), std=None)).exact()
+
+
+def test_weights_count_up_to_scale_even_where_their_sum_overflows():
+    weights = torch.tensor([1.0, 2.0, 1.0], dtype=torch.float64) * 8e307
+    statistics = Statistics(Codes(torch.zeros(3, 1).double(), weights=weights))
+    torch.testing.assert_close(statistics.weights, torch.tensor([0.25, 0.5, 0.25]).double())

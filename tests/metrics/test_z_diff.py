@@ -157,3 +157,10 @@ def test_impossible_settings_are_refused(arguments, message):
             ZDiff(**arguments)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_with_one_factor_there_is_nothing_to_tell_apart():
+    mean = torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    score = ZDiff(num_train=50, num_test=20)(Codes(mean, factors=(Labels("a", torch.arange(30) % 3),)))
+    assert score.value == 1
+    assert any("1 by construction" in note for note in score.notes)

@@ -1,5 +1,7 @@
 """Codes from comma-separated values, and the tables that are refused."""
 
+import time
+
 import pytest
 
 from unbraid.errors import CodesError
@@ -74,6 +76,26 @@ def test_blocks_are_joined(written, monkeypatch):
     assert not codes.factors[1].ordered
 
 
+@pytest.mark.parametrize("labels", [["1_11", "111"], ["٣", "3"], ["1e2_0", "100"]])
+def test_labels_that_are_written_differently_stay_apart(written, labels):
+    [factor] = read_csv(written("mean_0,factor:x\n" + "".join(f"1,{label}\n" for label in labels))).factors
+    assert (factor.ordered, len(set(factor.values.tolist()))) == (False, 2)
+
+
+def test_the_ends_of_64_bits_are_whole_numbers(written):
+    [factor] = read_csv(written(f"mean_0,factor:x\n1,{-(2**63)}\n2,{2**63 - 1}\n3,+00{'0' * 5000}7\n")).factors
+    assert factor.values.tolist() == [-(2**63), 2**63 - 1, 7]
+
+
+def test_many_columns_are_read_in_seconds(written):
+    num_columns = 60_000
+    header = ",".join(f"mean_{i}" for i in range(num_columns)) + ",factor:a\n"
+    started = time.perf_counter()
+    codes = read_csv(written(header + ("1," * num_columns + "x\n") * 2))
+    assert codes.mean.shape == (2, num_columns)
+    assert time.perf_counter() - started < 20  # a quadratic search took minutes; this, a second
+
+
 # What is refused
 
 
@@ -87,7 +109,18 @@ def test_blocks_are_joined(written, monkeypatch):
         ("mean_0,factor:\n1,2\n", "'factor:'"),
         ("mean_0,mean_0\n1,2\n", "more than one column 'mean_0'"),
         ("mean_0,mean_2\n1,2\n", r"numbered \[0, 2\].*without gaps"),
-        ("mean_0,mean_00\n1,2\n", "without gaps"),
+        ("mean_0,mean_01\n1,2\n", "not understood .'mean_01'."),
+        ("mean_0,mean_١\n1,2\n", "not understood .'mean_١'."),
+        ("mean_0,mean_" + "1" * 5000 + "\n1,2\n", r"not understood .'mean_1{35}\.\.\.'."),
+        ('"mean_0,' + "mean_1," * 50 + '"\n1,2\n', r"not understood .'.{40}\.\.\.'."),
+        ("file,mean_0\na.png,1\nb.png,x\n", "Line 3 of .* has 'x' in column 'mean_0'"),
+        ("mean_0,mean_1\n1,٣\n3,4\n", "Line 2 of .* has '٣' in column 'mean_1'"),
+        ("mean_0,factor:a\n1,3\n2, 3\n", "label ' 3', a number with blanks"),
+        (f"mean_0,factor:a\n1,{10**30}\n2,{10**30 + 1}\n", "a whole number beyond 64 bits"),
+        ("mean_0,factor:a\n1," + "9" * 5000 + "\n2,1\n", "a whole number beyond 64 bits"),
+        (f"mean_0,factor:a\n1,{2**63}\n2,1\n", "a whole number beyond 64 bits"),
+        ('mean_0,factor:a\n1,"x\n\ny"\n2,y\n', "Line 2 of .* odd number of quotation marks"),
+        ('"mean_0\n1\n2\n', "Line 1 of .* odd number of quotation marks"),
         ("factor:a\n1\n2\n", "No codes were given"),
         ("mean_0,mean_1\n1,2\n3\n", "Line 3 of .* has 1 fields and the first line names 2"),
         ("mean_0,mean_1\n1,2\n\n3,4,5\n", "Line 4 of .* has 3 fields"),

@@ -93,6 +93,9 @@ def test_the_codes_of_a_run_are_read_too(tmp_path):
     ("arrays", "names", "message"),
     [
         ({"mu": MEAN}, None, "no array 'mean'"),
+        ({"std": STD}, None, "no array 'mean' .* holds std. Save the means"),
+        ({"mean": MEAN}, ["a"], "without factors"),
+        ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "named ''"),
         ({"mean": MEAN, "std": -STD}, None, "negative"),
         ({"mean": MEAN, "std": STD, "log_var": STD}, None, "Both std and log_var"),
         ({"mean": MEAN, "factors": FACTORS}, ["one"], "1 factor names were given for 2 columns"),
@@ -103,8 +106,9 @@ def test_the_codes_of_a_run_are_read_too(tmp_path):
     ],
 )
 def test_arrays_that_are_no_codes_are_refused(path, arrays, names, message):
-    with pytest.raises(UnbraidError, match=message):
+    with pytest.raises(UnbraidError, match=message) as refused:
         read_codes(saved(path, arrays, names))
+    assert str(path) in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -192,14 +196,33 @@ def test_a_file_of_a_run_that_lies_is_refused_by_name(tmp_path, tensors, factors
         jaxtyping.config.update("jaxtyping_disable", False)
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+def test_names_without_number_are_refused_before_they_are_read(tmp_path):
+    np.savez_compressed(tmp_path / "codes.npz", mean=MEAN, factors=FACTORS, factor_names=np.zeros(200_000, dtype="U1"))
+    with pytest.raises(CodesError, match=r"holds 200,000 factor_names; expected one for each column"):
+        read_codes(tmp_path / "codes.npz")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(CodesError, match=r"cannot be read|There is no file"):
+        read_codes(tmp_path / ("x" * 305 + ".npz"))
+
+
+def test_what_a_file_of_a_run_should_hold_is_said(tmp_path):
+    path = tmp_path / "codes.safetensors"
+    save_file({"mean": torch.as_tensor(MEAN)}, path, {"factors": "[]"})
+    with pytest.raises(CodesError, match=r"there is no 'groups'.*Expected in the metadata factors, such as .*leave the key out"):
+        read_codes(path)
+
+
+@pytest.mark.parametrize("name", ["mean", "factor_names"])
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, name):
     """Two kilobytes whose header speaks of more than the machine has; the sizes in the archive agree with it."""
     path, rows = tmp_path / "bomb.npz", 2**40
     header = np.lib.format.magic(1, 0)
     text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 1), }}".ljust(117) + "\n"
     header += len(text).to_bytes(2, "little") + text.encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("mean.npy", header + b"\0" * 1000)
+        archive.writestr(f"{name}.npy", header + b"\0" * 1000)
         # What the list of contents says of the size, which is all that a reader knows before it unpacks.
         archive.filelist[0].file_size = len(header) + 8 * rows
     with pytest.raises(UnbraidError, match="more than half the memory"):

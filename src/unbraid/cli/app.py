@@ -1,5 +1,6 @@
 """The commands under one name, and what becomes of their errors."""
 
+import errno
 import inspect
 import sys
 import traceback
@@ -23,6 +24,13 @@ from unbraid.errors import UnbraidError
 from unbraid.version import __version__
 
 _FAILURE = 1
+_LESS_MEMORY = {
+    "score": "Score a random subset of the images, or ask for fewer metrics at a time with --metrics.",
+    "report": "Report on fewer runs at a time.",
+    "encode": "Encode fewer images at a time.",
+    "runs": "List a folder with fewer runs.",
+    "datasets": "Close other programs.",
+}
 
 
 def make_app() -> typer.Typer:
@@ -51,10 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         complain(f"{error.filename or 'A file'}: {error.strerror or error}. Check the path, the permissions and the space on the disk.")
-        sys.exit(_FAILURE)
+        # No file can have such a name, so it was typed.
+        sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
         if _is_out_of_memory(error):
-            complain(f"Out of memory ({error}). Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
+            complain(f"Out of memory ({error}). {_less_memory(sys.argv[1:] if arguments is None else arguments)}")
             sys.exit(_FAILURE)
         traceback.print_exc()
         complain("This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the lines above.")
@@ -64,6 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _is_out_of_memory(error: Exception) -> bool:
     # On the CPU torch has no class of its own for it.
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+
+
+def _less_memory(arguments: Sequence[str]) -> str:
+    """What to do about it, by the command that was typed: the first word that is no flag."""
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    return _LESS_MEMORY.get(command, "Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
 
 
 def _help(command: Callable[..., None]) -> str:

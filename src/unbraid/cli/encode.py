@@ -45,6 +45,7 @@ def encode(
     """
     if out.suffix not in (".npz", ".csv"):
         raise SpecError(f"--out is {out}; name an .npz or a .csv file.")
+    files.check_writable(out)
     if any(out.resolve() == path.resolve() for path in images):
         raise RunError(f"--out is {out}, which is one of the images. Name another file.")
     if out.exists() and not force:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from unbraid import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.errors import SpecError
@@ -27,6 +28,7 @@ def report(
 
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
+    files.check_writable(out)
     runs = open_runs(what)
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):

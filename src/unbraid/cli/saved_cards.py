@@ -13,11 +13,12 @@ from unbraid.metrics.scorecard import Scorecard, check_target
 
 def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
     """Refuse a target that cannot or must not be written, before anything is computed."""
+    # Whether it exists is asked last: it may be a folder, or have too long a name to ask.
+    check_target(path, overwrite=True)
     if any(path.resolve() == other.resolve() for other in what):
         raise SpecError(f"--save is {path}, which holds the codes. Name another file.")
     if path.exists() and not force:
         raise SpecError(f"--save is {path}, which exists. Name another file, or replace it with --force.")
-    check_target(path, overwrite=force)
 
 
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:

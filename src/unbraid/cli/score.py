@@ -15,7 +15,7 @@ from unbraid.cli.run_folders import finished_among, is_run, open_runs
 from unbraid.cli.saved_cards import check_save, save_cards
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table
 from unbraid.codes import Codes
-from unbraid.errors import SpecError
+from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
@@ -128,9 +128,17 @@ def _of_files(codes: dict[Path, Codes], metrics: Metrics, seed: int | None, devi
     found = []
     for path, read in codes.items():
         with stage(f"Scoring {path}") as tell:
-            card = evaluate(read.to(device), metrics, tell=_telling(tell), seed=seed)
+            card = _card(path, read.to(device), metrics, tell=_telling(tell), seed=seed)
         found.append(Carded(str(path), str(path), card))
     return found
+
+
+def _card(path: Path, codes: Codes, metrics: Metrics, *, tell: Tell, seed: int | None) -> Scorecard:
+    """The card of one file, which an error names: there may be several."""
+    try:
+        return evaluate(codes, metrics, tell=tell, seed=seed)
+    except CodesError as error:
+        raise CodesError(f"{path}: {error}") from None
 
 
 def _telling(say_detail: Callable[[str], None], place: str = "") -> Tell:

@@ -18,14 +18,13 @@ from unbraid.errors import CodesError
 from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
+from unbraid.information.posteriors import check_std
 
 Quadrature = Literal["auto", "direct", "binned"]
 
 # "auto" integrates the images themselves up to this many.
 MAX_DIRECT_IMAGES = 20_000
 
-# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than 1e-6 nats.
-_MIN_RELATIVE_STD = 1e-10
 # The cells of "binned": their width in mean (in stds) and in log std, and how many orders of the expansion in a cell are kept. Codes that all lie in
 # the worst corner of their cells are then off by 1e-5 nats.
 _CELL_MEAN = 0.5
@@ -145,10 +144,4 @@ def _number_cells(
 def _check(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
     if mean.shape != std.shape:
         raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
-    extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()
-    narrow = std.double().amin(dim=0) <= _MIN_RELATIVE_STD * extent
-    if bool(narrow.any()):
-        raise CodesError(
-            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some images (the least is "
-            f"{float(std.min()):g}), so their densities are not defined. Use the quantised estimator, which takes a std of 0."
-        )
+    check_std(mean, std)

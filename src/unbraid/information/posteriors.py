@@ -13,6 +13,8 @@ from torch import Tensor
 from unbraid.errors import CodesError
 
 _HALF_LOG_TWO_PI_E = 0.5 * math.log(2 * math.pi * math.e)
+# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than 1e-6 nats.
+_MIN_RELATIVE_STD = 1e-10
 
 
 @final
@@ -61,12 +63,7 @@ class Posteriors:
     probabilities: tuple[Float[Tensor, "image _category"], ...] = ()
 
     def __post_init__(self) -> None:
-        if bool((self.std <= 0).any()):
-            flat = (self.std <= 0).any(dim=0).nonzero()[:, 0].tolist()
-            raise CodesError(
-                f"The std of latents {flat} is 0 or negative in some images (the least is {float(self.std.min()):g}), so their densities are not "
-                "defined. Use the quantised estimator, which takes a std of 0."
-            )
+        check_std(self.mean, self.std)
 
     @property
     def num_latents(self) -> int:
@@ -111,7 +108,7 @@ class Posteriors:
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
         else:
-            z = mean + torch.einsum("dij,dj->di", _cholesky(self.covariance[image]), noise)
+            z = mean + torch.einsum("dij,dj->di", self._cholesky_factors(image), noise)
         categories = [_category(p[image].double(), uniform[:, k].double()) for k, p in enumerate(self.probabilities)]
         return Draws(z, image, torch.stack(categories, dim=1) if categories else image.new_zeros(len(image), 0))
 
@@ -127,16 +124,37 @@ class Posteriors:
 
     def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
         assert self.covariance is not None
-        factor = _cholesky(self.covariance[rows])
+        factor = self._cholesky_factors(rows)
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
+    def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
+        """Of some images, each computed once however often it is asked for."""
+        assert self.covariance is not None
+        if isinstance(rows, slice):
+            return _cholesky(self.covariance[rows])
+        images, place = rows.unique(return_inverse=True)
+        return _cholesky(self.covariance[images])[place]
 
-def _cholesky(covariance: Float[Tensor, "row latent latent"]) -> Float64[Tensor, "row latent latent"]:
+
+def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
+    """Refuse posteriors that have no density, or one too narrow for the numbers to resolve."""
+    if std.numel() == 0:
+        return
+    extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()
+    narrow = std.double().amin(dim=0) <= _MIN_RELATIVE_STD * extent
+    if bool(narrow.any()):
+        raise CodesError(
+            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some images (the least is "
+            f"{float(std.min()):g}), so their densities are not defined. Use the quantised estimator, which takes a std of 0."
+        )
+
+
+def _cholesky(covariance: Float[Tensor, "image latent latent"]) -> Float64[Tensor, "image latent latent"]:
     factor, failed = torch.linalg.cholesky_ex(covariance.double())
     if bool((failed != 0).any()):
         raise CodesError(
-            f"{int((failed != 0).sum())} covariances are not positive definite, so their densities are not defined. Give matrices of full "
-            "rank, or a std for each latent."
+            f"The covariances of {int((failed != 0).sum())} of {len(failed)} images are not positive definite, so their densities are not defined. "
+            "Give matrices of full rank, or a std for each latent."
         )
     return factor
 

@@ -51,9 +51,9 @@ class Bins:
             raise SpecError(f"Bins: there are no masses {self.masses!r}. Use one of {', '.join(get_args(Masses))}.")
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high and math.isfinite(self.high - self.low)):
             raise SpecError(
-                f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first, such as [-4, 4]."
+                f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at a finite distance, such as [-4, 4]."
             )
 
     def edges(self, device: torch.device | None = None) -> Float64[Tensor, " edge"]:

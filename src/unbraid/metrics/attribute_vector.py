@@ -34,6 +34,7 @@ class AttributeVector(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_counts("AttributeVector", num_train=self.num_train, num_test=self.num_test)
 
     @property

@@ -91,8 +91,8 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.Correlations | None:
 
 def _draw(statistics: Statistics, seed: int) -> Tensor:
     codes, std = statistics.codes, statistics.codes.std
-    if statistics.given_draws is None and std is not None and bool((std == 0).any()):
-        # No density, and yet a draw: the mean itself, with no noise added.
+    if statistics.given_draws is None and std is not None:
+        # Not through `posteriors`, which refuse a std of 0: a draw of such a latent is its mean.
         rows = sampling.images(len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights).to(
             std.device
         )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar, final, get_args
+from typing import Any, ClassVar, Literal, TypeVar, final, get_args
 
 import torch
 from jaxtyping import Float64
@@ -56,6 +56,7 @@ class DCI(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.predictor not in get_args(Predictor):
             raise SpecError(f"DCI: there is no predictor {self.predictor!r}. Use one of {', '.join(get_args(Predictor))}.")
         if self.completeness not in get_args(CompletenessAverage):
@@ -88,14 +89,16 @@ class DCI(Metric):
     def measure(self, statistics: Statistics) -> Score:
         tasks, skipped = self._tasks(statistics)
         settings = self.predictor_settings
-        # scikit-learn's trees release the interpreter; the factors are independent.
+        # The factors are independent, and most fits release the interpreter. Not so for forests: scikit-learn swaps the filters of warnings around each
+        # tree, for all threads at once, and in threads of ours they would be lost.
         with quietly(), ThreadPoolExecutor() as pool:
+            each: Callable[..., Iterable[Any]] = map if self.predictor == "forest" else pool.map
             tell = _Progress(statistics, len(tasks) * (1 + self._num_refits))
-            fits = list(pool.map(lambda task: tell.after(fitted_predictor(task, settings)), tasks.values()))
-            refits = self._refitted(pool.map, list(tasks.values()), settings, tell)
+            fits = list(each(lambda task: tell.after(fitted_predictor(task, settings)), tasks.values()))
+            refits = self._refitted(each, list(tasks.values()), settings, tell)
             # Boosted trees are refitted at a cost of minutes; there it is not asked.
             asked = refits is not None and self.predictor != "boosted_trees"
-            halves = list(pool.map(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
+            halves = list(each(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
         return self._score(statistics, tuple(tasks), fits, refits, halves, skipped)
 
     @property
@@ -150,6 +153,11 @@ class DCI(Metric):
         if halves is not None:
             half = disentanglement(torch.stack([fit.importance for fit in halves], dim=1))
             settled, notes = settled_by_half(value.value, float(half), value.interval, "training rows")
+        if len(fits) == 1:
+            notes = (
+                *notes,
+                "With one factor there is nothing to tell apart: by convention a latent that is used has a disentanglement of 1.",
+            )
         if skipped:
             notes = (*notes, f"Left out, because their values have no order for the LASSO to follow: {', '.join(skipped)}.")
         num_factors = len(statistics.codes.factors)

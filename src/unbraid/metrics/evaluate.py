@@ -23,7 +23,8 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
     some of the factors, those are left out and named. `tell` hears what is being computed and the share that is done; by default it is a line on standard
     error if that is a terminal. `seed`, where given, replaces that of every metric. The work is done where the codes are.
     """
-    selection = select(metrics, seed)
+    selection, statistics = select(metrics, seed), Statistics(codes)
+    codes = statistics.codes
     left_out = dict(selection.left_out)
     chosen = selection.metrics
     if not codes.factors:

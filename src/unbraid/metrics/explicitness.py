@@ -39,6 +39,7 @@ class Explicitness(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.classifier not in get_args(ValueClassifier):
             raise SpecError(f"Explicitness: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(ValueClassifier))}.")
         check_counts("Explicitness", num_train=self.num_train, num_test=self.num_test)

@@ -7,8 +7,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from unbraid.errors import CodesError
 from unbraid.metrics.lasso import lasso
 from unbraid.metrics.prediction_tasks import PredictionTask
+from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
 
@@ -85,6 +87,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         nothing = torch.zeros(task.train_codes.shape[1], dtype=torch.float64)
         train, test = (task.train_labels[0].expand(len(labels)) for labels in (task.train_labels, task.test_labels))
         return FittedPredictor(nothing, compare(train, task.train_labels), compare(test, task.test_labels))
+    _check_range(task)
     model = _trees(task, settings).fit(task.train_codes.numpy(), task.train_labels.numpy())
     train, test = (torch.from_numpy(model.predict(codes.numpy())) for codes in (task.train_codes, task.test_codes))
     importance = torch.from_numpy(model.feature_importances_).double()
@@ -103,6 +106,14 @@ def refitted_importances(
     return torch.stack([fitted_predictor(task.rows(rows.repeat_interleave(count)), settings).importance for count in counts])
 
 
+def _check_range(task: PredictionTask) -> None:
+    largest = max(float(codes.abs().max()) for codes in (task.train_codes, task.test_codes))
+    if largest > float(torch.finfo(torch.float32).max):
+        raise CodesError(
+            f"DCI: the largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. Divide the latents by a constant first."
+        )
+
+
 def _trees(task: PredictionTask, settings: PredictorSettings) -> Any:
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 
@@ -113,7 +124,7 @@ def _trees(task: PredictionTask, settings: PredictorSettings) -> Any:
         ("boosted_trees", False): GradientBoostingRegressor,
     }
     kind = kinds[settings.predictor, settings.classifies(task)]
-    return kind(n_estimators=settings.num_trees, max_depth=settings.max_depth, random_state=settings.seed)
+    return kind(n_estimators=settings.num_trees, max_depth=settings.max_depth, random_state=sklearn_seed(settings.seed))
 
 
 def _squared(predicted: Tensor, labels: Tensor) -> Losses:

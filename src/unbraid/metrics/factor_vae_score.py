@@ -13,7 +13,7 @@ from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.metric import QUANTILE, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts, chunks, value_groups, varying_factors
+from unbraid.metrics.value_groups import check_counts, check_num_drawn, chunks, of_one_factor, value_groups, varying_factors
 
 
 @final
@@ -34,13 +34,16 @@ class FactorVAEScore(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_counts("FactorVAEScore", num_train=self.num_train, num_test=self.num_test)
         if self.batch_size < 2:
             raise SpecError(f"FactorVAEScore: batch_size is {self.batch_size}; a variance needs at least 2 images (64 is usual).")
         if not self.min_std >= 0:
             raise SpecError(f"FactorVAEScore: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
+        check_num_drawn("FactorVAEScore", self.num_train + self.num_test, "batch_size", self.batch_size)
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -69,6 +72,8 @@ class FactorVAEScore(Metric):
         settled, notes = settled_by_half(value, with_half, interval, "training votes")
         if vote is None:
             notes = (*notes, f"No latent's means have a std of {self.min_std:g} or more: nothing can vote, and the score is 0.")
+        else:
+            notes = (*notes, *of_one_factor(varying))
         recalls = {varying[k]: float(correct[factor[test] == k].mean()) for k in range(len(varying))}
         train_share = float(table.amax(dim=1).sum() / self.num_train)
         return Score(

@@ -35,6 +35,7 @@ class GaussianTotalCorrelation(Metric):
     covariance: CovarianceOf = "means"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.covariance not in get_args(CovarianceOf):
             raise SpecError(
                 f"GaussianTotalCorrelation: there is no covariance of {self.covariance!r}. Use one of {', '.join(get_args(CovarianceOf))}."

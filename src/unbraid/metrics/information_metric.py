@@ -15,6 +15,7 @@ from unbraid.information.exact import Quadrature, uses_cells
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.quantised import Bins, Masses
 from unbraid.information.sampled_factors import sampled_information
+from unbraid.metrics.bin_range import with_range_checked
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
 from unbraid.metrics.statistics import Statistics
 
@@ -33,8 +34,9 @@ class InformationMetric(Metric):
     signal: for comparison with published numbers only.
     """
 
+    groups_by_value: ClassVar[bool] = True
     # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = ""
+    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try estimator='quantised'."
 
     estimator: InformationEstimator = "exact"
     num_bins: int | None = None
@@ -55,6 +57,7 @@ class InformationMetric(Metric):
         """Where the value lies with these settings: `bounds`, unless an estimator knows none."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         name = type(self).__name__
         if self.estimator not in get_args(InformationEstimator):
             raise SpecError(f"{name}: there is no estimator {self.estimator!r}. Use one of {', '.join(get_args(InformationEstimator))}.")
@@ -115,7 +118,7 @@ class InformationMetric(Metric):
             notes = (*notes, self.why_undefined)
         by_factor = numbers.get("per_factor")
         by_latent = numbers.get("per_latent")
-        return Score(
+        score = Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
@@ -128,6 +131,7 @@ class InformationMetric(Metric):
             notes=notes,
             settings=self._settings_for(statistics),
         )
+        return with_range_checked(score, statistics, self.bins) if self.estimator == "quantised" else score
 
     def _estimate(self, statistics: Statistics) -> "_Estimate":
         num_images = float(len(statistics.codes))

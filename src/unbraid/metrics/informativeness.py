@@ -14,6 +14,7 @@ from unbraid.information.exact import Quadrature, uses_cells
 from unbraid.information.exact_joint import MAX_JOINT_IMAGES, exact_joint_entropy
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.quantised import Bins, Masses
+from unbraid.metrics.bin_range import with_range_checked
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.sampled_entropies import Conditional, sampled_entropies
 from unbraid.metrics.sampled_metric import ANY_LABELS, check_sampling, labels_aside, sampled_score
@@ -50,6 +51,7 @@ class Informativeness(Metric):
     quadrature: Quadrature = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.estimator not in get_args(InformativenessEstimator):
             raise SpecError(
                 f"Informativeness: there is no estimator {self.estimator!r}. Use one of {', '.join(get_args(InformativenessEstimator))}."
@@ -113,7 +115,7 @@ class Informativeness(Metric):
         value = Value.of(_mean(information, most), error, (0.0, 1.0))
         settled, notes = self._settled(value, statistics, most)
         entropy = information.entropy
-        return Score(
+        score = Score(
             metric="Informativeness",
             value=value.value,
             interval=value.interval,
@@ -123,11 +125,14 @@ class Informativeness(Metric):
             notes=notes,
             settings={"estimator": self.estimator, **asdict(self.bins)},
         )
+        return with_range_checked(score, statistics, self.bins)
 
-    def _settled(self, value: Value, statistics: Statistics, most: Tensor) -> tuple[bool, tuple[str, ...]]:
+    def _settled(self, value: Value, statistics: Statistics, most: Tensor) -> tuple[bool | None, tuple[str, ...]]:
         """Whether twice as many bins leave I(x, z_i) within the interval (over the same log B), judged by a subset of the images."""
         some, finer = statistics.subset(), replace(self.bins, num_bins=2 * self.num_bins)
         change = float(_mean(some.quantised(finer), most) - _mean(some.quantised(self.bins), most))
+        if math.isnan(value.value + change):
+            return None, ()
         low, high = value.interval or (-math.inf, math.inf)
         if low - 1e-9 <= value.value + change <= high + 1e-9:
             return True, ()

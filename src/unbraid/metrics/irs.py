@@ -37,8 +37,10 @@ class IRS(Metric):
     value_weights: ValueWeights = "empirical"
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.quantile <= 1:
             raise SpecError(
                 f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the paper's maximum)."
@@ -53,14 +55,14 @@ class IRS(Metric):
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
         # Latent by image: each latent is sorted by itself, and lies in one piece.
-        z = codes.mean.double().T.contiguous()
+        z, unit = _normalised(codes.mean.double().T.contiguous())
         factors = [f.assignment() if varies else None for f, varies in zip(codes.factors, statistics.varies, strict=True)]
         every = torch.arange(len(codes), device=z.device)
-        robustness = self._robustness(z, factors, every[None])
-        resampled = self._robustness(z, factors, _resampled_rows(len(codes)).to(z.device))
+        robustness = self._robustness(z, unit, factors, every[None])
+        resampled = self._robustness(z, unit, factors, _resampled_rows(len(codes)).to(z.device))
         value = Value.of(robustness.value[0], spread(resampled.value), self.bounds)
         half = sampling.permuted_rows(len(codes), 0, "irs/half")[: max(1, len(codes) // 2)].to(z.device)
-        with_half = self._robustness(z, factors, half[None])
+        with_half = self._robustness(z, unit, factors, half[None])
         settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
@@ -78,9 +80,13 @@ class IRS(Metric):
         )
 
     def _robustness(
-        self, z: Float64[Tensor, "latent image"], factors: Sequence[Int64[Tensor, " image"] | None], rows: Int64[Tensor, "resample row"]
+        self,
+        z: Float64[Tensor, "latent image"],
+        unit: Float64[Tensor, " latent"],
+        factors: Sequence[Int64[Tensor, " image"] | None],
+        rows: Int64[Tensor, "resample row"],
     ) -> "_Robustness":
-        """Of the images in each row of `rows`."""
+        """Of the images in each row of `rows`; z is in units of each latent's own."""
         z = z[:, rows]
         max_deviation = (z - z.mean(dim=2, keepdim=True)).abs().amax(dim=2)
         active = max_deviation > _ROUNDING * z.abs().amax(dim=2)
@@ -88,7 +94,7 @@ class IRS(Metric):
         for k, values in enumerate(factors):
             if values is not None:
                 matrix[:, :, k] = 1 - self._held_deviation(z, values[rows]) / torch.where(active, max_deviation, math.nan)
-        return _Robustness(matrix, torch.where(active, max_deviation, 0.0), active)
+        return _Robustness(matrix, torch.where(active, max_deviation * unit[:, None], 0.0), active)
 
     def _held_deviation(
         self, z: Float64[Tensor, "latent resample row"], values: Int64[Tensor, "resample row"]
@@ -138,6 +144,13 @@ class _Robustness:
         return torch.where(total > 0, averages, 0.0)
 
 
+def _normalised(z: Float64[Tensor, "latent image"]) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
+    """Each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies. Robustness is the same in any units."""
+    low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
+    unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
+    return torch.where(unit[:, None] > 0, (z - low[:, None]) / torch.where(unit > 0, unit, 1.0)[:, None], 0.0), unit
+
+
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
     """Images drawn with replacement from some of them. Not from all: the largest deviation does not settle as averages do, and nor does its scatter."""
     some = sampling.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
@@ -156,7 +169,7 @@ def _quantiles(
     # One sort for all values: value v is moved to [v s, (v + 1) s), where s is a power of two above every deviation, so that v s is exact. What is lost
     # of a deviation is a unit of the last digit of v s.
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
-    keys = _sorted(values * scale + deviations)
+    keys = _sorted(values.double() * scale + deviations)
     place = quantile * (counts - 1).clamp(min=0).double()
     first = counts.cumsum(0) - counts
     low = (first + place.floor().long()).clamp(max=keys.shape[1] - 1)

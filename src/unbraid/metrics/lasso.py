@@ -1,8 +1,10 @@
 """The LASSO for a few latents, many rows and many resamples at once: everything it needs is in the second moments."""
 
+import math
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
@@ -11,6 +13,9 @@ from torch import Tensor
 _MAX_SWEEPS = 1_000
 _TOLERANCE = 1e-10
 _SWEEPS_BETWEEN_SOLVES = 10
+# With more latents, a sweep in Python takes too long.
+_MAX_FEW_LATENTS = 40
+_MAX_COMPILED_SWEEPS = 10_000
 
 
 @final
@@ -48,7 +53,7 @@ def lasso(
     x_shift, y_shift = x.mean(dim=0), y.mean()
     table = torch.cat([x - x_shift, (y - y_shift)[:, None]], dim=1)
     mean = p @ table
-    second = (p @ (table[:, :, None] * table[:, None, :]).flatten(1)).unflatten(1, (table.shape[1], -1))
+    second = _second_moments(p, table)
     covariance = second - mean[:, :, None] * mean[:, None, :]
     variance = covariance.diagonal(dim1=1, dim2=2)
     # Below this, what is left of the variance is rounding of the mean.
@@ -57,8 +62,30 @@ def lasso(
     divisor = torch.where(scale > 0, scale, 1.0) if standardise else torch.ones_like(scale)
     gram = covariance / divisor[:, :, None] / divisor[:, None, :]
     gram = gram * (scale > 0)[:, :, None] * (scale > 0)[:, None, :]
-    weights = _coordinate_descent(gram[:, :-1, :-1], gram[:, :-1, -1], alpha)
+    if x.shape[1] <= _MAX_FEW_LATENTS:
+        weights = _coordinate_descent(gram[:, :-1, :-1], gram[:, :-1, -1], alpha)
+    else:
+        weights = torch.stack([_compiled_descent(one, alpha) for one in gram])
     return Lasso(weights, mean[:, :-1] + x_shift, divisor[:, :-1], mean[:, -1] + y_shift, divisor[:, -1])
+
+
+def _second_moments(p: Float64[Tensor, "resample row"], table: Float64[Tensor, "row column"]) -> Float64[Tensor, "resample column column"]:
+    if table.shape[1] <= _MAX_FEW_LATENTS:
+        return (p @ (table[:, :, None] * table[:, None, :]).flatten(1)).unflatten(1, (table.shape[1], -1))
+    # The products of all columns in all rows would not fit into memory.
+    return torch.stack([table.T @ (one[:, None] * table) for one in p])
+
+
+def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
+    """The weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the variance of y."""
+    from sklearn.linear_model import lasso_path
+
+    # scikit-learn takes rows: any that have these second moments will do, such as a square root of the matrix.
+    size, basis = torch.linalg.eigh(gram)
+    rows = math.sqrt(len(gram)) * size.clamp(min=0).sqrt()[:, None] * basis.T
+    x, y = np.asfortranarray(rows[:, :-1].numpy()), rows[:, -1].contiguous().numpy()
+    _, weights, _ = lasso_path(x, y, alphas=[alpha], precompute=True, tol=1e-8, max_iter=_MAX_COMPILED_SWEEPS, random_state=0)
+    return torch.from_numpy(weights[:, 0].copy())
 
 
 def _coordinate_descent(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.settings import check_settings
 from unbraid.metrics.statistics import Statistics
 
 Interval = tuple[float, float]
@@ -26,6 +27,11 @@ Feature = Literal[
     "correlated posteriors",
     "discrete latents",
 ]
+
+# The squares of larger numbers, summed over a dataset, would overflow.
+_LARGEST = 1e150
+
+_OWN_VALUES = "{} has a value of its own in every image: a latent that tells the image tells it, so its score says nothing."
 
 # 95 % of a normal distribution lies within so many standard deviations.
 QUANTILE = 1.959964
@@ -81,6 +87,12 @@ class Metric(ABC):
     bounds: ClassVar[Interval]
     higher_is_better: ClassVar[bool | None] = True
     needs_factors: ClassVar[bool] = True
+    # Whether images are grouped by the value of a factor, whatever the value is.
+    groups_by_value: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Types and sizes of the settings; a metric with checks of its own calls this first."""
+        check_settings(self)
 
     @property
     @abstractmethod
@@ -103,8 +115,11 @@ class Metric(ABC):
         for feature, who in features(statistics.codes).items():
             if feature not in self.accepts:
                 raise CodesError(f"{name} does not take {feature}{who}. {ADVICE[feature]}")
+        _check_magnitude(name, statistics.codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
+        if self.groups_by_value and statistics.singled_out:
+            score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
         if not constant:
             return score
         note = f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average."
@@ -157,6 +172,16 @@ def features(codes: Codes) -> dict[Feature, str]:
     if codes.probabilities:
         found["discrete latents"] = ""
     return found
+
+
+def _check_magnitude(name: str, codes: Codes) -> None:
+    """Refuse numbers whose squares overflow: every metric would see infinities."""
+    for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
+        largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
+        if largest > _LARGEST:
+            raise CodesError(
+                f"{name}: the largest {what} is {largest:g}, and its square is no float64. Divide the latents by a constant first."
+            )
 
 
 def _constant_factors(name: str, statistics: Statistics) -> list[str]:

@@ -13,9 +13,14 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import entropy
 from unbraid.information.quantised import Bins, Masses, own_bin
+from unbraid.metrics.bin_range import with_range_checked
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
 from unbraid.metrics.statistics import Statistics
+
+_MAX_BINS = 10_000
+# With more cells than this, only those that hold an image are counted.
+_MAX_DENSE_CELLS = 4_000_000
 
 
 @final
@@ -41,9 +46,14 @@ class MISJED(Metric):
     masses: Masses = "erf_edge"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.num_bins < 2:
             raise SpecError(
                 f"MISJED: num_bins is {self.num_bins}; with fewer than 2 bins nothing is told apart. The paper uses 50 and 100."
+            )
+        if self.num_bins > _MAX_BINS:
+            raise SpecError(
+                f"MISJED: num_bins is {self.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents have the square of it."
             )
         _ = self.bins  # refuses a range that is none
 
@@ -66,7 +76,7 @@ class MISJED(Metric):
         else:
             value = Value.of(_mean(table, pairs) / scale, _standard_error(statistics, self.bins, pairs) / scale, self.bounds)
             settled, notes = self._settled(value, statistics, pairs)
-        return Score(
+        score = Score(
             metric="MISJED",
             value=value.value,
             interval=value.interval,
@@ -75,12 +85,15 @@ class MISJED(Metric):
             notes=notes,
             settings=asdict(self),
         )
+        return with_range_checked(score, statistics, self.bins)
 
-    def _settled(self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[bool, tuple[str, ...]]:
+    def _settled(self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[bool | None, tuple[str, ...]]:
         """Whether twice as many bins leave the value within its interval, judged by a subset of the images."""
         some = statistics.subset()
         finer = replace(self.bins, num_bins=2 * self.num_bins)
         before, after = (_mean(_table(some, bins), pairs) / (2 * math.log(bins.num_bins)) for bins in (self.bins, finer))
+        if math.isnan(value.value + after - before):
+            return None, ()
         low, high = value.interval or (-math.inf, math.inf)
         if low - 1e-9 <= value.value + after - before <= high + 1e-9:
             return True, ()
@@ -101,7 +114,7 @@ def _table(statistics: Statistics, bins: Bins) -> Float64[Tensor, "latent latent
     table = alone[:, None] + alone
     for i in range(len(table)):
         for j in range(i, len(table)):
-            table[i, j] -= entropy(_histogram(statistics, places, i, j, bins))
+            table[i, j] -= entropy(_histogram(statistics, places, i, j, bins)[0])
             table[j, i] = table[i, j]
     return table
 
@@ -111,11 +124,16 @@ def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]
     return statistics.once(("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device)))
 
 
-def _histogram(statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins) -> Float64[Tensor, " cell"]:
-    """The mass of the images in each cell of two latents' means, over all cells in a row."""
+def _histogram(
+    statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
+) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
+    """The mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered in a row."""
     weights = None if statistics.codes.weights is None else statistics.weights
-    counts = torch.bincount(places[i] * bins.num_bins + places[j], weights, minlength=bins.num_bins**2)
-    return counts.double() / counts.sum()
+    cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
+    if num_cells > _MAX_DENSE_CELLS:
+        cells, num_cells = cells.unique(return_inverse=True)[1], 0
+    counts = torch.bincount(cells, weights, minlength=num_cells)
+    return counts.double() / counts.sum(), cells
 
 
 def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[int, int]]) -> float:
@@ -125,8 +143,8 @@ def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[in
     alone = statistics.quantised_influences(bins)["entropy"]
     total = alone.new_zeros(len(rows))
     for i, j in pairs:
-        masses = _histogram(statistics, places, i, j, bins)
-        own = masses[places[i, rows] * bins.num_bins + places[j, rows]]
+        masses, cells = _histogram(statistics, places, i, j, bins)
+        own = masses[cells[rows]]
         # A weight of 0 leaves its cell empty, and counts for nothing.
         surprise = torch.where(own > 0, -own.clamp(min=torch.finfo(torch.float64).tiny).log(), 0.0)
         total += alone[:, i] + alone[:, j] - scale * (surprise - entropy(masses))

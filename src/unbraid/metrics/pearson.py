@@ -11,6 +11,7 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.metrics.bootstrap import NUM_RESAMPLES
+from unbraid.metrics.label_numbers import label_numbers
 from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS
 
 # The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the numbers is such rounding.
@@ -75,7 +76,7 @@ def correlate_with_factors(codes: Codes, weights: Float64[Tensor, " image"]) -> 
         total = weights[rows].sum()
         if not part or float(total) == 0:
             continue
-        labels = torch.stack([codes.factors[k].values[rows].double() for k in part], dim=1)
+        labels = torch.stack([label_numbers(codes.factors[k])[rows].double() for k in part], dim=1)
         found = correlate(codes.mean[rows], labels, weights[rows] / total)
         matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled
     return Correlations(matrix, resampled), tuple(labels.name for k, labels in enumerate(codes.factors) if k not in usable)

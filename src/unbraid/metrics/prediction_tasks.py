@@ -10,6 +10,7 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.label_numbers import label_numbers
 from unbraid.metrics.statistics import Statistics
 
 
@@ -18,7 +19,7 @@ from unbraid.metrics.statistics import Statistics
 class PredictionTask:
     """One factor, to be predicted from the means of the latents. All on the CPU.
 
-    The labels are as given, not renumbered: a regression sees the distance between values. Integers are values, floats are measurements.
+    The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are values, floats are measurements.
     """
 
     name: str
@@ -70,7 +71,7 @@ def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int,
         raise CodesError(
             f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor takes at least 3. Give more labels."
         )
-    values = labels.values.double() if labels.is_continuous else labels.values.long()
+    values = label_numbers(labels)
 
     def pick(table: Tensor, rows: Tensor) -> Tensor:
         return table[rows.to(table.device)].cpu()

@@ -1,5 +1,6 @@
 """Metrics that are functions of joint entropies, averaged over draws."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class SampledMetric(Metric):
         """Every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables. Differentiable."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_sampling(type(self).__name__, self.num_samples, self.conditional)
 
     @property
@@ -100,9 +102,11 @@ def check_sampling(name: str, num_samples: int, conditional: str) -> None:
         raise SpecError(f"{name}: conditional is {conditional!r}. Use one of {', '.join(get_args(Conditional))}.")
 
 
-def _settled(value: float, of_half: float, error: float, num_draws: int) -> tuple[bool, tuple[str, ...]]:
+def _settled(value: float, of_half: float, error: float, num_draws: int) -> tuple[bool | None, tuple[str, ...]]:
     """Whether the first half of the draws agrees with all of them, to within the interval."""
     moved = value - of_half
+    if math.isnan(moved) or math.isnan(error):
+        return None, ()
     if abs(moved) <= QUANTILE * error + _ROUNDING:
         return True, ()
     return False, (f"The second half of the {num_draws} draws moved it by {moved:+.2g}, more than its interval: take more samples.",)

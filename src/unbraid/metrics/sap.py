@@ -13,8 +13,10 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
 from unbraid.metrics.convergence import quietly
 from unbraid.metrics.gaps import top_two
+from unbraid.metrics.label_numbers import label_numbers
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.settings import sklearn_seed
 from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.value_groups import check_counts
 
@@ -33,6 +35,7 @@ class SAP(Metric):
     over all images. For a discrete one it is the accuracy on test rows of a classifier that sees one latent: "svm" is a linear SVM (C = 0.01, classes
     weighted to balance) and plain accuracy, as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for
     factors with two values only (others are left out). `factors_as="measurements"` takes value indices of ordered factors as measurements.
+    The SVM sees the latents unscaled; only those beyond 2^20, on which it would not end, are divided by a power of two.
     """
 
     classifier: LatentClassifier = "svm"
@@ -44,6 +47,7 @@ class SAP(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.classifier not in get_args(LatentClassifier):
             raise SpecError(f"SAP: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(LatentClassifier))}.")
         if self.factors_as not in get_args(FactorsAs):
@@ -150,15 +154,22 @@ def predicted_labels(
     for train, test in zip(train_codes.T, test_codes.T, strict=True):
         match classifier:
             case "svm":
-                model = LinearSVC(C=0.01, class_weight="balanced", dual=False, random_state=seed)
+                shrink = _shrink(train)
+                model = LinearSVC(C=0.01, class_weight="balanced", dual=False, random_state=sklearn_seed(seed))
                 with quietly():
-                    model.fit(train[:, None].numpy(), train_labels.numpy())
-                columns.append(torch.from_numpy(model.predict(test[:, None].numpy())))
+                    model.fit((shrink * train)[:, None].numpy(), train_labels.numpy())
+                columns.append(torch.from_numpy(model.predict((shrink * test)[:, None].numpy())))
             case "threshold":
                 columns.append(_by_threshold(train, train_labels, test))
             case _:
                 assert_never(classifier)
     return torch.stack(columns, dim=1)
+
+
+def _shrink(latent: Float64[Tensor, " train"]) -> float:
+    """What to multiply a latent by before the SVM sees it: 1, or where it exceeds 2^20 a power of two that brings it there."""
+    # liblinear does not come to an end on huge numbers. At 2^20 the penalty on the weight is long negligible, so the classes stay the same.
+    return 2.0 ** min(0, 20 - math.frexp(float(latent.abs().max()))[1])
 
 
 def plain_accuracy(
@@ -208,7 +219,7 @@ def _correlations(statistics: Statistics, labels: Labels, task: PredictionTask) 
     codes = statistics.codes
     known = slice(None) if labels.known is None else labels.known
     weights = None if codes.weights is None else codes.weights[known]
-    column = squared_correlations(codes.mean[known], labels.values[known], weights).cpu()
+    column = squared_correlations(codes.mean[known], label_numbers(labels)[known], weights).cpu()
     z, y = torch.cat([task.train_codes, task.test_codes]), torch.cat([task.train_labels, task.test_labels])
     scatter = torch.stack([squared_correlations(z, y, row) for row in resampled_weights(len(y))]) - squared_correlations(z, y)
     num_images = statistics.num_effective_images * (1.0 if labels.known is None else float(labels.known.double().mean()))

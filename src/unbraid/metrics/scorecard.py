@@ -208,8 +208,9 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them.")
+    files.check_writable(path)
     if not path.parent.is_dir():
         raise SpecError(f"There is no folder {path.parent} to save {path.name} in. Make it first.")
-    if path.is_dir() or (path.exists() and not overwrite):
+    if path.exists() and not overwrite:
         raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
     return path

@@ -14,6 +14,7 @@ from typing import Any, Literal, final
 
 from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric
+from unbraid.metrics.settings import check_seed
 from unbraid.names import kebab_case, suggestion
 
 Metrics = str | Sequence[str | Metric]
@@ -43,8 +44,8 @@ def registry() -> dict[str, type[Metric]]:
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
     """The metrics that were asked for. With a `seed`, whatever is random in them starts from it."""
-    if seed is not None and not 0 <= seed < 2**63:
-        raise SpecError(f"seed is {seed!r}; expected a whole number from 0 on, or none to leave each metric its own.")
+    if seed is not None:
+        check_seed("seed", seed)
     selection = _asked_for(metrics)
     return dataclasses.replace(selection, metrics={name: _with_seed(metric, seed) for name, metric in selection.metrics.items()})
 
@@ -66,16 +67,31 @@ def name_of(metric: Metric) -> str:
 
 
 def _asked_for(metrics: Metrics) -> Selection:
-    known = registry()
-    if metrics == "all":
-        variants = [metric_of(name) for name in VARIANTS if name.partition(":")[0] in known]
-        return Selection(_named(m for cls in known.values() for m in (cls(), *(v for v in variants if type(v) is cls))), dict(LEFT_OUT))
-    if metrics == "unsupervised":
-        return Selection(_named(cls() for cls in known.values() if not cls.needs_factors))
+    if not isinstance(metrics, str | Sequence):
+        raise SpecError(
+            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', names separated by commas, or a list of names and metrics."
+        )
     each = metrics.split(",") if isinstance(metrics, str) else metrics
     if not each:
-        raise SpecError(f"No metric was asked for. {suggestion('', known)}")
-    return Selection(_named(metric_of(one) if isinstance(one, str) else _checked(one) for one in each))
+        raise SpecError(f"No metric was asked for. {suggestion('', registry())}")
+    named = _named(metric for one in each for metric in _meant(one))
+    has_all = any(isinstance(one, str) and one.strip() == "all" for one in each)
+    return Selection(named, {name: why for name, why in LEFT_OUT.items() if name not in named} if has_all else {})
+
+
+def _meant(one: str | Metric) -> list[Metric]:
+    """The metrics that one entry of a list stands for."""
+    if not isinstance(one, str):
+        return [_checked(one)]
+    known = registry().values()
+    match one.strip():
+        case "all":
+            variants = [metric_of(name) for name in VARIANTS if name.partition(":")[0] in registry()]
+            return [m for cls in known for m in (cls(), *(v for v in variants if type(v) is cls))]
+        case "unsupervised":
+            return [cls() for cls in known if not cls.needs_factors]
+        case _:
+            return [metric_of(one)]
 
 
 def _named(metrics: Iterable[Metric]) -> dict[str, Metric]:

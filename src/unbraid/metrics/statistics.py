@@ -41,7 +41,11 @@ class Statistics:
     """
 
     def __init__(self, codes: Codes, tell: Tell | None = None, draws: Draws | None = None) -> None:
-        self.codes = codes
+        if not isinstance(codes, Codes):
+            raise CodesError(
+                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with Codes.from_arrays(mean, std, factors=labels)."
+            )
+        self.codes = _with_sane_weights(codes)
         self.tell = tell or (lambda what, share: None)
         self.given_draws = draws
         self._kept: dict[Any, Any] = {}
@@ -78,6 +82,17 @@ class Statistics:
     def varies(self) -> tuple[bool, ...]:
         """Which factors take more than one value in these codes."""
         return tuple(_varies(labels, self.codes.weights) for labels in self.codes.factors)
+
+    @cached_property
+    def singled_out(self) -> tuple[str, ...]:
+        """The discrete factors that have a value of their own in every image."""
+        found = []
+        for labels, varies in zip(self.codes.factors, self.varies, strict=True):
+            if varies and not labels.is_soft and not labels.is_continuous:
+                assignment = labels.assignment()
+                if int(assignment.max()) + 1 == int((assignment >= 0).sum()):
+                    found.append(labels.name)
+        return tuple(found)
 
     @cached_property
     def values(self) -> FactorValues:
@@ -300,6 +315,14 @@ def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
         factors=tuple(replace(labels, values=labels.values[rows], known=of(labels.known)) for labels in codes.factors),
         weights=None if bool((sample.weights == sample.weights[0]).all()) else sample.weights,
     )
+
+
+def _with_sane_weights(codes: Codes) -> Codes:
+    """Weights count up to scale: where their sum might overflow or vanish, the largest is made 1."""
+    if codes.weights is None or 1e-100 <= float(codes.weights.max()) <= 1e100:
+        return codes
+    weights = codes.weights.double()
+    return replace(codes, weights=weights / weights.max())
 
 
 def _varies(labels: Labels, weights: Tensor | None) -> bool:

@@ -32,6 +32,7 @@ class TopAttributes(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_counts("TopAttributes", num_top=self.num_top)
 
     @property

@@ -6,6 +6,9 @@ from unbraid.errors import SpecError
 from unbraid.metrics.statistics import Statistics
 from unbraid.sampling import ImagesByValue
 
+# Images in all points together: their numbers take 8 GB.
+_MAX_DRAWN = 10**9
+
 
 def varying_factors(statistics: Statistics) -> tuple[int, ...]:
     """The numbers of the factors that take more than one value."""
@@ -33,3 +36,16 @@ def check_counts(name: str, **counts: int) -> None:
     for setting, count in counts.items():
         if count < 1:
             raise SpecError(f"{name}: {setting} is {count}; expected at least 1.")
+
+
+def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
+    """Refuse to draw more images than memory holds."""
+    if num_points * num_each > _MAX_DRAWN:
+        raise SpecError(
+            f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most {_MAX_DRAWN:,} in all."
+        )
+
+
+def of_one_factor(varying: Sequence[int]) -> tuple[str, ...]:
+    """The note of a score that guesses the factor."""
+    return ("Only one factor varies: there is nothing to tell apart, and the score is 1 by construction.",) if len(varying) == 1 else ()

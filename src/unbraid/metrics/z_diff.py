@@ -12,8 +12,9 @@ from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.convergence import quietly
 from unbraid.metrics.metric import Feature, Metric, Score
+from unbraid.metrics.settings import sklearn_seed
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts, chunks, value_groups, varying_factors
+from unbraid.metrics.value_groups import check_counts, check_num_drawn, chunks, of_one_factor, value_groups, varying_factors
 
 PairClassifier = Literal["logistic", "svm"]
 PairLatents = Literal["means", "samples"]
@@ -38,13 +39,16 @@ class ZDiff(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.classifier not in get_args(PairClassifier):
             raise SpecError(f"ZDiff: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(PairClassifier))}.")
         if self.latents not in get_args(PairLatents):
             raise SpecError(f"ZDiff: latents is {self.latents!r}. Use one of {', '.join(get_args(PairLatents))}.")
         check_counts("ZDiff", pairs_per_point=self.pairs_per_point, num_train=self.num_train, num_test=self.num_test)
+        check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -67,6 +71,7 @@ class ZDiff(Metric):
         interval = wilson(value, self.num_test)
         settled, notes = settled_by_half(value, float(with_half.mean()), interval, "training points")
         varying = varying_factors(statistics)
+        notes = (*notes, *of_one_factor(varying))
         confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
         confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)
         recalls = dict(zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True))
@@ -129,7 +134,7 @@ def predicted_factors(
         case "logistic":
             model = LogisticRegression(max_iter=10_000)
         case "svm":
-            model = LinearSVC(C=0.01, loss="hinge", max_iter=10_000, random_state=seed)
+            model = LinearSVC(C=0.01, loss="hinge", max_iter=10_000, random_state=sklearn_seed(seed))
         case _:
             assert_never(classifier)
     with quietly():

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
@@ -12,28 +12,37 @@ from typing import Any, NoReturn, TextIO, final
 import numpy as np
 import torch
 
+from unbraid.arrays import shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 
 MAX_LINE = 1_000_000  # characters
 _ROWS_PER_BLOCK = 20_000
+_CELLS_PER_BLOCK = 2_000_000  # of a table with many columns, fewer rows at a time
+_MAX_SHOWN = 40  # characters of what a file holds, in a message
 _KINDS = ("mean", "std", "log_var", "sample")
 _FACTOR = "factor:"
 _FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
-_MISSING = frozenset({"", "nan", "NaN"})
+_MISSING = frozenset({"", "nan", "NaN", "NAN"})
+# Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently would become one.
+_COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|weight|{_FILE}|{_FACTOR}.+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
 def read_csv(path: Path) -> Codes:
     """Codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with `factor:NAME`, `weight` and `file` if there are any.
 
     A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical one. An empty label, or nan, is
-    missing. The first line names the columns; a row is an image. UTF-8, read a block of rows at a time.
+    missing. The first line names the columns; a row is an image, and a line: quoted fields may hold commas and doubled quotation marks, but no line
+    breaks. UTF-8, read a block of rows at a time.
     """
     try:
         with path.open(encoding="utf-8-sig") as stream:
             lines = _lines(path, stream)
             columns = _Columns(path, _names(path, next(csv.reader(lines), [])))
-            while block := list(islice(lines, _ROWS_PER_BLOCK)):
+            num_rows = min(_ROWS_PER_BLOCK, max(1, _CELLS_PER_BLOCK // len(columns.names)))
+            while block := list(islice(lines, num_rows)):
                 columns.add([line for line in block if not line.isspace()])
     except UnicodeDecodeError as error:
         raise CodesError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8.") from None
@@ -43,32 +52,37 @@ def read_csv(path: Path) -> Codes:
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """One line after the other, never more of it in memory than a line may be long."""
+    """One line after the other, each a row, never more of it in memory than a line may be long."""
     for number in count(1):
         line = stream.readline(MAX_LINE + 1)
         if not line:
             return
         if len(line) > MAX_LINE:
             raise CodesError(f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one row a line, a row an image.")
+        if line.count('"') % 2:
+            raise CodesError(
+                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold no line breaks), and double one that is "
+                "part of a word."
+            )
         yield line
 
 
 def _names(path: Path, header: list[str]) -> list[str]:
     """The names of the columns, if they are what codes have."""
     names = [name.strip() for name in header]
-    unknown = [name for name in names if not re.fullmatch(rf"({'|'.join(_KINDS)})_\d+|weight|{_FILE}|{_FACTOR}.+", name)]
+    unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
         raise CodesError(
-            f"{path} has columns that are not understood ({', '.join(map(repr, unknown[:3])) or 'none at all'}). Expected mean_0, ..., std_0 or "
+            f"{path} has columns that are not understood ({', '.join(map(_quoted, unknown[:3])) or 'none at all'}). Expected mean_0, ..., std_0 or "
             "log_var_0, ..., sample_0, ..., weight and factor:NAME, separated by commas, in the first line. Rename or drop the others."
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise CodesError(f"{path} has more than one column {twice[0]!r}. Give each column its own name.")
+        raise CodesError(f"{path} has more than one column {_quoted(twice[0])}. Give each column its own name.")
     for kind in _KINDS:
         numbers = sorted(int(name.rpartition("_")[2]) for name in names if name.rpartition("_")[0] == kind)
         if numbers != list(range(len(numbers))):
-            raise CodesError(f"The columns {kind}_* of {path} are numbered {numbers}. Number them from 0, without gaps.")
+            raise CodesError(f"The columns {kind}_* of {path} are numbered [{shown(numbers, most=10)}]. Number them from 0, without gaps.")
     return names
 
 
@@ -82,22 +96,23 @@ class _Columns:
     numbers: list[np.ndarray] = field(default_factory=list)
     labels: list[np.ndarray] = field(default_factory=list)
     words: list[defaultdict[str, int]] = field(default_factory=list)
+    row: np.dtype[Any] = field(init=False)
 
     def __post_init__(self) -> None:
+        # A word is as long as it is: an object, where numbers are numbers.
+        self.row = np.dtype([(str(i), np.float64 if _is_measured(name) else object) for i, name in enumerate(self.names)])
         self.words = [defaultdict(count().__next__) for name in self.names if name.startswith(_FACTOR)]
 
     def add(self, lines: list[str]) -> None:
         if not lines:
             return
-        # A word is as long as it is: an object, where numbers are numbers.
-        kinds = [(f"column_{i}", object if name.startswith(_FACTOR) or name == _FILE else np.float64) for i, name in enumerate(self.names)]
         try:
             # ndmin: a single row is a table too.
-            table = np.loadtxt(lines, dtype=kinds, delimiter=",", comments=None, quotechar='"', ndmin=1)
+            table = np.loadtxt(lines, dtype=self.row, delimiter=",", comments=None, quotechar='"', ndmin=1)
         except ValueError as error:
             self._refuse(str(error))
-        numbers = [table[place] for place, kind in kinds if kind is np.float64]
-        words = [table[f"column_{i}"].tolist() for i, name in enumerate(self.names) if name.startswith(_FACTOR)]
+        numbers = [table[str(i)] for i, name in enumerate(self.names) if _is_measured(name)]
+        words = [table[str(i)].tolist() for i, name in enumerate(self.names) if name.startswith(_FACTOR)]
         self.numbers.append(np.stack(numbers) if numbers else np.zeros((0, len(table))))
         places = [list(map(index.__getitem__, column)) for index, column in zip(self.words, words, strict=True)]
         self.labels.append(np.array(places, dtype=np.int64).reshape(len(places), len(table)))
@@ -105,16 +120,14 @@ class _Columns:
     def codes(self) -> Codes:
         if not self.numbers:
             raise CodesError(f"{self.path} names columns and has no rows. Write a row an image.")
-        measured = [name for name in self.names if not name.startswith(_FACTOR) and name != _FILE]
+        place = {name: i for i, name in enumerate(filter(_is_measured, self.names))}
         table = np.concatenate(self.numbers, axis=1)
-        of_kind = {kind: [f"{kind}_{i}" for i in range(sum(name.rpartition("_")[0] == kind for name in measured))] for kind in _KINDS}
-        arrays: dict[str, Any] = {
-            kind: table[[measured.index(name) for name in names]].T.copy() for kind, names in of_kind.items() if names
-        }
+        of_kind = {kind: [f"{kind}_{i}" for i in range(sum(name.rpartition("_")[0] == kind for name in place))] for kind in _KINDS}
+        arrays: dict[str, Any] = {kind: table[[place[name] for name in names]].T.copy() for kind, names in of_kind.items() if names}
         if "sample" in arrays:
             arrays["samples"] = arrays.pop("sample")
-        if "weight" in measured:
-            arrays["weights"] = table[measured.index("weight")]
+        if "weight" in place:
+            arrays["weights"] = table[place["weight"]]
         codes = Codes.from_arrays(**arrays)
         places = np.concatenate(self.labels, axis=1)
         names = [name.removeprefix(_FACTOR) for name in self.names if name.startswith(_FACTOR)]
@@ -133,9 +146,9 @@ class _Columns:
                         "Give every row a value for each."
                     )
                 for name, text in zip(self.names, row, strict=False):
-                    if not name.startswith(_FACTOR) and not _is_number(text):
+                    if _is_measured(name) and not _NUMBER.fullmatch(text.strip()):
                         raise CodesError(
-                            f"Line {reader.line_num} of {self.path} has {text[:40]!r} in column {name!r}; expected a number. "
+                            f"Line {reader.line_num} of {self.path} has {_quoted(text)} in column {name!r}; expected a number. "
                             "Correct it, or drop the row."
                         )
         raise CodesError(f"{self.path} cannot be read as comma-separated values ({complaint}). Check its quotation marks.")
@@ -145,20 +158,37 @@ def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
     """The column of a factor, in the narrowest form that takes all its words."""
     missing = np.array([word.strip() in _MISSING for word in words])
     known = None if not missing.any() else torch.from_numpy(~missing[places])
-    for kind, dtype in ((int, np.int64), (float, np.float64)):
-        try:
-            values = np.array([0 if gone else kind(word) for word, gone in zip(words, missing, strict=True)], dtype=dtype)
-        except (ValueError, OverflowError):
-            continue
-        return Labels(name, torch.from_numpy(values[places]), known)
+    given = [word for word, gone in zip(words, missing, strict=True) if not gone]
+    padded = next((word for word in given if word != word.strip() and _NUMBER.fullmatch(word.strip())), None)
+    if padded is not None:
+        raise CodesError(f"Factor {name!r} has the label {_quoted(padded)}, a number with blanks around it. Remove the blanks.")
+    for form, kind in ((_WHOLE, np.int64), (_NUMBER, np.float64)):
+        if all(map(form.fullmatch, given)):
+            values = np.zeros(len(words), dtype=kind)
+            values[~missing] = _whole(name, given) if kind is np.int64 else list(map(float, given))
+            return Labels(name, torch.from_numpy(values[places]), known)
     # In alphabetical order, whatever the order of the rows.
     numbers = np.unique(words, return_inverse=True)[1]
     return Labels(name, torch.from_numpy(numbers[places]), known, ordered=False)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text  # Python takes 1_000 for a number; nobody else does
+def _whole(name: str, words: list[str]) -> list[int]:
+    numbers = []
+    for word in words:
+        # 64 bits are at most 19 digits, and Python converts no more than 4300.
+        digits = word.lstrip("+-").lstrip("0")[:20]
+        numbers.append(int(digits or "0") * (-1 if word.startswith("-") else 1))
+        if not -(2**63) <= numbers[-1] < 2**63:
+            raise CodesError(
+                f"Factor {name!r} has the label {_quoted(word)}, a whole number beyond 64 bits. Number its values from 0, or put a letter before each to "
+                "make them names."
+            )
+    return numbers
+
+
+def _is_measured(name: str) -> bool:
+    return not name.startswith(_FACTOR) and name != _FILE
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")

@@ -1,6 +1,7 @@
 """Codes from a file that somebody else wrote: .npz, .safetensors or .csv. Nothing in it is ever run."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from unbraid.arrays import shown
 from unbraid.codes import Codes
 from unbraid.data.npz import Npz
 from unbraid.errors import CodesError, UnbraidError
@@ -17,6 +19,9 @@ from unbraid.runs.codes_csv import read_csv
 _ARRAYS = ("mean", "std", "log_var", "samples", "covariance", "weights")
 _TABLE = "probabilities_"
 _FACTOR = "factor:"
+_MAX_NAMES = 100_000
+# Whatever a header claims: names that are numbers, tables of the wrong rank, nesting without end, types that torch cannot handle.
+_LIES = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, RuntimeError)
 
 
 def read_codes(path: Path) -> Codes:
@@ -28,25 +33,31 @@ def read_codes(path: Path) -> Codes:
     codes of a run are such a file too. For .csv see `read_csv`.
     """
     readers = {".npz": _from_npz, ".safetensors": _from_safetensors, ".csv": read_csv}
-    if path.is_dir():
-        raise CodesError(f"{path} is a folder; expected a file of codes: {', '.join(readers)}.")
-    if path.suffix.lower() not in readers:
-        raise CodesError(f"{path} is not a file of codes that unbraid reads ({', '.join(readers)}). Save it as one of these.")
-    if not path.is_file():
-        raise CodesError(f"There is no file {path}. Check the path.")
-    if path.stat().st_size == 0:
-        raise CodesError(f"{path} is empty. Write the codes again.")
     try:
+        if path.is_dir():
+            raise CodesError(f"{path} is a folder; expected a file of codes: {', '.join(readers)}.")
+        if path.suffix.lower() not in readers:
+            raise CodesError(f"{path} is not a file of codes that unbraid reads ({', '.join(readers)}). Save it as one of these.")
+        if not path.is_file():
+            raise CodesError(f"There is no file {path}. Check the path.")
+        if path.stat().st_size == 0:
+            raise CodesError(f"{path} is empty. Write the codes again.")
         return readers[path.suffix.lower()](path)
-    except UnbraidError:
-        raise
+    except UnbraidError as error:
+        # Which of several files it was is the first thing to know.
+        if str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from None
     except OSError as error:
         raise CodesError(f"{path} cannot be read ({error.strerror or error}). Check that it is a file you may read.") from None
 
 
 def _from_npz(path: Path) -> Codes:
     npz = Npz(path)
-    _check_memory(path, sum(_num_bytes(npz.header(name)) for name in npz.names if _is_read(name)))
+    _check_memory(path, sum(_num_bytes(npz.header(name)) for name in npz.names if _is_read(name) or name == "factor_names"))
+    # Words take far more memory than their bytes once they are Python's.
+    if "factor_names" in npz and (num_names := math.prod(npz.header("factor_names").shape)) > _MAX_NAMES:
+        raise CodesError(f"{path} holds {num_names:,} factor_names; expected one for each column of factors, {_MAX_NAMES:,} at most.")
     arrays = {name: npz.read(name) for name in npz.names if _is_read(name)}
     names = npz.read("factor_names").tolist() if "factor_names" in npz else None
     return _from_arrays(path, arrays, names)
@@ -57,41 +68,42 @@ def _from_safetensors(path: Path) -> Codes:
         with safe_open(path, framework="pt") as stream:
             metadata = stream.metadata() or {}
             if "factors" in metadata:
-                return _checked(path, codes_file.read_codes(path))
+                return _of_run(path)
             arrays = {name: stream.get_tensor(name) for name in stream.keys() if _is_read(name)}  # noqa: SIM118 (not a dict)
         names = json.loads(metadata["factor_names"]) if "factor_names" in metadata else None
     except UnbraidError:
         raise
-    # Whatever its header claims: names that are numbers, tables of the wrong rank, nesting without end, types that torch cannot handle.
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, RuntimeError) as error:
-        raise CodesError(f"{path} is not a readable .safetensors ({error}). Write it again with safetensors.") from None
+    except _LIES as error:
+        raise CodesError(f"{path} is not a readable .safetensors ({str(error)[:200]}). Write it again with safetensors.") from None
     return _from_arrays(path, arrays, names)
 
 
-def _checked(path: Path, codes: Codes) -> Codes:
-    """Codes as a run keeps them: floats, a row an image."""
-    if codes.mean.ndim != 2 or not codes.mean.is_floating_point():
+def _of_run(path: Path) -> Codes:
+    """Codes as a run keeps them, which the key `factors` of the metadata claims."""
+    try:
+        return codes_file.read_codes(path)
+    except UnbraidError:
+        raise
+    except _LIES as error:
+        complaint = f"there is no {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0][:200]
         raise CodesError(
-            f"mean in {path} has shape {tuple(codes.mean.shape)} and type {codes.mean.dtype}; expected floats, images by latents."
-        )
-    for labels in codes.factors:
-        if labels.values.ndim > 2:
-            raise CodesError(
-                f"Factor {labels.name!r} in {path} has shape {tuple(labels.values.shape)}; expected a label an image, or p(y | x)."
-            )
-    return codes
+            f"{path} is not a readable .safetensors of a run, which the key 'factors' of its metadata says it is ({complaint}). Expected in the metadata "
+            'factors, such as [{"name": "shape", "ordered": true}], and groups, such as []; and tensors mean and factor_0, .... If no run wrote it, leave the '
+            "key out and give a tensor 'factors'."
+        ) from None
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, Any], names: Any) -> Codes:
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise CodesError(f"factor_names in {path} is {names!r}; expected a list of names, one for each column of factors.")
+        raise CodesError(f"factor_names in {path} is {repr(names)[:80]}; expected a list of names, one for each column of factors.")
     columns = {name.removeprefix(_FACTOR): array for name, array in arrays.items() if name.startswith(_FACTOR)}
     tables = list(_tables(path, arrays))
     if columns and "factors" in arrays:
         raise CodesError(f"{path} holds both factors and {_FACTOR}NAME columns. Give the factors in one way.")
     if not tables and "mean" not in arrays and "samples" not in arrays:
         raise CodesError(
-            f"{path} has no array 'mean', nor 'samples'; it holds {', '.join(arrays) or 'nothing that is read'}. Name the codes so."
+            f"{path} has no array 'mean' (images by latents), nor 'samples', in which codes are kept; of what is read it holds "
+            f"{shown(list(arrays), most=20) or 'nothing'}. Save the means of the posteriors too, as 'mean'."
         )
     return Codes.from_arrays(
         **{name: arrays[name] for name in _ARRAYS if name in arrays},

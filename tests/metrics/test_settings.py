@@ -1,0 +1,71 @@
+import jaxtyping
+import numpy as np
+import pytest
+
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff, evaluate
+from unbraid.metrics.selection import metric_of, select
+
+
+@pytest.fixture(autouse=True)
+def as_users_run():
+    """Without the checker of the tests, which would refuse these settings first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_numbers_of_numpy_and_whole_numbers_are_stored_as_the_field_has_them():
+    metric = DCI(alpha=1, num_train=np.int64(7), standardise=np.bool_(True))
+    assert [type(value) for value in (metric.alpha, metric.num_train, metric.standardise)] == [float, int, bool]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: MIG(estimator="quantised", num_bins=2.5),
+        lambda: MIG(low="a"),
+        lambda: MIG(num_samples=None),
+        lambda: MISJED(num_bins=10.0),
+        lambda: DCI(alpha="a"),
+        lambda: DCI(alpha=10**400),
+        lambda: DCI(standardise="maybe"),
+        lambda: IRS(quantile="a"),
+        lambda: FactorVAEScore(min_std="a"),
+        lambda: SAP(num_train=1.5),
+        lambda: DCI(seed=True),
+    ],
+)
+def test_a_setting_of_the_wrong_type_is_refused(build):
+    with pytest.raises(SpecError, match="expected"):
+        build()
+
+
+@pytest.mark.parametrize("build", [lambda seed: MIG(seed=seed), lambda seed: Correlations(seed=seed), lambda seed: select("mig", seed)])
+@pytest.mark.parametrize("seed", [-1, 2**63, "a", True])
+def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
+    with pytest.raises(SpecError, match="seed is .*expected a whole number"):
+        build(seed)
+
+
+@pytest.mark.parametrize(
+    "name", ["mig:sampled:seed=99999999999999999999", "misjed:num_bins=10001", "mig:quantised:num_bins=100001", "dci:num_train=1000000000"]
+)
+def test_absurd_sizes_are_refused(name):
+    with pytest.raises(SpecError, match="expected"):
+        metric_of(name)
+
+
+def test_more_pairs_than_memory_holds_are_refused():
+    with pytest.raises(SpecError, match="too many images"):
+        ZDiff(num_train=10**8)
+
+
+def test_what_is_not_codes_is_refused():
+    with pytest.raises(CodesError, match="given as ndarray"):
+        evaluate(np.zeros((3, 2)))
+
+
+def test_metrics_are_names_or_a_list():
+    with pytest.raises(SpecError, match="given as 5"):
+        select(5)
