@@ -89,7 +89,7 @@ def kl_to_prior(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
     posterior = DiagonalGaussian(arrays["mu"], 2 * arrays["sigma"].log())
-    return {"kl_to_prior_mean": StandardNormal().kl_from(posterior).sum(dim=1).mean()}
+    return {"kl_to_prior_mean": StandardNormal().kl_from(posterior, posterior.mean).sum(dim=1).mean()}
 
 
 METRICS: tuple[Callable[[Arrays], Values], ...] = (

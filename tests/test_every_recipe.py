@@ -8,15 +8,17 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid.data.dataset import FactorDataset
+from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
 from unbraid.distributions.latents import Latents
 from unbraid.distributions.likelihood import Likelihood
+from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import choices, from_json, to_json
 
-KINDS = (FactorDataset, Architecture, Latents, Likelihood, Objective, Metric)
+KINDS = (FactorDataset, Architecture, Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood, Objective, Metric)
 EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [(Autoencoder, Autoencoder)]
 every_recipe = pytest.mark.parametrize(("cls", "kind"), EVERY, ids=lambda cls: cls.__name__)
 

@@ -267,6 +267,8 @@ def _check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
     if std.shape != mean.shape:
         raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     _check_finite("std", ~std.isfinite())
+    if std.numel() == 0:  # discrete latents alone
+        return
     _refuse_where(std < 0, f"std is negative (the least is {float(std.min()):g})", "If it holds log-variances, pass it as log_var.")
 
 

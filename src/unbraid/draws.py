@@ -22,7 +22,8 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 def bits(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]) -> Int64[Tensor, "member ..."]:
     """64 random bits for each member and each position of `shape`, from (seed, stream, step, position) alone."""
     address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
-    address = _mix(address + torch.as_tensor(step, device=seeds.device) * _GOLDEN_GAMMA)
+    offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
+    address = _mix(address + offset)
     num_positions = int(torch.Size(shape).numel())
     positions = torch.arange(1, num_positions + 1, device=seeds.device) * _GOLDEN_GAMMA
     return _mix(address[:, None] + positions).reshape(len(seeds), *shape)
@@ -41,6 +42,11 @@ def normal(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, sha
 def permutation(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int) -> Int64[Tensor, "member size"]:
     """A uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
     return bits(seeds, stream, step, (size,)).argsort(dim=1, stable=True)
+
+
+def _as_int64(number: int) -> int:
+    """The number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would wait for all work there."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _mix(x: Int64[Tensor, "..."]) -> Int64[Tensor, "..."]:

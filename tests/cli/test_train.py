@@ -88,10 +88,16 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--resume", "--seeds", "0-3"], "--dataset is missing"),
         (["--seeds", "5-2", "--dataset", "dsprites"], "runs backwards"),
         (["--device", "abacus", "--dataset", "dsprites"], "expected auto, cpu or cuda"),
-        (["--dataset", "dsprites", "--objective.beta", "abc"], "--objective.beta is 'abc'; expected a number."),
+        (
+            ["--dataset", "dsprites", "--objective.beta", "abc"],
+            "--objective.beta is 'abc'; expected a number or one of cosine, cyclic, linear",
+        ),
         (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
         (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz. Check the path"),
-        (["--dataset", "dsprites", "--dataset.resolution", "48", "--model.encoder", "conv"], "Conv takes square images of 32 or 64"),
+        (
+            ["--dataset", "dsprites", "--dataset.resolution", "48", "--model.encoder", "conv"],
+            "Conv takes square images of 28, 32, 64 or 128",
+        ),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):

@@ -5,7 +5,10 @@ from typing import Literal
 import pytest
 
 from unbraid.cli.values import expected, parse, parse_each, placeholder, shown
+from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, Latents
 from unbraid.errors import SpecError
+from unbraid.runs.recipes import choices
+from unbraid.schedule import Cosine, Cyclic, Linear, Weight
 
 Word = Literal["exact", "means_histogram"]
 
@@ -27,6 +30,14 @@ Word = Literal["exact", "means_histogram"]
         ("128,64", tuple[int, ...], (128, 64)),
         ("128", tuple[int, ...], (128,)),
         ("heart, square", tuple[str, ...], ("heart", "square")),
+        ("0,1;2", tuple[tuple[int, ...], ...], ((0, 1), (2,))),
+        ("4", Weight, 4.0),
+        ("linear:0:4", Weight, Linear(0.0, 4.0)),
+        ("Linear:0:4:0:0.1", Weight, Linear(0.0, 4.0, 0.0, 0.1)),
+        ("cosine:1:0.5", Weight, Cosine(1.0, 0.5)),
+        ("cyclic:0:4::0.2", Weight, Cyclic(0.0, 4.0, rising=0.2)),
+        ("gaussian:3, concrete:5", tuple[Latents, ...], (GaussianLatents(3), ConcreteLatents(5))),
+        ("gaussian:3:flow-prior", tuple[Latents, ...], (GaussianLatents(3, FlowPrior()),)),
     ],
 )
 def test_a_text_is_read_as_its_field_says(text, annotation, value):
@@ -43,6 +54,31 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         ("yes", bool, "--flag is 'yes'; expected true or false."),
         ("x", float | None, "--flag is 'x'; expected a number or none."),
         ("1,,2", tuple[int, ...], "--flag is '1,,2'; expected a whole number, or several separated by commas."),
+        ("liner:0:4", Weight, "--flag is 'liner:0:4'. Did you mean 'linear'? Valid: cosine, cyclic, linear."),
+        ("fast", Weight, "--flag is 'fast'; expected a number or one of cosine, cyclic, linear with its fields after colons."),
+        ("linear:0", Weight, "--flag is 'linear:0'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given."),
+        (
+            "linear:1:2:0:1:9",
+            Weight,
+            "--flag is 'linear:1:2:0:1:9'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given.",
+        ),
+        ("linear:0:x", Weight, "end in --flag linear:0:x is 'x'; expected a number."),
+        (
+            "linear:0:4:1:0",
+            Weight,
+            "Linear: from 0.0 at 1.0 to 4.0 at 0.0; expected finite numbers, and moments with 0 <= begin < finish <= 1 (0 is the first step, 1 the last).",
+        ),
+        ("gaussian:0", tuple[Latents, ...], "GaussianLatents: size is 0; a code needs at least 1 latent (the papers use 10)."),
+        (
+            "gauss",
+            tuple[Latents, ...],
+            f"--flag is 'gauss'; expected one of {', '.join(choices(Latents))} with its fields after colons.",
+        ),
+        (
+            "0,1;x",
+            tuple[tuple[int, ...], ...],
+            "--flag is '0,1;x'; expected a whole number, or several separated by commas, or several separated by semicolons.",
+        ),
         ("means_histogran", Word, "--flag is 'means_histogran'. Did you mean 'means_histogram'? Valid: exact, means_histogram."),
     ],
 )
@@ -55,6 +91,31 @@ def test_what_cannot_be_read_is_refused_with_what_was_expected(text, annotation,
 def test_a_number_may_have_several_values():
     assert parse_each("1, 4,16", float, "--flag") == [1.0, 4.0, 16.0]
     assert parse_each("none,1", float | None, "--flag") == [None, 1.0]
+
+
+def test_a_schedule_may_be_one_of_several_values():
+    assert parse_each("1,linear:0:4,4", Weight, "--flag") == [1.0, Linear(0.0, 4.0), 4.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Linear(0.0, 4.0), "linear:0:4"),
+        (Linear(0.0, 4.0, finish=0.1), "linear:0:4:0:0.1"),
+        ((GaussianLatents(3), ConcreteLatents(10)), "gaussian:3,concrete"),
+        (((0, 1), (2,)), "0,1;2"),
+    ],
+)
+def test_a_value_is_shown_as_one_would_type_it(value, text):
+    assert shown(value) == text
+
+
+def test_the_placeholder_of_a_schedule_and_of_lists():
+    assert [placeholder(kind) for kind in (Weight, tuple[Latents, ...], tuple[tuple[int, ...], ...])] == [
+        "NUMBER|SCHEDULE",
+        "LATENTS,...",
+        "INTEGER,...;...",
+    ]
 
 
 def test_a_list_and_a_whole_number_are_one_value():

@@ -8,7 +8,7 @@ from unbraid.errors import SpecError
 
 
 def test_means_come_first_and_log_variances_after():
-    posterior = GaussianLatents(2).posterior(torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]))
+    posterior = GaussianLatents(2).posterior(torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]), torch.ones(()))
     assert isinstance(posterior, DiagonalGaussian)
     assert posterior.loc.tolist() == [[1.0, 2.0], [5.0, 6.0]]
     assert posterior.log_var.tolist() == [[3.0, 4.0], [7.0, 8.0]]
@@ -19,7 +19,7 @@ def test_ten_latents_take_twenty_numbers():
 
 
 def test_one_latent_is_enough():
-    assert GaussianLatents(1).posterior(torch.zeros(3, 2)).mean.shape == (3, 1)
+    assert GaussianLatents(1).posterior(torch.zeros(3, 2), torch.ones(())).mean.shape == (3, 1)
 
 
 @pytest.mark.parametrize("size", [0, -1])

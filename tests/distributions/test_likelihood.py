@@ -10,10 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import grad, vmap
 
-from unbraid.distributions import BernoulliLikelihood, GaussianLikelihood
+from unbraid.distributions import (
+    BernoulliLikelihood,
+    ContinuousBernoulliLikelihood,
+    GaussianLikelihood,
+    LaplaceLikelihood,
+    LearnedGaussianLikelihood,
+)
 from unbraid.errors import SpecError
 
-LIKELIHOODS = [BernoulliLikelihood(), GaussianLikelihood(), GaussianLikelihood(std=0.1)]
+LIKELIHOODS = [
+    BernoulliLikelihood(),
+    GaussianLikelihood(),
+    GaussianLikelihood(std=0.1),
+    ContinuousBernoulliLikelihood(),
+    LaplaceLikelihood(),
+    LearnedGaussianLikelihood(),
+]
 
 
 def images(seed=0, batch=3, channels=2, size=4):

@@ -19,7 +19,7 @@ def test_the_table_of_features_is_that_of_the_code():
         for cls in metrics
     ]
     table = "\n".join([header, "|---|" + ":---:|" * len(get_args(Feature)), *rows])
-    assert PAGE.rstrip().endswith(table), f"docs/scorecard.md should end with this table:\n{table}"
+    assert table in PAGE, f"docs/scorecard.md should have this table:\n{table}"
 
 
 def test_every_feature_is_explained():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import get_args
 
 import jaxtyping
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from torch.func import grad, vmap
 
 from unbraid.errors import SpecError
-from unbraid.information.aggregate import Estimator, decompose, log_aggregate, log_weights
+from unbraid.information.aggregate import Estimator, decompose, log_aggregate, log_weights, product_densities
 
 ESTIMATORS = get_args(Estimator)
 NORMALISED = ("naive", "mss", "eq13")
@@ -115,13 +116,50 @@ def test_mws_with_the_whole_data_set_is_exact_less_log_n():
 
 @pytest.mark.parametrize("estimator", ["mss", "eq13"])
 def test_estimate_is_unbiased_over_all_minibatches(estimator):
-    """N = 5, B = 3: every ordered minibatch without replacement that begins with the image that z came from."""
+    """N = 5, B = 3: every ordered minibatch without replacement that holds the image that z came from, at each place.
+
+    The first row alone would not do: the peers' misplaced weights are right there.
+    """
     densities = torch.tensor([0.9, 0.3, 0.05, 0.6, 0.001], dtype=torch.float64)
-    row = weights_of(estimator, 3, 5)[0]
-    for own in range(5):
+    for own, (place, row) in itertools.product(range(5), enumerate(weights_of(estimator, 3, 5))):
         others = [n for n in range(5) if n != own]
-        estimates = [row @ densities[[own, *rest]] for rest in itertools.permutations(others, 2)]
-        torch.testing.assert_close(torch.stack(estimates).mean(), densities.mean())
+        batches = [[*rest[:place], own, *rest[place:]] for rest in itertools.permutations(others, 2)]
+        estimates = torch.stack([row @ densities[batch] for batch in batches])
+        torch.testing.assert_close(estimates.mean(), densities.mean())
+
+
+def test_the_weights_that_peers_misplace_are_biased():
+    """A stride of B puts 1/N in the first column: what a copy of their code would do to the test above."""
+    densities = torch.tensor([0.9, 0.3, 0.05, 0.6, 0.001], dtype=torch.float64)
+    misplaced = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
+    batches = [[first, 1, last] for first, last in itertools.permutations([0, 2, 3, 4], 2)]
+    estimate = torch.stack([misplaced @ densities[batch] for batch in batches]).mean()
+    assert abs(estimate - densities.mean()) > 0.005
+
+
+def test_small_batches_bias_the_naive_and_the_stratified_estimates_in_opposite_directions():
+    """Of the total correlation, against its closed form. Misplaced stratified weights give about what the naive ones give."""
+    correlation, std, size, batch = 0.8, 0.3, 2000, 100
+    covariance = (1 - correlation) * torch.eye(3, dtype=torch.float64) + correlation
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(size, 3, dtype=torch.float64, generator=generator) @ torch.linalg.cholesky(covariance).T
+    z = mean + std * torch.randn(size, 3, dtype=torch.float64, generator=generator)
+    c = correlation / (1 + std**2)
+    exact = -0.5 * math.log((1 - c) ** 2 * (1 + 2 * c))
+
+    def estimate(estimator):
+        weights = log_weights(estimator, batch, size, dtype=torch.float64)
+        found = [
+            decompose(log_density(codes, means, std), log_density(codes[:, None], means, std), weights, log_density(codes, 0.0, 1.0))
+            for codes, means in zip(z.split(batch), mean.split(batch), strict=True)
+        ]
+        return float(torch.cat([parts.total_correlation for parts in found]).mean())
+
+    assert estimate("naive") > exact + 0.1
+    for estimator in ("mss", "eq13"):
+        assert estimate(estimator) < exact - 0.1
+    # MWS is the naive estimate plus (L - 1) log N: a constant, not a correlation.
+    assert estimate("mws") == pytest.approx(estimate("naive") + 2 * math.log(size), rel=1e-10)
 
 
 def test_log_of_mws_is_a_lower_bound_over_all_minibatches():
@@ -149,9 +187,42 @@ def test_weighted_eq13_counts_its_own_image_twice():
 @given(seed=st.integers(0, 1000), estimator=st.sampled_from(ESTIMATORS))
 def test_parts_sum_to_the_log_ratio_whatever_the_estimator(seed, estimator):
     _, pairwise, log_posterior, log_prior = gaussian_batch(5, 4, seed)
-    parts = decompose(log_posterior, pairwise, log_weights(estimator, 5, 50, dtype=torch.float64), log_prior)
-    total = parts.mutual_information + parts.total_correlation + parts.dimension_wise_kl
-    torch.testing.assert_close(total, log_posterior.sum(dim=1) - log_prior.sum(dim=1))
+    for groups in (None, [(0, 1), (2, 3)], [(3, 0, 1, 2)]):
+        parts = decompose(log_posterior, pairwise, log_weights(estimator, 5, 50, dtype=torch.float64), log_prior, groups)
+        total = parts.mutual_information + parts.total_correlation + parts.total_correlation_within + parts.dimension_wise_kl
+        torch.testing.assert_close(total, log_posterior.sum(dim=1) - log_prior.sum(dim=1))
+
+
+def test_groups_of_one_have_nothing_within_and_one_group_nothing_between():
+    _, pairwise, log_posterior, log_prior = gaussian_batch(5, 3)
+    weights = log_weights("eq13", 5, 50, dtype=torch.float64)
+    ungrouped = decompose(log_posterior, pairwise, weights, log_prior)
+    assert torch.equal(ungrouped.total_correlation_within, torch.zeros(5, dtype=torch.float64))
+    one_group = decompose(log_posterior, pairwise, weights, log_prior, [(0, 1, 2)])
+    torch.testing.assert_close(one_group.total_correlation, torch.zeros(5, dtype=torch.float64))
+    torch.testing.assert_close(one_group.total_correlation_within, ungrouped.total_correlation)
+
+
+def test_joint_densities_take_the_place_of_products():
+    """Each enters where it should: shifting one by a constant shifts the parts that read it."""
+    _, pairwise, log_posterior, log_prior = gaussian_batch(5, 4)
+    weights, groups = log_weights("eq13", 5, 50, dtype=torch.float64), [(0, 1), (2, 3)]
+    product = product_densities(log_posterior, pairwise, log_prior, groups)
+
+    def parts(joint):
+        found = decompose(log_posterior, pairwise, weights, log_prior, groups, joint)
+        return torch.stack([found.mutual_information, found.total_correlation, found.total_correlation_within, found.dimension_wise_kl])
+
+    expected = {
+        "own": (1, 0, 0, 0),
+        "pairwise": (-1, 1, 0, 0),
+        "pairwise_groups": (0, -2, 2, 0),
+        "prior": (0, -1, 0, 0),
+        "prior_groups": (0, 2, -2, 0),
+    }
+    for name, shifts in expected.items():
+        shifted = replace(product, **{name: getattr(product, name) + 1})
+        torch.testing.assert_close(parts(shifted) - parts(product), torch.tensor(shifts, dtype=torch.float64)[:, None].expand(4, 5))
 
 
 @given(shift=st.floats(-300, 300), estimator=st.sampled_from(ESTIMATORS))

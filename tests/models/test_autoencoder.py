@@ -1,12 +1,31 @@
 """Encoder, prior and decoder, put together."""
 
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
+
 import pytest
 import torch
 from torch import nn
 
-from unbraid.distributions import BernoulliLikelihood, GaussianLatents, GaussianLikelihood, StandardNormal
+from tests.training.squares import MLP_SPEC, PACKAGES
+from unbraid.distributions import (
+    BernoulliLikelihood,
+    ConcreteLatents,
+    GaussianLatents,
+    GaussianLikelihood,
+    GroupedLatents,
+    LearnedCategories,
+    LearnedGaussianLikelihood,
+    LearnedGaussianPrior,
+    StandardNormal,
+)
 from unbraid.errors import SpecError
-from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.models import MLP, Architecture, Autoencoder, Conv
+from unbraid.objectives import VAE
+from unbraid.runs import Run
+from unbraid.training import train
+from unbraid.training.fleet import Fleet, Member
 
 SMALL = MLP(hidden=(8,), decoder_hidden=(6, 6))
 SHAPE = (1, 4, 4)
@@ -87,9 +106,95 @@ def test_a_model_is_made_on_the_cpu_whatever_the_default_device():
     assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
 
 
+# What is saved
+
+
+def test_what_was_learned_of_prior_and_likelihood_is_saved_with_the_weights(tmp_path):
+    latents = GroupedLatents((GaussianLatents(3, prior=LearnedGaussianPrior()), ConcreteLatents(4, prior=LearnedCategories())))
+    spec = replace(
+        MLP_SPEC, model=Autoencoder(SMALL, latents=latents, likelihood=LearnedGaussianLikelihood()), objective=VAE(), num_steps=5
+    )
+    (run,) = train([spec], seeds=[0], folder=tmp_path)
+    fleet = Fleet([Member(spec, 0)], spec.dataset.load())
+    for _ in range(5):
+        fleet.advance()
+    kept, trained = Run.open(run.folder, packages=PACKAGES).model().state_dict(), fleet.model(0).state_dict()
+    initial = spec.model.build(spec.dataset.image_shape, seed=0).double().state_dict()
+    learned = {name for name in kept if name.startswith(("prior_module.", "likelihood_module."))}
+    assert {name.partition(".")[0] for name in learned} == {"prior_module", "likelihood_module"}
+    for name, tensor in kept.items():
+        assert torch.equal(tensor, trained[name])
+    assert any(not torch.equal(kept[name], initial[name]) for name in learned if name.startswith("prior_module."))
+    assert any(not torch.equal(kept[name], initial[name]) for name in learned if name.startswith("likelihood_module."))
+
+
+# What cannot be
+
+
 def test_images_that_its_nets_cannot_take_are_refused_without_weights():
     Autoencoder(Conv()).check((1, 64, 64))
-    with pytest.raises(SpecError, match="1 x 28 x 28"):
-        Autoencoder(Conv()).check((1, 28, 28))
-    with pytest.raises(SpecError, match="1 x 28 x 28"):
-        Autoencoder(encoder=SMALL, decoder=Conv()).check((1, 28, 28))
+    with pytest.raises(SpecError, match="1 x 48 x 48"):
+        Autoencoder(Conv()).check((1, 48, 48))
+    with pytest.raises(SpecError, match="1 x 48 x 48"):
+        Autoencoder(encoder=SMALL, decoder=Conv()).check((1, 48, 48))
+
+
+@final
+@dataclass(frozen=True)
+class Plain(Architecture):
+    """An encoder and a decoder with one thing that may be wrong."""
+
+    outputs: int = 20
+    rows: int = 4
+    pixels: int = 16
+    extra: type[nn.Module] | None = None
+
+    def make_encoder(self, image_shape, latents):
+        extra = [] if self.extra is None else [self.extra()]
+        return nn.Sequential(nn.Flatten(), nn.Linear(self.pixels, self.outputs), *extra)
+
+    def make_decoder(self, num_inputs, image_shape):
+        return nn.Sequential(nn.Linear(num_inputs, 4 * self.rows), nn.Unflatten(1, (1, self.rows, 4)))
+
+
+def test_an_encoder_whose_output_does_not_fit_the_posterior_is_refused_with_the_fix():
+    Autoencoder(Plain()).check(SHAPE)
+    with pytest.raises(
+        SpecError, match="encoder Plain puts out 7 numbers for an image; GaussianLatents need 20 numbers. Make it end in latents.num_para"
+    ):
+        Autoencoder(Plain(outputs=7)).check(SHAPE)
+    with pytest.raises(SpecError, match="GaussianLatents need 8 numbers"):
+        Autoencoder(Plain(), latents=GaussianLatents(4)).check(SHAPE)
+
+
+def test_an_encoder_of_images_of_another_size_is_refused_with_the_fix():
+    with pytest.raises(SpecError, match=r"encoder Plain cannot take images of \(1, 4, 4\): .*16.*Make it start with what it is given"):
+        Autoencoder(Plain(pixels=9)).check(SHAPE)
+
+
+def test_a_decoder_whose_output_is_not_the_image_is_refused_with_the_fix():
+    with pytest.raises(SpecError, match="decoder Plain puts out 1 x 3 x 4 for images of .1, 4, 4.. Make it end in the shape"):
+        Autoencoder(SMALL, decoder=Plain(rows=3)).check(SHAPE)
+
+
+@pytest.mark.parametrize("layer", [nn.Dropout, nn.RReLU])
+def test_a_layer_that_draws_random_numbers_is_refused(layer):
+    with pytest.raises(SpecError, match=f"encoder Plain has a {layer.__name__}, which draws random numbers.*Leave it out"):
+        Autoencoder(Plain(extra=layer)).check(SHAPE)
+
+
+def test_running_averages_are_for_batch_norm_and_it_must_have_them():
+    Autoencoder(Plain(extra=partial(nn.BatchNorm1d, 20))).check(SHAPE)
+    with pytest.raises(SpecError, match="BatchNorm1d with track_running_stats=False.*Set track_running_stats=True"):
+        Autoencoder(Plain(extra=partial(nn.BatchNorm1d, 20, track_running_stats=False))).check(SHAPE)
+
+    class Images(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.InstanceNorm1d(1, track_running_stats=True)
+
+        def forward(self, x):
+            return self.norm(x[:, None])[:, 0]
+
+    with pytest.raises(SpecError, match="InstanceNorm1d with track_running_stats=True.*Set track_running_stats=False"):
+        Autoencoder(Plain(extra=Images)).check(SHAPE)

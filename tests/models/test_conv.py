@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Conv
 
@@ -35,7 +36,7 @@ def num_parameters(module):
 
 
 def test_the_default_is_the_net_of_do_and_tran():
-    encoder, decoder = Conv().make_encoder((1, 64, 64), 20), Conv().make_decoder(10, (1, 64, 64))
+    encoder, decoder = Conv().make_encoder((1, 64, 64), GaussianLatents(10)), Conv().make_decoder(10, (1, 64, 64))
     down = [("Conv2d", 1, 32), "ReLU", ("Conv2d", 32, 32), "ReLU", ("Conv2d", 32, 64), "ReLU", ("Conv2d", 64, 64), "ReLU"]
     assert layers(encoder) == [*down, "Flatten", (1024, 128), "ReLU", (128, 20)]
     up = ["ReLU", ("ConvTranspose2d", 64, 64), "ReLU", ("ConvTranspose2d", 64, 32)]
@@ -46,23 +47,32 @@ def test_the_default_is_the_net_of_do_and_tran():
 def test_its_parameters_are_those_of_the_table():
     convolutions = (16 * 1 + 1) * 32 + (16 * 32 + 1) * 32 + (16 * 32 + 1) * 64 + (16 * 64 + 1) * 64
     deconvolutions = (16 * 64 + 1) * 64 + (16 * 64 + 1) * 32 + (16 * 32 + 1) * 32 + (16 * 32 + 1) * 1
-    encoder, decoder = Conv().make_encoder((1, 64, 64), 20), Conv().make_decoder(10, (1, 64, 64))
+    encoder, decoder = Conv().make_encoder((1, 64, 64), GaussianLatents(10)), Conv().make_decoder(10, (1, 64, 64))
     assert num_parameters(encoder) == convolutions + (1024 + 1) * 128 + (128 + 1) * 20 == 249_172
     assert num_parameters(decoder) == (10 + 1) * 128 + (128 + 1) * 1024 + deconvolutions == 248_833
 
 
+def test_with_256_hidden_units_it_is_the_net_of_higgins_et_al_for_chairs_and_faces():
+    convolutions = (16 * 3 + 1) * 32 + (16 * 32 + 1) * 32 + (16 * 32 + 1) * 64 + (16 * 64 + 1) * 64
+    encoder = Conv(hidden=256).make_encoder((3, 64, 64), GaussianLatents(32))
+    assert num_parameters(encoder) == convolutions + (1024 + 1) * 256 + (256 + 1) * 64 == 395_264
+    deconvolutions = (16 * 64 + 1) * 64 + (16 * 64 + 1) * 32 + (16 * 32 + 1) * 32 + (16 * 32 + 1) * 3
+    decoder = Conv(hidden=256).make_decoder(32, (3, 64, 64))
+    assert num_parameters(decoder) == (32 + 1) * 256 + (256 + 1) * 1024 + deconvolutions == 387_971
+
+
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("size", [32, 64])
-def test_it_takes_images_of_32_and_64_pixels_grey_or_coloured(channels, size):
+@pytest.mark.parametrize("size", [28, 32, 64, 128])
+def test_it_takes_images_of_28_to_128_pixels_grey_or_coloured(channels, size):
     shape = (channels, size, size)
-    assert Conv().make_encoder(shape, 6)(torch.zeros(2, *shape)).shape == (2, 6)
+    assert Conv().make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
     assert Conv().make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
 
 
 @pytest.mark.parametrize("channels", [(4,), (4, 5), (2, 3, 4, 5, 6)])
 def test_each_convolution_halves_the_image(channels):
     recipe = Conv(channels=channels, hidden=8)
-    assert recipe.make_encoder((1, 32, 32), 6)(torch.zeros(2, 1, 32, 32)).shape == (2, 6)
+    assert recipe.make_encoder((1, 32, 32), GaussianLatents(3))(torch.zeros(2, 1, 32, 32)).shape == (2, 6)
     assert recipe.make_decoder(3, (1, 32, 32))(torch.zeros(2, 3)).shape == (2, 1, 32, 32)
 
 
@@ -71,15 +81,30 @@ def test_nothing_squashes_the_output():
 
 
 def test_it_has_no_buffers_that_training_would_change():
-    nets = Conv().make_encoder((1, 32, 32), 4), Conv().make_decoder(2, (1, 32, 32))
+    nets = Conv().make_encoder((1, 32, 32), GaussianLatents(2)), Conv().make_decoder(2, (1, 32, 32))
     assert not [name for net in nets for name, _ in net.named_buffers()]
 
 
-@pytest.mark.parametrize("shape", [(1, 28, 28), (1, 64, 32), (2, 64, 64), (1, 128, 128)])
+def test_images_of_28_pixels_go_through_the_net_for_32_in_a_frame():
+    encoder, decoder = Conv().make_encoder((1, 28, 28), GaussianLatents(10)), Conv().make_decoder(10, (1, 28, 28))
+    assert layers(encoder)[0] == layers(decoder)[-1] == "ZeroPad2d"
+    assert layers(encoder[1:]) == layers(Conv().make_encoder((1, 32, 32), GaussianLatents(10)))
+    assert layers(decoder[:-1]) == layers(Conv().make_decoder(10, (1, 32, 32)))
+
+
+def test_images_of_128_pixels_take_one_layer_more_on_both_sides():
+    encoder, decoder = Conv().make_encoder((1, 128, 128), GaussianLatents(10)), Conv().make_decoder(10, (1, 128, 128))
+    plain, mirrored = Conv().make_encoder((1, 64, 64), GaussianLatents(10)), Conv().make_decoder(10, (1, 64, 64))
+    one_more = (16 * 64 + 1) * 64
+    assert num_parameters(encoder) == num_parameters(plain) + one_more
+    assert num_parameters(decoder) == num_parameters(mirrored) + one_more
+
+
+@pytest.mark.parametrize("shape", [(1, 48, 48), (1, 64, 32), (2, 64, 64), (1, 256, 256)])
 def test_other_images_are_refused_with_their_shape(shape):
     said = "{} x {} x {}".format(*shape)
-    with pytest.raises(SpecError, match=f"32 or 64 pixels.*{said}.*Use MLP"):
-        Conv().make_encoder(shape, 20)
+    with pytest.raises(SpecError, match=f"28, 32, 64 or 128 pixels.*{said}.*Use MLP"):
+        Conv().make_encoder(shape, GaussianLatents(10))
     with pytest.raises(SpecError, match=said):
         Conv().make_decoder(10, shape)
 

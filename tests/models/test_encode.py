@@ -4,8 +4,15 @@ import pytest
 import torch
 
 from unbraid.data import Factor, FactorImages
-from unbraid.distributions import GaussianLatents, Posterior
-from unbraid.errors import CodesError
+from unbraid.distributions import (
+    BernoulliLatents,
+    ConcreteLatents,
+    CorrelatedGaussianLatents,
+    DeterministicLatents,
+    GaussianLatents,
+    GroupedLatents,
+    LaplaceLatents,
+)
 from unbraid.models import MLP, Autoencoder, encode
 
 MODEL = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=GaussianLatents(3)).build((1, 4, 4), seed=0)
@@ -74,10 +81,62 @@ def test_codes_have_the_precision_of_the_model_and_no_gradient():
     assert not codes.mean.requires_grad
 
 
-def test_a_posterior_that_is_not_gaussian_is_refused_by_name(monkeypatch):
-    class Odd(Posterior):
-        mean = rsample = log_prob = pairwise_log_prob = None
+def model_with(latents):
+    return Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=latents).build((1, 4, 4), seed=0)
 
-    monkeypatch.setattr(type(MODEL), "encode", lambda self, x: Odd())
-    with pytest.raises(CodesError, match="Gaussian posteriors; this model's are Odd"):
-        encode(MODEL, some_images())
+
+def test_latents_that_are_not_gaussian_come_as_draws():
+    images = some_images()
+    model = model_with(LaplaceLatents(3))
+    codes = encode(model, images)
+    assert codes.std is codes.covariance is None
+    assert codes.samples.shape == (16, 10, 3)
+    posterior = model.encode(images.batch(torch.arange(10)))
+    torch.testing.assert_close(codes.mean, posterior.loc)
+    # The mean distance of a Laplace variable from its mean is its scale; 480 draws tell it to a tenth.
+    distance = ((codes.samples - posterior.loc).abs() / posterior.log_scale.exp()).mean()
+    assert distance.item() == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 10])
+def test_the_draws_of_an_image_do_not_depend_on_its_batch(batch_size):
+    model, images = model_with(LaplaceLatents(3)), some_images()
+    torch.testing.assert_close(encode(model, images, batch_size).samples, encode(model, images).samples, atol=1e-5, rtol=0)
+
+
+def test_deterministic_codes_have_no_spread():
+    codes = encode(model_with(DeterministicLatents(3)), some_images())
+    assert codes.std.tolist() == [[0.0] * 3] * 10
+    assert codes.samples is None
+
+
+def test_correlated_codes_have_their_true_covariance():
+    model, images = model_with(CorrelatedGaussianLatents(3, rho=0.9)), some_images()
+    codes = encode(model, images)
+    posterior = model.encode(images.batch(torch.arange(10)))
+    assert codes.std is None
+    torch.testing.assert_close(codes.covariance, posterior.covariance)
+    torch.testing.assert_close(codes.marginal_std, posterior.std)
+
+
+def test_groups_give_each_kind_of_latent_its_place():
+    latents = GroupedLatents((GaussianLatents(3), ConcreteLatents(5), BernoulliLatents(2)))
+    codes = encode(model_with(latents), some_images())
+    assert codes.mean.shape == codes.std.shape == (10, 3)
+    assert [table.shape for table in codes.probabilities] == [(10, 5), (10, 2), (10, 2)]
+    for table in codes.probabilities:
+        torch.testing.assert_close(table.sum(dim=1), torch.ones(10))
+    assert codes.groups == ((0, 1, 2), (3,), (4,), (5,))
+
+
+def test_draws_of_a_group_are_those_of_its_continuous_latents():
+    latents = GroupedLatents((LaplaceLatents(2), GaussianLatents(1), ConcreteLatents(5)))
+    codes = encode(model_with(latents), some_images())
+    assert codes.mean.shape == (10, 3)
+    assert codes.samples.shape == (16, 10, 3)
+
+
+def test_discrete_latents_alone_have_no_means():
+    codes = encode(model_with(ConcreteLatents(5)), some_images())
+    assert codes.mean.shape == (10, 0)
+    assert codes.probabilities[0].shape == (10, 5)

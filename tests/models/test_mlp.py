@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import MLP
 
@@ -25,7 +26,7 @@ def num_parameters(module):
 
 
 def test_the_default_is_the_net_of_chen_et_al():
-    encoder, decoder = MLP().make_encoder((1, 64, 64), 20), MLP().make_decoder(10, (1, 64, 64))
+    encoder, decoder = MLP().make_encoder((1, 64, 64), GaussianLatents(10)), MLP().make_decoder(10, (1, 64, 64))
     assert layers(encoder) == ["Flatten", (4096, 1200), "ReLU", (1200, 1200), "ReLU", (1200, 20)]
     assert layers(decoder) == [(10, 1200), "Tanh", (1200, 1200), "Tanh", (1200, 1200), "Tanh", (1200, 4096), "Unflatten"]
     assert num_parameters(encoder) == (4096 + 1) * 1200 + (1200 + 1) * 1200 + (1200 + 1) * 20 == 6_381_620
@@ -35,7 +36,7 @@ def test_the_default_is_the_net_of_chen_et_al():
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 8, 8), (1, 28, 28), (3, 5, 7)])
 def test_it_takes_images_of_any_shape(shape):
     recipe = MLP(hidden=(16,), decoder_hidden=(16,))
-    assert recipe.make_encoder(shape, 6)(torch.zeros(2, *shape)).shape == (2, 6)
+    assert recipe.make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
     assert recipe.make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
 
 
@@ -44,7 +45,7 @@ def test_nothing_squashes_the_output():
 
 
 def test_it_has_no_buffers_that_training_would_change():
-    nets = MLP().make_encoder((1, 8, 8), 4), MLP().make_decoder(2, (1, 8, 8))
+    nets = MLP().make_encoder((1, 8, 8), GaussianLatents(2)), MLP().make_decoder(2, (1, 8, 8))
     assert not [name for net in nets for name, _ in net.named_buffers()]
 
 

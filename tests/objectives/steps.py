@@ -1,13 +1,15 @@
 """A batch to try objectives on, and the losses worked out slowly, one density at a time."""
 
 import math
+from dataclasses import replace
 
 import scipy.stats
 import torch
 from scipy.special import logsumexp
 
-from unbraid.distributions import DiagonalGaussian, StandardNormal
-from unbraid.objectives import Step
+from unbraid.distributions import BernoulliLikelihood, ConcreteLatents, DiagonalGaussian, GaussianLatents, GroupedLatents, StandardNormal
+from unbraid.models import Autoencoder
+from unbraid.objectives import EncodedBatch, Step
 
 
 def a_step(seed=0, batch=5, latents=3, dataset_size=50, weights=None, dtype=torch.float64):
@@ -23,6 +25,66 @@ def a_step(seed=0, batch=5, latents=3, dataset_size=50, weights=None, dtype=torc
         dataset_size=dataset_size,
         progress=torch.tensor(0.5, dtype=dtype),
         weights=weights,
+    )
+
+
+def a_mixed_step(seed=0, batch=5, latents=4, categories=3, dataset_size=50):
+    """`a_step` with a discrete latent after the Gaussian ones."""
+    step, generator = a_step(seed, batch, latents, dataset_size), torch.Generator().manual_seed(seed + 1)
+    family = GroupedLatents((GaussianLatents(latents), ConcreteLatents(categories)))
+    logits, noise = (torch.randn(batch, categories, dtype=torch.float64, generator=generator) for _ in range(2))
+    posterior = family.posterior(torch.cat([step.posterior.loc, step.posterior.log_var, logits], dim=1), step.progress)
+    z = torch.cat([step.z, posterior.parts[1].rsample(noise)], dim=1)
+    prior = family.make_prior().double()(step.progress)
+    return replace(step, posterior=posterior, z=z, prior=prior, groups=family.groups, widths=family.widths)
+
+
+def step_for(objective, dtype=torch.float64, **settings):
+    """`a_step` with all that this objective asks for: draws, another batch, nets, a critic and a state."""
+    step = a_step(dtype=torch.float64, **settings)
+    batch, latents = step.z.shape
+    model, generator = Autoencoder(latents=GaussianLatents(latents), noise_inputs=2), torch.Generator().manual_seed(7)
+    shapes = objective.draw_shapes(batch, model, (1, 2, 2))
+    other = a_step(seed=1000, batch=batch, latents=latents)
+    full = replace(
+        step,
+        draws={name: torch.randn(shape, dtype=torch.float64, generator=generator) for name, shape in shapes.items()},
+        other=EncodedBatch(other.x, other.posterior, other.z) if objective.needs_other_batch else None,
+        encode=lambda x: encoded(x, latents),
+        decode=lambda z: z.sum(dim=1)[:, None, None, None].expand(-1, 1, 2, 2) / 4,
+        likelihood=BernoulliLikelihood(),
+        critic=None if objective.critic_reads is None else lambda z: criticised(z, objective.critic_outputs),
+        critic_in_training=None if objective.critic_reads is None else lambda z: criticised(z.detach(), objective.critic_outputs),
+        state={name: value.double() for name, value in objective.initial_state(model.latents).items()},
+        groups=model.latents.groups,
+    )
+    return full if dtype == torch.float64 else in_dtype(full, dtype)
+
+
+def criticised(z, num_outputs):
+    """The logits of a critic without weights, to which all columns are alike."""
+    size = z.flatten(1).square().mean(dim=1)
+    return torch.stack([0.3 * size - 0.2, 0.1 - size], dim=1)[:, :num_outputs]
+
+
+def encoded(x, latents):
+    """An encoder without weights, to which all latents are alike."""
+    light = x.flatten(1).mean(dim=1, keepdim=True).expand(-1, latents)
+    return DiagonalGaussian(light, -light)
+
+
+def in_dtype(step, dtype):
+    def posterior(given):
+        return DiagonalGaussian(given.loc.to(dtype), given.log_var.to(dtype))
+
+    other = None if step.other is None else EncodedBatch(step.other.x.to(dtype), posterior(step.other.posterior), step.other.z.to(dtype))
+    return replace(
+        step,
+        posterior=posterior(step.posterior),
+        other=other,
+        draws={name: draw.to(dtype) for name, draw in step.draws.items()},
+        state={name: value.to(dtype) for name, value in step.state.items()},
+        **{name: getattr(step, name).to(dtype) for name in ("x", "z", "log_likelihood", "progress")},
     )
 
 

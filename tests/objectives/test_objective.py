@@ -8,12 +8,13 @@ import pytest
 import torch
 from torch.func import grad, vmap
 
-from tests.objectives.steps import a_step
+from tests.objectives.steps import a_step, step_for
 from unbraid.distributions import DiagonalGaussian
 from unbraid.errors import SpecError
-from unbraid.objectives import Loss, Objective
+from unbraid.objectives import DIPVAE, AnchorVAE, Loss, Objective
 from unbraid.objectives.objective import check_weights
 from unbraid.runs.recipes import choices
+from unbraid.schedule import Linear
 
 EVERY = list(choices(Objective).values())
 every_objective = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
@@ -73,10 +74,16 @@ def test_a_weight_of_zero_is_allowed():
 # Every objective
 
 
+def halfway(objective):
+    """The objective as it is in the middle of training: a number where there was a schedule."""
+    return objective.at(torch.tensor(0.5, dtype=torch.float64))
+
+
 @every_objective
 def test_general_is_the_same_loss(cls):
-    objective, step = cls(), a_step()
-    special, general = objective(step), objective.general()(step)
+    objective = cls()
+    step = step_for(objective)
+    special, general = halfway(objective)(step), halfway(objective.general())(step)
     assert torch.equal(special.total, general.total)
     assert special.parts.keys() == general.parts.keys()
     for name, part in special.parts.items():
@@ -85,31 +92,44 @@ def test_general_is_the_same_loss(cls):
 
 @every_objective
 def test_loss_and_parts_are_single_finite_numbers(cls):
-    loss = cls()(a_step())
-    for value in (loss.total, *loss.parts.values()):
+    loss = halfway(cls())(step_for(cls()))
+    for value in (loss.total, *loss.parts.values(), *filter(lambda critic: critic is not None, [loss.critic])):
         assert value.shape == ()
         assert bool(value.isfinite())
 
 
 @every_objective
+def test_it_has_a_critic_if_and_only_if_it_says_so(cls):
+    assert (halfway(cls())(step_for(cls())).critic is not None) == (cls().critic_reads is not None)
+
+
+@every_objective
+def test_it_hands_back_the_state_that_it_asked_for(cls):
+    step = step_for(cls())
+    state = halfway(cls())(step).state
+    assert {name: value.shape for name, value in state.items()} == {name: value.shape for name, value in step.state.items()}
+
+
+@every_objective
 def test_members_of_a_fleet_have_weights_of_their_own(cls):
-    """Under vmap, each member's bound hyperparameters give the loss that Python's numbers give."""
-    general, step = cls().general(), a_step()
-    names = list(general.hyperparameters)
-    members = torch.tensor([[0.5, 1.0, 6.0, 0.0][: len(names)], [2.0, 0.0, 1.0, 3.0][: len(names)]], dtype=torch.float64)
+    """Under vmap, each member's bound hyperparameters give the loss that they give by themselves."""
+    general = cls().general()
+    step, names = step_for(general), list(general.hyperparameters)
+    members = torch.tensor([[0.5, 1.0, 6.0, 0.0, 2.5] * 3, [2.0, 0.0, 1.0, 3.0, 0.7] * 3], dtype=torch.float64)[:, : len(names)]
 
     def total(hyperparameters):
         return general.bind(hyperparameters)(step).total
 
-    together = vmap(total)({name: members[:, k] for k, name in enumerate(names)})
-    for member, values in enumerate(members.tolist()):
-        alone = type(general)(**dict(zip(names, values, strict=True)))(step).total
-        torch.testing.assert_close(together[member], alone)
+    if names:
+        together = vmap(total)({name: members[:, k] for k, name in enumerate(names)})
+        for member, values in enumerate(members):
+            torch.testing.assert_close(together[member], total(dict(zip(names, values, strict=True))))
 
 
 @every_objective
 def test_its_gradient_lives_under_vmap(cls):
-    objective, step = cls().general(), a_step()
+    objective = halfway(cls().general())
+    step = step_for(objective)
     generator = torch.Generator().manual_seed(1)
     locs, log_vars, noise = (torch.randn(2, *step.z.shape, dtype=torch.float64, generator=generator) for _ in range(3))
 
@@ -125,7 +145,9 @@ def test_its_gradient_lives_under_vmap(cls):
 
 @every_objective
 def test_float32_agrees_with_float64(cls):
-    double, single = cls()(a_step(batch=32, latents=6)), cls()(_as_float32(a_step(batch=32, latents=6)))
+    objective = cls().general()
+    at = {dtype: objective.at(torch.tensor(0.5, dtype=dtype)) for dtype in (torch.float32, torch.float64)}
+    double, single = (at[dtype](step_for(objective, dtype, batch=32, latents=6)) for dtype in (torch.float64, torch.float32))
     assert single.total.dtype == torch.float32
     for name, part in double.parts.items():
         # Sums of 6 log densities of size 10, minus such sums.
@@ -134,18 +156,46 @@ def test_float32_agrees_with_float64(cls):
 
 @every_objective
 def test_the_order_of_latents_does_not_matter(cls):
-    step = a_step()
-    order = torch.tensor([2, 0, 1])
-    posterior = DiagonalGaussian(step.posterior.loc[:, order], step.posterior.log_var[:, order])
-    torch.testing.assert_close(cls()(replace(step, posterior=posterior, z=step.z[:, order])).total, cls()(step).total)
-
-
-def _as_float32(step):
-    return replace(
+    objective = halfway(cls())
+    step, order = step_for(objective), torch.tensor([2, 0, 1])
+    turned = replace(
         step,
-        posterior=DiagonalGaussian(step.posterior.loc.float(), step.posterior.log_var.float()),
-        x=step.x.float(),
-        z=step.z.float(),
-        log_likelihood=step.log_likelihood.float(),
-        progress=step.progress.float(),
+        posterior=DiagonalGaussian(step.posterior.loc[:, order], step.posterior.log_var[:, order]),
+        z=step.z[:, order],
+        draws={name: draw[:, order] if draw.shape == step.z.shape else draw for name, draw in step.draws.items()},
     )
+    torch.testing.assert_close(renamed(objective, order.tolist())(turned).total, objective(step).total)
+
+
+def renamed(objective, order):
+    """The objective with the latents that it names, if any, where they are after the turn."""
+    if not isinstance(objective, AnchorVAE):
+        return objective
+    return replace(objective, anchors=tuple(order.index(latent) for latent in objective.anchors))
+
+
+@every_objective
+def test_every_number_may_follow_a_schedule(cls):
+    """A schedule that ends at the number is, at the end, the number; and the general form follows the same schedule."""
+    end, halfway_there = (torch.tensor(progress, dtype=torch.float64) for progress in (1.0, 0.5))
+    plain = cls().at(end)
+    scheduled = replace(plain, **{name: Linear(value * 0.75, value) for name, value in plain.hyperparameters.items()})
+    step = step_for(plain)
+    assert torch.equal(scheduled.at(end)(step).total, plain(step).total)
+    numbers = {name: value * 0.875 for name, value in plain.hyperparameters.items()}
+    torch.testing.assert_close(scheduled.at(halfway_there)(step).total, replace(plain, **numbers)(step).total)
+    torch.testing.assert_close(scheduled.general().at(halfway_there)(step).total, scheduled.at(halfway_there)(step).total)
+
+
+@every_objective
+def test_a_schedule_needs_a_moment(cls):
+    plain = halfway(cls())
+    for name, value in plain.hyperparameters.items():
+        if value and (cls, name) != (DIPVAE, "decay"):  # the covariance of a batch has no past that could fade
+            with pytest.raises(SpecError, match="objective.at"):
+                replace(plain, **{name: Linear(value * 0.75, value)})(step_for(plain))
+
+
+def test_a_schedule_without_a_moment_is_told_what_it_lacks():
+    with pytest.raises(SpecError, match="objective.at"):
+        Toy(gamma=Linear(0.0, 1.0))(a_step())

@@ -1,6 +1,7 @@
-from unbraid.objectives import VAE, BetaVAE
+from unbraid.objectives import DIPVAE, VAE, BetaVAE
 from unbraid.report.groups import group_members
 from unbraid.report.members import Ranking
+from unbraid.schedule import Linear
 
 
 def test_members_of_one_spec_are_a_group(member):
@@ -11,6 +12,13 @@ def test_members_of_one_spec_are_a_group(member):
 def test_a_sweep_is_in_the_order_of_its_hyperparameter(member):
     groups = group_members([member(objective=o) for o in (BetaVAE(16.0), VAE(), BetaVAE(2.0), BetaVAE(8.0))])
     assert [group.label for group in groups] == ["beta-vae, beta 2", "beta-vae, beta 8", "beta-vae, beta 16", "vae"]
+
+
+def test_schedules_and_weights_that_were_left_out_find_their_place_among_numbers(member):
+    objectives = (BetaVAE(16.0), BetaVAE(Linear(0.0, 32.0)), BetaVAE(2.0), DIPVAE(diagonal=5.0), DIPVAE())
+    labels = [group.label for group in group_members([member(objective=o) for o in objectives])]
+    assert labels[:3] == ["beta-vae, beta linear (start 0, end 32)", "beta-vae, beta 2", "beta-vae, beta 16"]
+    assert len(labels) == 5
 
 
 def test_a_group_knows_its_median_best_and_worst(member):

@@ -1,13 +1,16 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from unbraid.data import FromArrays
+from unbraid.distributions import DeterministicLatents
 from unbraid.metrics import MIG
-from unbraid.objectives import BetaVAE
+from unbraid.models import Critic
+from unbraid.objectives import AAE, BetaVAE
 from unbraid.report.members import Ranking, rank, read_members, shown_members, why_left_out
 from unbraid.runs import History, Run
 from unbraid.training import train
@@ -77,6 +80,15 @@ def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
     with pytest.warns(UserWarning, match="never vary"):
         runs[0].score([MIG(estimator="quantised", num_bins=20)])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
+
+
+def test_where_a_run_has_no_densities_all_are_compared_through_bins_and_so_again_the_next_time(trained, spec, tmp_path):
+    without = replace(spec(AAE()), model=replace(spec().model, latents=DeterministicLatents(3)), critic=Critic((8,)))
+    runs = [copied(trained[0], tmp_path), *train([without], [0], folder=tmp_path)]
+    (runs[0].folder / "scores.json").unlink(missing_ok=True)
+    first, again = read_members(runs), read_members(runs)
+    assert [read.mig.settings["estimator"] for read in first] == ["quantised", "quantised"]
+    assert [read.mig.value for read in again] == [read.mig.value for read in first]
 
 
 def test_continuous_factors_have_no_mig(spec, tmp_path):

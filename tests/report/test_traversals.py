@@ -1,6 +1,8 @@
 import torch
 
 from unbraid.codes import Codes
+from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.models import MLP, Autoencoder
 from unbraid.report.latents import Reading
 from unbraid.report.pictures import sheet
 from unbraid.report.traversals import MAX_LATENTS, POSITIONS, traversals, typical_image
@@ -37,3 +39,22 @@ def test_no_more_latents_are_drawn_than_a_page_can_hold(trained):
     readings = [Reading(0, nats=1.0)] * (MAX_LATENTS + 5)
     made = traversals(trained[0].model(), trained[0].codes(), readings)
     assert (len(made.strips), made.num_hidden) == (MAX_LATENTS, 5)
+
+
+def test_a_discrete_latent_is_put_at_each_of_its_categories_and_the_others_stand_still():
+    latents = GroupedLatents((GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(1)))
+    model = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=latents).build((1, 8, 8), seed=0)
+    tables = [torch.tensor([[0.1, 0.8, 0.1]] * 3), torch.tensor([[0.2, 0.8]] * 3)]
+    codes = Codes.from_arrays(torch.tensor([[-1.0, 0.5]] * 3), std=torch.ones(3, 2), probabilities=tables)
+    made = traversals(model, codes, [Reading(2, nats=1.0, num_categories=3), Reading(3, nats=0.5, num_categories=2)])
+    expected = (
+        [[-1.0, 0.5, 1, 0, 0, 1], [-1.0, 0.5, 0, 1, 0, 1], [-1.0, 0.5, 0, 0, 1, 1]],
+        [[-1.0, 0.5, 0, 1, 0, 0], [-1.0, 0.5, 0, 1, 0, 1]],
+    )
+    with torch.no_grad():
+        assert [strip for _, strip in made.strips] == [sheet(model.decode(torch.tensor(code))[None]) for code in expected]
+
+
+def test_a_latent_that_is_the_same_everywhere_has_no_say_in_what_is_typical():
+    mean = torch.tensor([[-2.0, 5.0], [0.1, 5.0], [2.0, 5.0]])
+    assert typical_image(Codes.from_arrays(mean, std=torch.zeros(3, 2))) == 1

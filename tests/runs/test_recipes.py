@@ -13,13 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.data import DSprites, FactorDataset
-from unbraid.distributions import GaussianLatents, GaussianLikelihood, Latents, Likelihood
+from unbraid.distributions import (
+    BernoulliLatents,
+    ConcreteLatents,
+    FlowPrior,
+    GaussianLatents,
+    GaussianLikelihood,
+    GroupedLatents,
+    LaplaceLatents,
+    Latents,
+    LearnedCategories,
+    Likelihood,
+)
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.names import kebab_case, suggestion
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, DecomposedELBO, Objective
 from unbraid.runs.recipes import alternatives, check_value, choices, describe, from_json, public_path, to_json
+from unbraid.schedule import Cosine, Cyclic, Linear, Schedule
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,8 @@ def test_a_recipe_is_its_type_and_its_fields():
 def test_a_recipe_in_a_recipe_is_an_object_in_an_object():
     content = to_json(Autoencoder(encoder=MLP(hidden=(5, 6)), latents=GaussianLatents(3)))
     assert content["encoder"] == {"type": "unbraid.models.MLP", "hidden": [5, 6], "decoder_hidden": [1200, 1200, 1200]}
-    assert content["latents"] == {"type": "unbraid.distributions.GaussianLatents", "size": 3}
+    prior = {"type": "unbraid.distributions.StandardNormalPrior"}
+    assert content["latents"] == {"type": "unbraid.distributions.GaussianLatents", "size": 3, "prior": prior}
     assert content["decoder"] is None
 
 
@@ -96,6 +109,41 @@ def test_what_could_not_be_read_back_is_not_written(changes, said):
         to_json(Everything(**changes))
 
 
+def test_a_schedule_and_a_list_of_recipes_are_objects_too():
+    assert to_json(BetaVAE(Linear(0.0, 4.0)))["beta"] == {
+        "type": "unbraid.schedule.Linear",
+        "start": 0.0,
+        "end": 4.0,
+        "begin": 0.0,
+        "finish": 1.0,
+    }
+    parts = to_json(GroupedLatents((GaussianLatents(3), ConcreteLatents(5))))["parts"]
+    assert [part["type"] for part in parts] == ["unbraid.distributions.GaussianLatents", "unbraid.distributions.ConcreteLatents"]
+
+
+def test_recipes_that_lie_directly_in_the_package_can_be_chosen():
+    assert choices(Schedule) == {"cosine": Cosine, "cyclic": Cyclic, "linear": Linear}
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"type": "unbraid.distributions.GaussianLatents", "size": "x"}, r"spec\.parts\[1\]\.size is 'x'; expected a whole number"),
+        ({"type": "unbraid.objectives.VAE"}, r"spec\.parts\[1\]: 'unbraid\.objectives\.VAE' is not a Latents"),
+        ("gaussian", "spec.parts is 'gaussian'; expected a Latents"),
+    ],
+)
+def test_a_wrong_entry_of_a_list_is_refused_by_its_place(part, said):
+    good = {"type": "unbraid.distributions.GaussianLatents"}
+    with pytest.raises(SpecError, match=said):
+        from_json({"type": "unbraid.distributions.GroupedLatents", "parts": [good, part]}, Latents)
+
+
+def test_a_wrong_recipe_in_place_of_a_number_is_refused():
+    with pytest.raises(SpecError, match=r"spec\.beta: 'unbraid\.objectives\.VAE' is not a number or a Schedule"):
+        from_json({"type": "unbraid.objectives.BetaVAE", "beta": {"type": "unbraid.objectives.VAE"}}, Objective)
+
+
 @pytest.mark.parametrize("thing", [4, "text", BetaVAE, None])
 def test_what_is_no_recipe_is_not_written(thing):
     with pytest.raises(SpecError, match="expected a recipe"):
@@ -112,6 +160,11 @@ def test_what_is_no_recipe_is_not_written(thing):
         Everything(0.1, 0.2, 4, (), (1.5, -2.0), "β", True, "b", BetaVAE(3.0), Conv(channels=(4, 5))),
         Autoencoder(encoder=Conv(), decoder=MLP(hidden=(3,)), likelihood=GaussianLikelihood(0.5)),
         DSprites(shapes=("heart",), num_scales=2),
+        BetaVAE(Linear(0.0, 4.0, finish=0.1)),
+        Autoencoder(
+            latents=GroupedLatents((GaussianLatents(3, FlowPrior(4)), ConcreteLatents(5, Cosine(1.0, 0.5), prior=LearnedCategories())))
+        ),
+        GroupedLatents((GroupedLatents((LaplaceLatents(2),)), BernoulliLatents(2, Cyclic(0.5, 1.0)))),
         MIG(estimator="quantised", num_bins=50, low=-3.0),
     ],
     ids=lambda recipe: type(recipe).__name__,
@@ -245,7 +298,7 @@ def test_a_path_that_leads_nowhere_is_refused(path):
 
 
 def test_a_misspelt_type_is_refused_with_the_nearest():
-    with pytest.raises(SpecError, match=r"Did you mean 'BetaTCVAE'\? Valid: BetaTCVAE, BetaVAE, DecomposedELBO, VAE"):
+    with pytest.raises(SpecError, match=r"Did you mean 'BetaTCVAE'\? Valid: .*BetaTCVAE, BetaVAE, .*DecomposedELBO, .*VAE"):
         from_json({"type": "unbraid.objectives.BetaTCVEA"}, Objective)
 
 
@@ -279,10 +332,11 @@ def test_the_name_of_the_kind_is_dropped_from_the_end():
 
 
 def test_choices_are_the_concrete_recipes_that_a_folder_exports():
-    assert choices(Objective) == {"beta-tcvae": BetaTCVAE, "beta-vae": BetaVAE, "decomposed-elbo": DecomposedELBO, "vae": VAE}
-    assert choices(Architecture) == {"conv": Conv, "mlp": MLP}
-    assert choices(Latents) == {"gaussian": GaussianLatents}
-    assert list(choices(Likelihood)) == ["bernoulli", "gaussian"]
+    named = {"beta-tcvae": BetaTCVAE, "beta-vae": BetaVAE, "decomposed-elbo": DecomposedELBO, "vae": VAE}
+    assert choices(Objective).items() >= named.items()
+    assert choices(Architecture).items() >= {"conv": Conv, "mlp": MLP}.items()
+    assert list(choices(Latents)) == ["bernoulli", "concrete", "correlated-gaussian", "deterministic", "gaussian", "grouped", "laplace"]
+    assert list(choices(Likelihood)) == ["bernoulli", "continuous-bernoulli", "gaussian", "laplace", "learned-gaussian"]
     assert choices(FactorDataset)["dsprites"] is DSprites
 
 

@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from unbraid.data import MNIST, DSprites
-from unbraid.distributions import GaussianLatents
+from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, LearnedGaussianPrior
 from unbraid.errors import SpecError
 from unbraid.models import MLP, Autoencoder, Conv
-from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.models.critic import Critic
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE
 from unbraid.runs import RunSpec, from_json
+from unbraid.schedule import Cosine, Linear
 
 DATA = DSprites(resolution=32, shapes=("square",), num_scales=2, num_orientations=2, num_positions=4)
 SPEC = RunSpec(DATA, Autoencoder(Conv()))
@@ -25,9 +27,17 @@ CHANGES = [
     {"dataset": replace(DATA, num_positions=5)},
     {"model": Autoencoder(Conv(hidden=64))},
     {"model": Autoencoder(Conv(), latents=GaussianLatents(9))},
+    {"model": Autoencoder(Conv(), latents=GaussianLatents(10, LearnedGaussianPrior()))},
+    {"model": Autoencoder(Conv(), latents=GroupedLatents((GaussianLatents(9), ConcreteLatents(2))))},
+    {"model": Autoencoder(Conv(), latents=GroupedLatents((GaussianLatents(9), ConcreteLatents(2, Linear(1.0, 0.5)))))},
     {"objective": VAE()},
     {"objective": BetaTCVAE(beta=6.000000001)},
     {"objective": BetaTCVAE(estimator="mss")},
+    {"objective": BetaTCVAE(beta=Linear(0.0, 6.0))},
+    {"objective": BetaTCVAE(beta=Linear(0.0, 6.0, finish=0.1))},
+    {"objective": BetaTCVAE(beta=Cosine(0.0, 6.0))},
+    {"objective": FactorVAE()},
+    {"objective": FactorVAE(), "critic": Critic(hidden=(5,))},
     {"num_steps": 9_999},
     {"batch_size": 32},
     {"learning_rate": 1e-4},
@@ -68,6 +78,7 @@ from dataclasses import replace
 from unbraid.errors import SpecError
 from unbraid.objectives import BetaTCVAE
 from unbraid.runs import RunSpec, from_json
+from unbraid.schedule import Cosine, Linear
 
 spec = from_json(json.loads(sys.argv[1]), RunSpec)
 said = []
@@ -115,7 +126,7 @@ def test_what_a_field_cannot_hold_is_refused_by_name(outside):
         "RunSpec.precision is 'float16'; expected one of float32, float64.",
         "RunSpec.num_steps is 1.5; expected a whole number.",
         "RunSpec.batch_size is True; expected a whole number.",
-        "RunSpec.learning_rate is '1e-3'; expected a number.",
+        "RunSpec.learning_rate is '1e-3'; expected a number or a Schedule.",
         "BetaTCVAE.estimator is 'mvs'; expected one of naive, mws, mss, eq13.",
         "RunSpec.objective is 'beta-vae'; expected an Objective.",
         "RunSpec.dataset is None; expected a FactorDataset.",
@@ -164,12 +175,29 @@ def test_a_decay_of_0_is_allowed():
 
 def test_a_net_that_cannot_take_the_images_is_refused_before_anything_is_built(monkeypatch):
     monkeypatch.setattr(MNIST, "load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(MNIST, "image_shape", (1, 20, 20))
     monkeypatch.setattr(Autoencoder, "build", lambda *_: pytest.fail("built"))
-    with pytest.raises(SpecError, match="1 x 28 x 28"):
+    with pytest.raises(SpecError, match="1 x 20 x 20"):
         RunSpec(MNIST(), Autoencoder(Conv()))
-    with pytest.raises(SpecError, match="1 x 28 x 28"):
+    with pytest.raises(SpecError, match="1 x 20 x 20"):
         RunSpec(MNIST(), Autoencoder(encoder=MLP(), decoder=Conv()))
     assert RunSpec(MNIST(), Autoencoder(MLP())).model.encoder == MLP()
+
+
+def test_a_critic_that_the_objective_has_no_use_for_is_refused():
+    with pytest.raises(SpecError, match="A critic was given, and BetaTCVAE has none. Leave it out"):
+        replace(SPEC, critic=Critic())
+
+
+def test_an_objective_that_needs_a_density_refuses_codes_without():
+    with pytest.raises(SpecError, match="needs the density of q.z . x., and DeterministicLatents have none"):
+        replace(SPEC, model=Autoencoder(Conv(), latents=DeterministicLatents()))
+
+
+def test_a_learning_rate_may_follow_a_schedule_that_ends_at_0():
+    assert replace(SPEC, learning_rate=Cosine(1e-3, 0.0)).learning_rate == Cosine(1e-3, 0.0)
+    with pytest.raises(SpecError, match="expected a positive, finite number, or a schedule from 0 up"):
+        replace(SPEC, learning_rate=Linear(1e-3, -1e-3))
 
 
 def test_precision_is_a_dtype():

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from unbraid.data import DSprites, FromArrays
-from unbraid.distributions import GaussianLatents
+from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents, LearnedGaussianPrior
 from unbraid.models import MLP, Autoencoder, Conv
-from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, Composite
 from unbraid.runs import RunSpec
 from unbraid.runs.spec_words import describe_spec, in_words, spec_labels, value_in_words
+from unbraid.schedule import Cosine, Linear
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
 SPEC = RunSpec(HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4)
@@ -45,6 +46,33 @@ def test_names_are_put_into_words():
 
 def test_values_are_put_into_words():
     assert [value_in_words(value) for value in (True, 20_000, 6.0, (128, 64), "mws")] == ["yes", "20,000", "6", "128, 64", "mws"]
+
+
+def test_lists_of_lists_and_recipes_in_a_list_are_put_into_words():
+    assert value_in_words(((0, 1), (2,))) == "0, 1; 2"
+    assert value_in_words(()) == "none"
+    parts = (GaussianLatents(3, LearnedGaussianPrior()), ConcreteLatents(4, Linear(1.0, 0.5)))
+    assert value_in_words(parts) == (
+        "gaussian (size 3, prior learned-gaussian-prior), concrete (categories 4, temperature linear (start 1, end 0.5))"
+    )
+
+
+def test_a_schedule_is_a_value_where_a_number_might_stand():
+    described = describe_spec(replace(SPEC, objective=BetaVAE(Linear(0.0, 4.0, finish=0.5)), learning_rate=Cosine(1e-3, 0.0)))
+    assert described["objective beta"] == "linear (start 0, end 4, finish 0.5)"
+    assert described["learning rate"] == "cosine (start 0.001, end 0)"
+    assert "objective beta start" not in described
+
+
+def test_labels_of_schedules_and_groups_can_be_read():
+    assert alone(AnnealedVAE()) == "annealed-vae, gamma 1000, capacity linear (start 0, end 25)"
+    grouped = replace(SPEC.model, latents=GroupedLatents((GaussianLatents(2), ConcreteLatents(3))))
+    spec = replace(SPEC, model=grouped, objective=HFVAE(groups=((0, 1), (2,))))
+    assert labels(spec) == ["hfvae, beta 4, gamma 3, groups 0, 1; 2"]
+
+
+def test_a_weight_of_0_by_default_is_not_worth_a_word():
+    assert alone(Composite(critic=True, critic_total_correlation=2.0)) == "composite, critic total correlation 2, critic yes"
 
 
 def test_a_spec_alone_is_named_by_its_objective_and_the_weights_that_matter():

@@ -11,18 +11,22 @@ from unbraid.training.fleet import MemberState
 
 
 def state(step, failed_at=None):
-    return MemberState(
-        step=step,
-        weights=torch.tensor([step + 0.1, 0.2], dtype=torch.float64),
-        first_moment=torch.tensor([1e-30, -0.0], dtype=torch.float64),
-        second_moment=torch.tensor([float("inf"), 3.0], dtype=torch.float64),
-        failed_at=failed_at,
-    )
+    tensors = {
+        "weights": torch.tensor([step + 0.1, 0.2], dtype=torch.float64),
+        "first_moment": torch.tensor([1e-30, -0.0], dtype=torch.float64),
+        "second_moment": torch.tensor([float("inf"), 3.0], dtype=torch.float64),
+        "critic_weights": torch.tensor([0.25], dtype=torch.float32),
+        "state_covariance": torch.tensor([[1.0, 0.5], [0.5, 2.0]], dtype=torch.float64),
+        "state_started": torch.tensor(1.0, dtype=torch.float64),
+    }
+    return MemberState(step=step, tensors=tensors, failed_at=failed_at)
 
 
 def same(a, b):
-    tensors = ("weights", "first_moment", "second_moment")
-    return (a.step, a.failed_at) == (b.step, b.failed_at) and all(torch.equal(getattr(a, name), getattr(b, name)) for name in tensors)
+    known = (a.step, a.failed_at, a.tensors.keys()) == (b.step, b.failed_at, b.tensors.keys())
+    return known and all(
+        torch.equal(tensor, b.tensors[name]) and tensor.dtype == b.tensors[name].dtype for name, tensor in a.tensors.items()
+    )
 
 
 @pytest.fixture
@@ -162,10 +166,14 @@ def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
     assert "another run" in said[0]
 
 
-def test_a_format_of_the_future_is_refused_by_its_number(run):
+@pytest.mark.parametrize("number", [1, 99])
+def test_a_format_of_the_past_or_the_future_is_passed_over_by_its_number(run, number):
+    # Format 1 knew no critics and no state of an objective.
     save_checkpoint(run, state(20))
     path = run.folder / "checkpoints" / "step-0000000020.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    assert '"format": 2' in path.read_text()
+    path.write_text(path.read_text().replace('"format": 2', f'"format": {number}'))
     states, said = loaded(run)
     assert states == {}
-    assert "99" in said[0]
+    assert f"it has format {number}, written by unbraid" in said[0]
+    assert "this version reads 2" in said[0]

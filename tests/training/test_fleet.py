@@ -145,7 +145,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     # 1e-6, not 1e-8: a GPU sums in another order, and Adam divides by the root of small second moments.
     here, there = trained(seeds_of(spec, 3, 1)), trained(seeds_of(spec, 3, 1), device="cuda")
     torch.testing.assert_close(there.weights.cpu(), here.weights, rtol=0, atol=1e-6)
-    assert there.state(0).weights.device.type == "cpu"
+    assert there.state(0).tensors["weights"].device.type == "cpu"
 
 
 # --------------------------------------------------------------------------------------------------------------- who may share
@@ -275,7 +275,7 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     assert bool(fleet.advance()["loss"].isfinite())
     assert not bool(fleet.alive.any())
-    assert bool(fleet.state(0).second_moment.isfinite().all())
+    assert bool(fleet.state(0).tensors["second_moment"].isfinite().all())
 
 
 # ------------------------------------------------------------------------------------------------------- leaving and joining
@@ -298,9 +298,9 @@ def test_a_fleet_goes_on_from_its_states_to_the_same_bits(precision):
 def test_a_state_is_a_copy():
     fleet = Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load())
     state, model = fleet.state(0), fleet.model(0)
-    before = [state.weights.clone(), *(parameter.detach().clone() for parameter in model.parameters())]
+    before = [tensor.clone() for tensor in (*state.tensors.values(), *model.state_dict().values())]
     fleet.advance()
-    after = [state.weights, *(parameter.detach() for parameter in model.parameters())]
+    after = [*state.tensors.values(), *model.state_dict().values()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
@@ -331,9 +331,9 @@ class _Centred(nn.Module):
 class CentredMLP(Architecture):
     """An architecture of somebody's own."""
 
-    def make_encoder(self, image_shape, num_outputs):
+    def make_encoder(self, image_shape, latents):
         num_pixels = image_shape[1] * image_shape[2]
-        return nn.Sequential(_Centred(num_pixels), nn.Linear(num_pixels, num_outputs))
+        return nn.Sequential(_Centred(num_pixels), nn.Linear(num_pixels, latents.num_parameters))
 
     def make_decoder(self, num_inputs, image_shape):
         return MLP(hidden=(4,), decoder_hidden=(4,)).make_decoder(num_inputs, image_shape)

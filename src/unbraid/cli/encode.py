@@ -3,12 +3,13 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
+from torch import Tensor
 
 from unbraid import files
 from unbraid.cli.console import say, stage
@@ -36,8 +37,9 @@ def encode(
 ) -> None:
     """Turn new images into codes.
 
-    A code is the mean and the std of each latent. Pictures must have the height and width that the run was trained on; grey and colour
-    are converted. Factors in the .npz are passed on, so that `unbraid score` can read what comes out.
+    A code is the mean and the std of each latent, and a table of probabilities for each discrete one. Pictures must have the height and width
+    that the run was trained on; grey and colour are converted. Factors in the .npz are passed on, so that `unbraid score` can read what
+    comes out.
 
     Examples:
       unbraid encode runs/beta-tcvae-0a1b2c3d4e5f-seed0 photos --out codes.csv
@@ -51,6 +53,8 @@ def encode(
     if out.exists() and not force:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
     place, opened = parse_device(device), Run.open(run)
+    if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
+        raise SpecError(f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file.")
     model = opened.model().to(place)
     with stage("Reading the images"):
         paths, read = _read(images, opened)
@@ -73,18 +77,25 @@ def _read(images: Sequence[Path], run: Run) -> tuple[list[Path], FactorImages]:
 
 def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
     """Codes and, where there are, file names and factors."""
-    std = codes.marginal_std
-    arrays = {"mean": codes.mean.cpu().numpy()} | ({} if std is None else {"std": std.cpu().numpy()})
     factors = {labels.name: labels.values.cpu().numpy() for labels in codes.factors}
     if out.suffix == ".csv":
-        files.write_text(out, _csv(arrays, factors, paths))
+        files.write_text(out, _csv(_arrays({"mean": codes.mean, "std": codes.marginal_std}), factors, paths))
         return
+    arrays = _arrays({"std": codes.std, "covariance": codes.covariance, "samples": codes.samples})
+    # Discrete latents alone have no means.
+    arrays |= {"mean": codes.mean.cpu().numpy()} if codes.mean.shape[1] > 0 else {}
+    arrays |= {f"probabilities_{number}": table.cpu().numpy() for number, table in enumerate(codes.probabilities)}
     if paths:
         arrays["files"] = np.array(paths, dtype=np.str_)
     if factors:
         arrays |= {"factors": np.stack(list(factors.values()), axis=1), "factor_names": np.array(list(factors), dtype=np.str_)}
     with files.atomic_writer(out) as stream:
         np.savez(stream, **cast(dict[str, Any], arrays))
+
+
+def _arrays(tensors: Mapping[str, Tensor | None]) -> dict[str, np.ndarray]:
+    """Those that are there."""
+    return {name: tensor.cpu().numpy() for name, tensor in tensors.items() if tensor is not None and tensor.shape[1] > 0}
 
 
 def _csv(arrays: dict[str, np.ndarray], factors: dict[str, np.ndarray], paths: Sequence[str]) -> str:

@@ -217,7 +217,9 @@ def _option(flag: Flag, panels: Mapping[str, str], aliases: Mapping[str, str]) -
 
 
 def _kind(annotation: Any) -> type | None:
-    """The kind of recipe that the field holds, if it holds one."""
+    """The kind of recipe that the field holds, if it holds one. A number that may follow a schedule is a number."""
+    if float in alternatives(annotation):
+        return None
     for kind in alternatives(annotation):
         if inspect.isclass(kind) and kind is not types.NoneType and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind)):
             return kind
@@ -239,7 +241,7 @@ def _checked_name(name: str, kind: type, path: str) -> str:
 def _tell_default(default: Any) -> str:
     if default is MISSING:
         return "required"
-    return "optional" if default == "" else f"default {shown(default)}"
+    return "optional" if default in ("", ()) else f"default {shown(default)}"
 
 
 def _missing(path: str, annotation: Any, chosen: Collection[str] | None) -> str:
@@ -253,5 +255,7 @@ def _merged(tables: Iterable[Mapping[str, Flag]]) -> dict[str, Flag]:
     merged: dict[str, Flag] = {}
     for path, flag in itertools.chain.from_iterable(table.items() for table in tables):
         before = merged.get(path)
-        merged[path] = flag if before is None else dataclasses.replace(before, holders=before.holders + flag.holders)
+        if before is not None:
+            flag = dataclasses.replace(before, holders=before.holders + flag.holders, kinds={**before.kinds, **flag.kinds})
+        merged[path] = flag
     return merged

@@ -1,49 +1,26 @@
 """The factorised Gaussian posterior."""
 
-import math
 from dataclasses import dataclass
 from typing import final
 
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.posterior import Posterior
-
-_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+from unbraid.distributions.gaussian_posterior import GaussianPosterior
 
 
 @final
 @dataclass(frozen=True)
-class DiagonalGaussian(Posterior):
-    """q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j)).
-
-    It holds the log-variance, as the encoder gives it, so that no scale is ever rounded to zero.
-    """
-
-    loc: Float[Tensor, "batch latent"]
-    log_var: Float[Tensor, "batch latent"]
+class DiagonalGaussian(GaussianPosterior):
+    """q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j))."""
 
     @property
-    def mean(self) -> Float[Tensor, "batch latent"]:
-        return self.loc
-
-    @property
-    def std(self) -> Float[Tensor, "batch latent"]:
-        return (0.5 * self.log_var).exp()
+    def density_correlation(self) -> None:
+        return None
 
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return self.loc + self.std * noise
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return -0.5 * ((z - self.loc).square() * (-self.log_var).exp() + self.log_var) - _HALF_LOG_2PI
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        deviation = z[:, None, :] - self.loc[None, :, :]
-        return -0.5 * (deviation.square() * (-self.log_var).exp() + self.log_var) - _HALF_LOG_2PI
-
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
-
-        Kingma & Welling, arXiv:1312.6114v10, appendix B. Not summed: callers choose the axis.
-        """
-        return 0.5 * (self.loc.square() + self.log_var.exp() - self.log_var - 1)
+        """KL(q(z_j | x) || N(0, 1)), latent by latent. Not summed: callers choose the axis."""
+        return self.marginal_kl_to_standard_normal()

@@ -1,31 +1,76 @@
-"""Families of posteriors: how the numbers that an encoder puts out become q(z | x)."""
+"""Families of latents: how the numbers that an encoder puts out become q(z | x), and what the code looks like before."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid.distributions.diagonal_gaussian import DiagonalGaussian
 from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
 
 
 class Latents(ABC):
-    """A recipe for q(z | x): how many latents there are, and how many numbers describe them."""
+    """A recipe for q(z | x) and p(z): how many latents there are, how many numbers describe them, how many columns a code has."""
 
     @property
     @abstractmethod
-    def num_latents(self) -> int: ...
+    def num_latents(self) -> int:
+        """Variables: a discrete one counts once."""
+
+    @property
+    def num_discrete(self) -> int:
+        """How many of them are discrete. Those come last."""
+        return 0
 
     @property
     @abstractmethod
     def num_parameters(self) -> int:
         """How many numbers the encoder puts out for each image."""
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many columns of a code each latent takes, in their order. One each, unless a family says otherwise."""
+        return (1,) * self.num_latents
+
+    @property
+    def num_columns(self) -> int:
+        """How many numbers the decoder takes for each image."""
+        return sum(self.widths)
+
+    @property
+    def num_noise(self) -> int:
+        """How many standard normal numbers a draw takes."""
+        return self.num_columns
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The latents that belong together, by number. One group of all, unless a family says otherwise."""
+        return (tuple(range(self.num_latents)),)
+
+    @property
+    def has_density(self) -> bool:
+        """Whether log q(z | x) is defined."""
+        return True
+
+    @property
+    def prior_is_bounded(self) -> bool:
+        """Whether p(z) is 0 somewhere, so that the KL from a posterior that reaches there is infinite."""
+        return False
+
     @abstractmethod
-    def posterior(self, parameters: Float[Tensor, "batch parameter"]) -> Posterior: ...
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Posterior:
+        """`progress` runs from 0 to 1 over training, for temperatures that follow a schedule; it is 1 ever after."""
+
+    @abstractmethod
+    def make_prior(self) -> nn.Module:
+        """A module whose output is the `Prior`; its parameters, if any, are learned with the model's.
+
+        It may be given the progress of training, as the temperature of a discrete prior follows that of its posterior; else it is the end.
+        """
 
 
 @final
@@ -34,10 +79,12 @@ class GaussianLatents(Latents):
     """Independent Gaussian latents. The encoder puts out all means, then all log-variances."""
 
     size: int = 10
+    prior: PriorRecipe = field(default_factory=StandardNormalPrior)
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise SpecError(f"GaussianLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
+        self.prior.check("GaussianLatents", self.size)
 
     @property
     def num_latents(self) -> int:
@@ -47,6 +94,13 @@ class GaussianLatents(Latents):
     def num_parameters(self) -> int:
         return 2 * self.size
 
-    def posterior(self, parameters: Float[Tensor, "batch parameter"]) -> DiagonalGaussian:
+    @property
+    def prior_is_bounded(self) -> bool:
+        return self.prior.is_bounded
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> DiagonalGaussian:
         loc, log_var = parameters.chunk(2, dim=1)
         return DiagonalGaussian(loc, log_var)
+
+    def make_prior(self) -> nn.Module:
+        return self.prior.make(self.size)

@@ -10,14 +10,19 @@ from typing import final
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from unbraid.distributions.fixed import Fixed
 from unbraid.errors import SpecError
 
 
 class Likelihood(ABC):
     """p(x | z), from the decoder's output: one number for each pixel and channel."""
+
+    def make(self) -> nn.Module:
+        """A module without inputs whose output is the likelihood; its parameters, if any, are learned with the model's. By default, this one."""
+        return Fixed(self)
 
     @abstractmethod
     def log_prob(

@@ -1,26 +1,62 @@
 """What an encoder says of each image of a batch."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from jaxtyping import Float
 from torch import Tensor
 
 
 class Posterior(ABC):
-    """q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`."""
+    """q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`.
+
+    A latent is one variable. It takes one column of z, or several: a discrete latent has a column for each category. What metrics will see of it is
+    `mean` and `std` (or `covariance`) of the continuous latents, and `probabilities` of the discrete ones, a table each.
+    """
 
     @property
     @abstractmethod
-    def mean(self) -> Float[Tensor, "batch latent"]: ...
+    def mean(self) -> Float[Tensor, "batch continuous_latent"]: ...
+
+    @property
+    def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        """None where the family is not Gaussian: then only draws tell its shape."""
+        return None
+
+    @property
+    def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
+        """Where the continuous latents of an image are correlated."""
+        return None
+
+    @property
+    def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
+        return ()
+
+    @property
+    def is_factorised(self) -> bool:
+        """Whether the latents of an image are independent, so that a joint density is the product of theirs."""
+        return True
+
+    def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
+        """KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None where there is no closed form."""
+        return None
 
     @abstractmethod
-    def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """One differentiable draw for each image, from noise that the caller made."""
+    def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
+        """One differentiable draw for each image, from standard normal noise that the caller made."""
 
     @abstractmethod
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
         """log q(z_j | x) of each image's own code, in nats. Not summed: callers choose the axis."""
 
     @abstractmethod
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
+    def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
         """log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        """log q(z_S | x) of the latents S together. The sum over them, unless they are correlated given the image."""
+        return self.log_prob(z)[:, list(latents)].sum(dim=1)
+
+    def pairwise_joint_log_prob(self, z: Float[Tensor, "sample column"], latents: Sequence[int]) -> Float[Tensor, "sample batch"]:
+        """log q(z_S^(i) | x_n) of the latents S together."""
+        return self.pairwise_log_prob(z)[:, :, list(latents)].sum(dim=2)

@@ -2,27 +2,62 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.diagonal_gaussian import DiagonalGaussian
 from unbraid.distributions.posterior import Posterior
-from unbraid.errors import SpecError
 
 
 class Prior(ABC):
-    """p(z), with latents independent of each other unless a subclass says otherwise."""
+    """p(z): a record of tensors without state, like a posterior."""
 
     @abstractmethod
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """log p(z_j), in nats. Not summed: callers choose the axis."""
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        """log p(z_j) of each latent alone, in nats. Not summed: callers choose the axis."""
+
+    @property
+    def is_factorised(self) -> bool:
+        """Whether the latents are independent."""
+        return True
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        """log p(z_S) of the latents S together. The sum over them, unless the prior correlates them."""
+        return self.log_prob(z)[:, list(latents)].sum(dim=1)
 
     @abstractmethod
-    def kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"]:
-        """KL(q(z_j | x) || p(z_j)) in closed form, per image and latent, in nats."""
+    def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
+        """Codes from the prior, from standard normal noise that the caller made: as many numbers as a code has columns."""
+
+    @abstractmethod
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        """KL(q(z | x) || p(z)) per image, spread over the latents so that the sum is right, in nats; None where there is no closed form.
+
+        Between products of latents it is KL(q(z_j | x) || p(z_j)), latent by latent.
+        """
+
+    def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        """The KL in closed form, or, where there is none, log q(z | x) - log p(z) at the draw `z`: the same on average."""
+        closed = self.closed_form_kl_from(posterior)
+        if closed is not None:
+            return closed
+        each = posterior.log_prob(z) - self.log_prob(z)
+        if posterior.is_factorised and self.is_factorised:
+            return each
+        everything = range(each.shape[1])
+        return spread(posterior.joint_log_prob(z, everything) - self.joint_log_prob(z, everything), each)
+
+
+def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+    """`each`, with what it lacks of the `total` shared equally by all latents.
+
+    A KL between joint distributions is no sum over latents: it is the sum of the KLs between marginals plus what q's correlations cost and p's save.
+    That part belongs to no latent more than to another.
+    """
+    return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
 
 
 @final
@@ -33,12 +68,8 @@ class StandardNormal(Prior):
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -0.5 * (z.square() + math.log(2 * math.pi))
 
-    def kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"]:
-        match posterior:
-            case DiagonalGaussian():
-                return posterior.kl_to_standard_normal()
-            case _:
-                raise SpecError(
-                    f"There is no closed-form KL from {type(posterior).__name__} to the standard normal, which every objective logs as the "
-                    "rate. Add its formula to StandardNormal.kl_from, or use Gaussian latents."
-                )
+    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return noise
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        return posterior.kl_to_standard_normal()

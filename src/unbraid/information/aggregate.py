@@ -21,15 +21,32 @@ Estimator = Literal["naive", "mws", "mss", "eq13"]
 @final
 @dataclass(frozen=True)
 class Decomposition:
-    """log q(z|n) - log p(z) = [log q(z|n) - log q(z)] + [log q(z) - sum_j log q(z_j)] + [sum_j log q(z_j) - log p(z)], sample by sample.
+    """log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
 
-    The means over a batch estimate the index-code mutual information, the total correlation and the dimension-wise KL of Chen et al.,
-    arXiv:1802.04942v5, eq. 2. Their sum does not depend on the estimator. None is clamped: an estimate may be negative.
+    [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log r(z_de)].
+
+    The means over a batch estimate the index-code mutual information; the total correlation between groups, and the one within them, each relative to the
+    prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v4, fig. 4. Where every latent is a group and the prior is a product, they are
+    the three parts of Chen et al., arXiv:1802.04942v5, eq. 2, and nothing is within groups. The sum does not depend on the estimator. None is
+    clamped: an estimate may be negative.
     """
 
     mutual_information: Float[Tensor, " sample"]
     total_correlation: Float[Tensor, " sample"]
+    total_correlation_within: Float[Tensor, " sample"]
     dimension_wise_kl: Float[Tensor, " sample"]
+
+
+@final
+@dataclass(frozen=True)
+class JointDensities:
+    """Logarithms of densities of several latents together, for posteriors or priors in which they are no sums over the latents."""
+
+    own: Float[Tensor, " sample"]
+    pairwise: Float[Tensor, "sample batch"]
+    pairwise_groups: Float[Tensor, "sample batch group"]
+    prior: Float[Tensor, " sample"]
+    prior_groups: Float[Tensor, "sample group"]
 
 
 def log_weights(
@@ -83,9 +100,24 @@ def log_aggregate(
         grouped = pairwise_log_prob
     else:
         _check_groups(groups, pairwise_log_prob.shape[2])
-        grouped = torch.stack([pairwise_log_prob[:, :, list(group)].sum(dim=2) for group in groups], dim=2)
+        grouped = _sums_over_groups(pairwise_log_prob, groups)
     # The weight enters once, after the sum over a group's latents: inside that sum it would be raised to the power of the group's size.
     return torch.logsumexp(grouped + log_weights[:, :, None], dim=1)
+
+
+def product_densities(
+    log_posterior: Float[Tensor, "sample latent"],
+    pairwise_log_prob: Float[Tensor, "sample batch latent"],
+    log_prior: Float[Tensor, "sample latent"],
+    groups: Sequence[Sequence[int]] | None = None,
+) -> JointDensities:
+    """The joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group of its own."""
+    pairwise_groups, prior_groups = pairwise_log_prob, log_prior
+    if groups is not None:
+        _check_groups(groups, pairwise_log_prob.shape[2])
+        pairwise_groups = _sums_over_groups(pairwise_log_prob, groups)
+        prior_groups = _sums_over_groups(log_prior, groups)
+    return JointDensities(log_posterior.sum(dim=1), pairwise_log_prob.sum(dim=2), pairwise_groups, log_prior.sum(dim=1), prior_groups)
 
 
 def decompose(
@@ -93,16 +125,30 @@ def decompose(
     pairwise_log_prob: Float[Tensor, "sample batch latent"],
     log_weights: Float[Tensor, "sample batch"],
     log_prior: Float[Tensor, "sample latent"],
+    groups: Sequence[Sequence[int]] | None = None,
+    joint: JointDensities | None = None,
 ) -> Decomposition:
-    """Split log q(z|n) - log p(z) of each code into its three parts, in nats. The caller takes the mean over the batch."""
-    log_own = log_posterior.sum(dim=1)
-    log_joint = log_aggregate(pairwise_log_prob, log_weights, [range(pairwise_log_prob.shape[2])])[:, 0]
-    log_product = log_aggregate(pairwise_log_prob, log_weights).sum(dim=1)
+    """Split log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
+
+    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorise.
+    """
+    joint = joint or product_densities(log_posterior, pairwise_log_prob, log_prior, groups)
+    log_q = torch.logsumexp(joint.pairwise + log_weights, dim=1)
+    # Relative to the prior: a correlation that the prior has too is none.
+    whole = log_q - joint.prior
+    by_group = by_latent = (log_aggregate(pairwise_log_prob, log_weights) - log_prior).sum(dim=1)
+    if joint.pairwise_groups is not pairwise_log_prob:
+        by_group = (log_aggregate(joint.pairwise_groups, log_weights) - joint.prior_groups).sum(dim=1)
     return Decomposition(
-        mutual_information=log_own - log_joint,
-        total_correlation=log_joint - log_product,
-        dimension_wise_kl=log_product - log_prior.sum(dim=1),
+        mutual_information=joint.own - log_q,
+        total_correlation=whole - by_group,
+        total_correlation_within=by_group - by_latent,
+        dimension_wise_kl=by_latent,
     )
+
+
+def _sums_over_groups(table: Float[Tensor, "*rows latent"], groups: Sequence[Sequence[int]]) -> Float[Tensor, "*rows group"]:
+    return torch.stack([table[..., list(group)].sum(dim=-1) for group in groups], dim=-1)
 
 
 def _log_own_and_others(estimator: Estimator, weights: Float[Tensor, " batch"]) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:

@@ -4,16 +4,26 @@ from abc import ABC, abstractmethod
 
 from torch import nn
 
+from unbraid.distributions.latents import Latents
+
 ImageShape = tuple[int, int, int]
 """(channels, height, width)."""
 
 
 class Architecture(ABC):
-    """A recipe for two `nn.Module`s. They know nothing of fleets, objectives or distributions, and hold no buffers that training changes."""
+    """A recipe for two plain `nn.Module`s, which know nothing of fleets and objectives.
+
+    For nets of one's own, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm layers may be among the layers: they
+    see the statistics of the batch while training, and those of all images afterwards. No other layer may hold buffers that training changes, and none may
+    draw random numbers.
+    """
 
     @abstractmethod
-    def make_encoder(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
-        """A module from (batch, channel, height, width) to (batch, num_outputs)."""
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        """A module from (batch, channel, height, width) to (batch, latents.num_parameters).
+
+        Most nets need no more of the latents than that number; some have a head for each.
+        """
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:

@@ -8,6 +8,7 @@ from typing import final
 
 from torch import nn
 
+from unbraid.distributions.latents import Latents
 from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 
@@ -15,7 +16,7 @@ from unbraid.models.architecture import Architecture, ImageShape
 @final
 @dataclass(frozen=True)
 class MLP(Architecture):
-    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code).
+    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code), and Higgins et al. before them.
 
     The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels with tanh between.
     """
@@ -24,21 +25,25 @@ class MLP(Architecture):
     decoder_hidden: tuple[int, ...] = (1200, 1200, 1200)
 
     def __post_init__(self) -> None:
-        for name, widths in (("hidden", self.hidden), ("decoder_hidden", self.decoder_hidden)):
-            if not widths or min(widths) < 1:
-                raise SpecError(f"MLP: {name} is {widths}; expected one or more positive widths, such as (1200, 1200).")
+        check_widths("MLP", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
 
-    def make_encoder(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
-        return nn.Sequential(nn.Flatten(), *_layers((math.prod(image_shape), *self.hidden, num_outputs), nn.ReLU))
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        return nn.Sequential(nn.Flatten(), *fully_connected((math.prod(image_shape), *self.hidden, latents.num_parameters), nn.ReLU))
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         return nn.Sequential(
-            *_layers((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.Tanh),
+            *fully_connected((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.Tanh),
             nn.Unflatten(1, image_shape),
         )
 
 
-def _layers(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
+def check_widths(net: str, **widths: Sequence[int]) -> None:
+    for name, given in widths.items():
+        if not given or min(given) < 1:
+            raise SpecError(f"{net}: {name} is {given}; expected one or more positive widths, such as (1200, 1200).")
+
+
+def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
     """Linear layers of these widths with the activation between any two of them, and none after the last."""
     *inner, last = pairwise(widths)
     for fan_in, fan_out in inner:

@@ -6,6 +6,7 @@ from typing import final
 from unbraid.information.aggregate import Estimator
 from unbraid.objectives.decomposed_elbo import DecomposedELBO
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+from unbraid.schedule import Weight, shifted
 
 
 @final
@@ -18,9 +19,9 @@ class BetaTCVAE(Objective):
     the same expectation, less noise.
     """
 
-    alpha: float = 1.0
-    beta: float = 6.0
-    gamma: float = 1.0
+    alpha: Weight = 1.0
+    beta: Weight = 6.0
+    gamma: Weight = 1.0
     estimator: Estimator = "mws"
     analytic_kl: bool = False
 
@@ -34,8 +35,9 @@ class BetaTCVAE(Objective):
         rate = 1.0 if self.analytic_kl else 0.0
         return DecomposedELBO(
             rate=rate,
-            mutual_information=self.alpha - rate,
-            total_correlation=self.beta - rate,
-            dimension_wise_kl=self.gamma - rate,
+            mutual_information=shifted(self.alpha, -rate),
+            total_correlation=shifted(self.beta, -rate),
+            total_correlation_within=0.0,
+            dimension_wise_kl=shifted(self.gamma, -rate),
             estimator=self.estimator,
         )

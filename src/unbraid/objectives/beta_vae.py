@@ -5,6 +5,7 @@ from typing import final
 
 from unbraid.objectives.decomposed_elbo import DecomposedELBO
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+from unbraid.schedule import Weight
 
 
 @final
@@ -15,7 +16,7 @@ class BetaVAE(Objective):
     beta = 1 is the VAE. Sums over pixels: a published beta means the same here.
     """
 
-    beta: float = 4.0
+    beta: Weight = 4.0
 
     def __post_init__(self) -> None:
         check_weights(self)
@@ -24,4 +25,6 @@ class BetaVAE(Objective):
         return self.general()(step)
 
     def general(self) -> DecomposedELBO:
-        return DecomposedELBO(rate=self.beta, mutual_information=0.0, total_correlation=0.0, dimension_wise_kl=0.0)
+        return DecomposedELBO(
+            rate=self.beta, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0
+        )

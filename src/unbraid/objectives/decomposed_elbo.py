@@ -1,66 +1,123 @@
 """The ELBO with a weight of its own for every part of its rate."""
 
-import math
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, final
 
-from jaxtyping import Float
-from torch import Tensor
+import torch
 
 from unbraid.errors import SpecError
-from unbraid.information.aggregate import Estimator, decompose, log_weights
-from unbraid.objectives.objective import Loss, Objective, Step
+from unbraid.information.aggregate import Decomposition, Estimator, JointDensities, decompose, log_weights, product_densities
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
+from unbraid.objectives.parts import elbo_parts
+from unbraid.schedule import Weight
+
+Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
+"""Latents that belong together: by number; or "each", every latent by itself; or "model", as the model's latents say."""
 
 
 @final
 @dataclass(frozen=True)
 class DecomposedELBO(Objective):
-    """distortion + rate KL + mutual_information MI + total_correlation TC + dimension_wise_kl DWKL, each field the weight of its term.
+    """distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' + dimension_wise_kl DWKL.
 
-    KL is the closed-form KL(q(z|x) || p(z)); the other three are its parts (Chen et al., arXiv:1802.04942v5, eq. 2), estimated from the
-    batch, so that the weights (1, 0, 0, 0) and (0, 1, 1, 1) have the same expectation: the VAE. VAE, beta-VAE and beta-TCVAE are cases
-    of this objective, which is why they can share a fleet.
+    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are its parts, estimated from the
+    batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have the same expectation: the VAE. TC is the total correlation
+    between `groups` of latents, TC' the one within them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every
+    latent by itself, and TC' is 0; or "model", as the model's latents say. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are
+    cases of this objective, which is why those with the same groups and estimator can share a fleet.
 
     The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v4, because the constants of "mws" have
     no gradient but shift its total correlation by (L - 1) log N.
     """
 
-    rate: float = 0.0
-    mutual_information: float = 1.0
-    total_correlation: float = 1.0
-    dimension_wise_kl: float = 1.0
+    rate: Weight = 0.0
+    mutual_information: Weight = 1.0
+    total_correlation: Weight = 1.0
+    total_correlation_within: Weight = 1.0
+    dimension_wise_kl: Weight = 1.0
+    groups: Groups = "each"
     estimator: Estimator = "mws"
 
     def __post_init__(self) -> None:
-        for name, weight in self.hyperparameters.items():
-            if not math.isfinite(weight):
-                raise SpecError(f"DecomposedELBO: {name} is {weight}; expected a finite weight.")
+        check_finite(self)
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        check_groups(self, self.groups, model)
 
     def __call__(self, step: Step) -> Loss:
-        distortion = -step.log_likelihood.mean()
-        rate = step.prior.kl_from(step.posterior).sum(dim=1).mean()
-        pairwise = step.posterior.pairwise_log_prob(step.z)
-        log_posterior, log_prior = step.posterior.log_prob(step.z), step.prior.log_prob(step.z)
-        trained = decompose(log_posterior, pairwise, _log_weights(self.estimator, step), log_prior)
-        logged = trained if self.estimator == "eq13" else decompose(log_posterior, pairwise, _log_weights("eq13", step), log_prior)
+        trained, logged = trained_and_logged(step, self.estimator, self.groups)
+        parts = elbo_parts(step, logged, grouped=self.groups != "each")
         total = (
-            distortion
-            + self.rate * rate
+            parts["distortion"]
+            + self.rate * parts["rate"]
             + self.mutual_information * trained.mutual_information.mean()
             + self.total_correlation * trained.total_correlation.mean()
+            + self.total_correlation_within * trained.total_correlation_within.mean()
             + self.dimension_wise_kl * trained.dimension_wise_kl.mean()
         )
-        return Loss(
-            total=total,
-            parts={
-                "distortion": distortion,
-                "rate": rate,
-                "mutual_information": logged.mutual_information.mean(),
-                "total_correlation": logged.total_correlation.mean(),
-                "dimension_wise_kl": logged.dimension_wise_kl.mean(),
-            },
+        return Loss(total=total, parts=parts)
+
+
+def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition:
+    """The parts of log q(z|x) - log p(z) of each code of the batch."""
+    return _decompositions(step, [estimator], groups)[0]
+
+
+def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition]:
+    """The parts with the estimator of the loss, and with eq. 13 for the log. They share their densities."""
+    logged, *trained = _decompositions(step, ["eq13"] if estimator == "eq13" else ["eq13", estimator], groups)
+    return (trained or [logged])[0], logged
+
+
+def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:
+    """Refuse groups that miss a latent of the model, repeat one, or name one that does not exist."""
+    if isinstance(groups, str):
+        return
+    every = range(model.latents.num_latents)
+    named = sorted(latent for group in groups for latent in group)
+    if named != list(every) or not all(groups):
+        missing = sorted(set(every) - set(named))
+        repeated = sorted({latent for latent in named if named.count(latent) > 1})
+        unknown = sorted(set(named) - set(every))
+        raise SpecError(
+            f"{type(objective).__name__}: the groups {groups} do not hold each of the latents 0 to {every[-1]} once (missing {missing}, repeated "
+            f"{repeated}, unknown {unknown}). Give every latent one group, and leave no group empty."
         )
 
 
-def _log_weights(estimator: Estimator, step: Step) -> Float[Tensor, "sample batch"]:
-    return log_weights(estimator, len(step.z), step.dataset_size, step.weights, dtype=step.z.dtype, device=step.z.device)
+def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups) -> list[Decomposition]:
+    z, given = step.z, _groups_of(step, groups)
+    log_posterior, pairwise, log_prior = step.posterior.log_prob(z), step.posterior.pairwise_log_prob(z), step.prior.log_prob(z)
+    product = product_densities(log_posterior, pairwise, log_prior, given)
+    joint = _with_correlations(product, step, given, range(log_prior.shape[1]))
+    tables = [log_weights(each, len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device) for each in estimators]
+    return [decompose(log_posterior, pairwise, table, log_prior, given, joint) for table in tables]
+
+
+def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+    if groups == "model":
+        if not step.groups:
+            raise SpecError(
+                'The groups are to be those of the model ("model"), and the step has none. Give Step.groups, or name the groups.'
+            )
+        return step.groups
+    return None if groups == "each" else groups
+
+
+def _with_correlations(
+    product: JointDensities, step: Step, groups: tuple[tuple[int, ...], ...] | None, everything: Sequence[int]
+) -> JointDensities:
+    """The joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in the product."""
+    joint, posterior, prior, z = product, step.posterior, step.prior, step.z
+    if not posterior.is_factorised:
+        joint = replace(joint, own=posterior.joint_log_prob(z, everything), pairwise=posterior.pairwise_joint_log_prob(z, everything))
+        if groups is not None:
+            joint = replace(joint, pairwise_groups=torch.stack([posterior.pairwise_joint_log_prob(z, group) for group in groups], dim=2))
+    if not prior.is_factorised:
+        joint = replace(joint, prior=prior.joint_log_prob(z, everything))
+        if groups is not None:
+            joint = replace(joint, prior_groups=torch.stack([prior.joint_log_prob(z, group) for group in groups], dim=1))
+    return joint

@@ -16,4 +16,4 @@ class VAE(Objective):
         return self.general()(step)
 
     def general(self) -> DecomposedELBO:
-        return DecomposedELBO(rate=1.0, mutual_information=0.0, total_correlation=0.0, dimension_wise_kl=0.0)
+        return DecomposedELBO(rate=1.0, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0)

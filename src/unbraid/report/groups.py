@@ -9,6 +9,7 @@ from typing import final
 from unbraid.report.members import Member, Ranking
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import spec_labels
+from unbraid.schedule import extremes
 
 
 @final
@@ -43,8 +44,11 @@ def group_members(members: Sequence[Member]) -> list[Group]:
         by_digest.setdefault(member.run.spec.digest, []).append(member)
     kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))
     specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
-    order = sorted(
-        specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), *specs[digest].objective.hyperparameters.values())
-    )
+    order = sorted(specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), _weights(specs[digest])))
     labels = spec_labels(list(specs.values()))
     return [Group(index, labels[digest], tuple(by_digest[digest])) for index, digest in enumerate(order)]
+
+
+def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:
+    """The numbers of the objective, in an order that schedules fit into too."""
+    return [(name, *extremes(weight)) for name, weight in spec.objective.hyperparameters.items()]

@@ -1,7 +1,7 @@
 """What each latent says: how much of the image, and of which factor."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from jaxtyping import Float64
@@ -9,9 +9,10 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.information.exact import exact_information
-from unbraid.information.factor_values import FactorValues
+from unbraid.information.posteriors import Posteriors
+from unbraid.information.quantised import Bins
 from unbraid.metrics.metric import Score
+from unbraid.metrics.statistics import Statistics
 
 # Below this many nats about the image, a latent is noise to the decoder.
 UNUSED = 0.01
@@ -24,12 +25,13 @@ _LEAST_SHARE = 0.1
 class Reading:
     """One latent. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) / H(v_k).
 
-    A second factor is named if the latent knows at least half as much of it: that latent is entangled.
+    A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories` is 0 if it is continuous.
     """
 
     latent: int
     nats: float
     follows: tuple[tuple[str, float], ...] = ()
+    num_categories: int = 0
 
     @property
     def is_unused(self) -> bool:
@@ -41,20 +43,26 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
     nats = informativeness(codes, mig).tolist()
     shares = None if mig is None else factor_shares(mig)
     names = () if mig is None else tuple(mig.per_factor)
-    readings = [Reading(j, max(0.0, nats[j]), () if shares is None else _followed(shares[j].tolist(), names)) for j in range(len(nats))]
+    categories = [0] * codes.mean.shape[1] + [table.shape[1] for table in codes.probabilities]
+    readings = [
+        Reading(j, max(0.0, nats[j]), () if shares is None else _followed(shares[j].tolist(), names), categories[j])
+        for j in range(len(nats))
+    ]
     return sorted(readings, key=lambda reading: -reading.nats)
 
 
 def informativeness(codes: Codes, mig: Score | None) -> Float64[Tensor, " latent"]:
-    """I(x; z_j) in nats. An exact MIG has already integrated H(z_j), which is the slow part."""
-    std = codes.marginal_std
-    if std is None:
+    """I(x; z_j) in nats; through bins where q(z | x) has no density. An exact MIG has already integrated H(z_j), which is the slow part."""
+    std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
+    if has_continuous and std is None and codes.samples is None:
         raise CodesError("The report shows what each posterior says, and these codes have only means. Encode them with their std.")
-    values = FactorValues.of((), len(codes), codes.weights)
+    statistics = Statistics(replace(codes, factors=()))
+    if has_continuous and (std is None or bool((std <= 0).any())):
+        return statistics.quantised(Bins()).informativeness
     if mig is None or mig.settings.get("estimator") != "exact":
-        return exact_information(codes.mean, std, values).informativeness
-    entropy_given_image = values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e))
-    return mig.tables["latent_entropy"] - entropy_given_image
+        return statistics.exact().informativeness
+    each = Posteriors(codes.mean, statistics.std, statistics.weights, probabilities=codes.probabilities).entropy().each
+    return mig.tables["latent_entropy"] - each
 
 
 def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:

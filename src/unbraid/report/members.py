@@ -69,14 +69,18 @@ def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Mem
 
 
 def read_members(runs: Sequence[Run]) -> list[Member]:
-    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed now and kept."""
+    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed now and kept.
+
+    Where the codes of a run have no densities, the MIG of all is taken through bins.
+    """
     kept = [run.scores() for run in runs]
     settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
-    members = []
-    for run, scores in zip(runs, kept, strict=True):
-        matching = [score for score in scores if score.metric == "MIG" and _question(score) == settings]
-        members.append(Member(run, run.history, matching[0] if matching else _score(run), tuple(scores)))
-    return members
+    migs = [_matching(scores, settings) or _score(run, MIG()) for run, scores in zip(runs, kept, strict=True)]
+    if any(mig is None for mig in migs):
+        binned = [_score(run, MIG(estimator="quantised")) for run in runs]
+        if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
+            migs = binned
+    return [Member(run, run.history, mig, tuple(scores)) for run, mig, scores in zip(runs, migs, kept, strict=True)]
 
 
 def why_left_out(run: Run) -> str:
@@ -102,13 +106,17 @@ def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
     return default if default in shared or not shared else shared[0]
 
 
-def _score(run: Run) -> Score | None:
+def _matching(scores: Sequence[Score], settings: dict[str, Any]) -> Score | None:
+    return next((score for score in scores if score.metric == "MIG" and _question(score) == settings), None)
+
+
+def _score(run: Run, metric: MIG) -> Score | None:
     if not run.spec.dataset.factors:
         return None
     with warnings.catch_warnings():
         # That a factor never varies is said on the page.
         warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
         try:
-            return run.score([MIG()])[0]
+            return run.score([metric])[0]
         except CodesError:
             return None

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid import draws
 from unbraid.data.dataset import FactorDataset
+from unbraid.models.decode import likeliest
 from unbraid.report.members import Member, Role
 from unbraid.report.pictures import Sheet, sheet
 
@@ -19,7 +20,7 @@ NUM_IMAGES = 8
 @final
 @dataclass(frozen=True)
 class Reconstructions:
-    """Images of one data set, and the same images from the means of their codes, for each of these members."""
+    """Images of one data set, and the same images from the means (or likeliest categories) of their codes, for each of these members."""
 
     originals: Sheet
     by_role: dict[Role, Sheet]
@@ -47,4 +48,5 @@ def _of_dataset(dataset: FactorDataset, members: Mapping[Role, Member]) -> Recon
 
 @torch.no_grad()
 def _decoded(member: Member, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row channel height width"]:
-    return member.run.model().decode(member.run.codes().mean[rows])
+    model = member.run.model()
+    return model.decode(likeliest(member.run.codes(), rows, model.latents.widths))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.decode import columns_of, likeliest
 from unbraid.report.latents import Reading
 from unbraid.report.pictures import Sheet, sheet
 
@@ -21,7 +22,7 @@ MAX_LATENTS = 16
 @final
 @dataclass(frozen=True)
 class Traversals:
-    """A strip of frames for each latent, the most informative first. `start` is the image that they start from."""
+    """A strip of frames for each latent, the most informative first; of a discrete one, a frame for each category. They start from the image `start`."""
 
     start: int
     strips: tuple[tuple[Reading, Sheet], ...]
@@ -38,9 +39,10 @@ class Traversals:
 
 @torch.no_grad()
 def traversals(model: AutoencoderModule, codes: Codes, readings: Sequence[Reading]) -> Traversals:
-    start = typical_image(codes)
+    start, widths = typical_image(codes), model.latents.widths
+    (code,) = likeliest(codes, torch.tensor([start]), widths)
     drawn = readings[:MAX_LATENTS]
-    strips = [(reading, sheet(model.decode(_moved(codes.mean[start], reading.latent))[None])) for reading in drawn]
+    strips = [(reading, sheet(model.decode(_moved(code, reading, widths))[None])) for reading in drawn]
     return Traversals(start, tuple(strips), num_hidden=len(readings) - len(drawn))
 
 
@@ -50,11 +52,17 @@ def typical_image(codes: Codes) -> int:
     centred = mean - mean.mean(dim=0)
     # The posterior's own std keeps an unused latent, whose means hardly differ, from having a say.
     spread = centred.square().mean(dim=0) + (0 if codes.std is None else codes.std.double().square().mean(dim=0))
-    return int((centred.square() / spread).sum(dim=1).argmin())
+    # A latent that never differs at all is as near everywhere.
+    return int((centred.square() / spread.where(spread > 0, 1.0)).sum(dim=1).argmin())
 
 
-def _moved(code: Float[Tensor, " latent"], latent: int) -> Float[Tensor, "position latent"]:
-    """The code, with one latent put at each of the positions: from -2 to 2 lie 95 % of a standard normal prior."""
-    moved = code.repeat(len(POSITIONS), 1)
-    moved[:, latent] = torch.tensor(POSITIONS, dtype=code.dtype)
+def _moved(code: Float[Tensor, " column"], reading: Reading, widths: Sequence[int]) -> Float[Tensor, "position column"]:
+    """The code, with one latent put at each of the positions: from -2 to 2 lie 95 % of a standard normal prior. A discrete one, at each category."""
+    first, width = sum(widths[: reading.latent]), widths[reading.latent]
+    if reading.num_categories:
+        places = columns_of(torch.arange(reading.num_categories), width).to(code)
+    else:
+        places = torch.tensor(POSITIONS, dtype=code.dtype)[:, None]
+    moved = code.repeat(len(places), 1)
+    moved[:, first : first + width] = places
     return moved

@@ -1,6 +1,6 @@
 """Recipes to JSON and back.
 
-A recipe is a frozen dataclass whose fields are numbers, texts, tuples and other recipes. It is written as its fields plus the import
+A recipe is a frozen dataclass whose fields are numbers, texts, other recipes, and tuples of these. It is written as its fields plus the import
 path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta": 6.0}`. The namespace is the registry: what a folder of the package
 exports can be named.
 """
@@ -35,6 +35,10 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbr
 
     A class of one's own is read back by naming its package: `packages=("unbraid", "mine")`.
     """
+    items = _items(content, expected)
+    if items is not None:
+        indexed = ((item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content))
+        return tuple(from_json(item, items, packages=packages, where=place) for item, place in indexed)
     if not isinstance(content, dict):
         return check_value(content, expected, where)
     cls = _resolve(content.get("type"), expected, packages, where)
@@ -93,7 +97,9 @@ def describe(annotation: Any) -> str:
 
 def choices(base: type) -> dict[str, type]:
     """Every concrete recipe of this kind that the package exports, by the name that the command line uses."""
-    folder = sys.modules[base.__module__.rpartition(".")[0]]
+    # What lies directly in the package, as schedules do, has no folder that could export it.
+    parent, _, _ = base.__module__.rpartition(".")
+    folder = sys.modules[parent if "." in parent else base.__module__]
     found = [cls for cls in vars(folder).values() if _is_recipe(cls, base)]
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
 
@@ -114,16 +120,24 @@ def public_path(cls: type) -> str:
 def _field_to_json(value: Any, annotation: Any, where: str) -> Any:
     if isinstance(value, _kinds(annotation)) and dataclasses.is_dataclass(value):
         return to_json(value)
+    items = _items(value, annotation)
+    if items is not None:
+        return [_field_to_json(item, items, where) for item in value]
     # Checked, and so converted: 4 and 4.0 in a float field are the same recipe and must have the same digest.
     return _plain(check_value(value, annotation, where), where)
 
 
 def _plain(value: Any, where: str) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item, where) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise SpecError(f"{where} is {value!r}; a recipe holds numbers, texts, tuples of them and other recipes.")
+
+
+def _items(value: Any, annotation: Any) -> Any:
+    """What the annotation says of the entries of a list; None where the value is no list, or may not be one."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    return next((typing.get_args(choice)[0] for choice in alternatives(annotation) if typing.get_origin(choice) is tuple), None)
 
 
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:

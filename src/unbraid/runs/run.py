@@ -40,17 +40,17 @@ Status = Literal["new", "unfinished", "finished", "failed"]
 class Run:
     """A folder that holds a spec and a seed, and what came of them.
 
-    ==================== ===============================================================================
+    ==================== ================================================================================================
     spec.json            the spec, the seed, and the versions that made it
     history.csv          the loss and its parts over training
     checkpoints/         the last two states of an unfinished run
-    weights.safetensors  the trained weights
+    weights.safetensors  the trained weights, those of a learned prior or likelihood and BatchNorm's statistics among them
     codes.safetensors    q(z | x) of every image, and its factors
     finished.json        written last: the checksums of weights and codes, and how long it took
     failed.json          in place of finished.json: at which step the loss stopped being finite
     scores.json          the scores so far, with the tables behind them
     log.txt              what happened, line by line
-    ==================== ===============================================================================
+    ==================== ================================================================================================
     """
 
     folder: Path
@@ -123,7 +123,9 @@ class Run:
 
     def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
         """Keep the trained model and its codes, then say that the run is finished."""
-        files.write_bytes(self.folder / "weights.safetensors", save({k: v.cpu().contiguous() for k, v in model.state_dict().items()}))
+        # Cloned: safetensors refuses tensors that share memory, as tied weights do.
+        weights = {name: tensor.cpu().contiguous().clone() for name, tensor in model.state_dict().items()}
+        files.write_bytes(self.folder / "weights.safetensors", save(weights))
         write_codes(self.folder / "codes.safetensors", codes)
         sums = {name: files.sha256(self.folder / name) for name in ("weights.safetensors", "codes.safetensors")}
         files.write_json(self.folder / "finished.json", {"sha256": sums, "seconds": round(seconds, 3)})

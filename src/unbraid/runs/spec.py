@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import torch
+from torch import nn
 
 from unbraid.data.dataset import FactorDataset
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import to_json
+from unbraid.schedule import Weight, extremes
 
 
 @final
@@ -21,16 +24,17 @@ from unbraid.runs.recipes import to_json
 class RunSpec:
     """One training run: what is learned from which images, with which net, for how long.
 
-    `max_gradient_norm` clips the gradient of each member on its own; without it nothing is clipped. The optimiser is Adam with the decay
-    rates `adam_beta1` and `adam_beta2`.
+    `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of each member on its own; without it
+    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`.
     """
 
     dataset: FactorDataset
     model: Autoencoder = field(default_factory=Autoencoder)
     objective: Objective = field(default_factory=BetaTCVAE)
+    critic: Critic | None = None
     num_steps: int = 10_000
     batch_size: int = 64
-    learning_rate: float = 1e-3
+    learning_rate: Weight = 1e-3
     adam_beta1: float = 0.9
     adam_beta2: float = 0.999
     max_gradient_norm: float | None = None
@@ -45,14 +49,32 @@ class RunSpec:
                 f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to {self.dataset.num_images} "
                 "(the images of the data set)."
             )
-        for name in ("learning_rate", "max_gradient_norm"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise SpecError(f"{name} is {value}; expected a positive, finite number.")
+        if not (
+            all(map(math.isfinite, extremes(self.learning_rate))) and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
+        ):
+            raise SpecError(f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up.")
+        if self.max_gradient_norm is not None and not (math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0):
+            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+        if self.critic is not None and self.objective.critic_reads is None:
+            raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
+        self.objective.check(self.model)
         self.model.check(self.dataset.image_shape)
+        with torch.device("meta"):
+            self.make_critic()
+
+    def make_critic(self) -> nn.Module | None:
+        """The objective's critic with fresh weights from the global generator, if it has one."""
+        critic = self.critic or Critic()
+        match self.objective.critic_reads:
+            case None:
+                return None
+            case "codes":
+                return critic.for_codes(self.model.latents.num_columns, self.objective.critic_outputs)
+            case "images":
+                return critic.for_images(self.dataset.image_shape, self.objective.critic_outputs)
 
     def to_json(self) -> dict[str, Any]:
         return to_json(self)

@@ -1,6 +1,7 @@
 """Specs in words: every field by its name, and short labels that tell specs apart."""
 
 import dataclasses
+import inspect
 import re
 import typing
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from unbraid.names import kebab_case
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import alternatives
 from unbraid.runs.spec import RunSpec
+from unbraid.schedule import Schedule
 
 _DIGITS_OF_A_CHECKSUM = 12
 
@@ -43,7 +45,7 @@ def in_words(name: str) -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """`True` is "yes", 20000 is "20,000", (128, 64) is "128, 64"."""
+    """`True` is "yes", 20000 is "20,000", (128, 64) is "128, 64", ((0, 1), (2,)) is "0, 1; 2", and Linear(0.0, 4.0) is "linear (start 0, end 4)"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -51,19 +53,40 @@ def value_in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, (tuple, list)):
-        return ", ".join(map(value_in_words, value))
-    return str(value)
+        nested = any(isinstance(item, (tuple, list)) for item in value)
+        return ("; " if nested else ", ").join(map(value_in_words, value)) or "none"
+    return _recipe_in_words(value) if _is_recipe(value) else str(value)
+
+
+def _recipe_in_words(recipe: Any) -> str:
+    """Its name, and the fields that are not at their defaults: the first of them is told even then, if it is a number."""
+    kind = next((base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)), None)
+    fields = [
+        f"{in_words(field.name)} {value_in_words(value)}"
+        for place, field in enumerate(dataclasses.fields(recipe))
+        if (value := getattr(recipe, field.name)) != _default(field) or (place == 0 and isinstance(value, (int, float)))
+    ]
+    return kebab_case(type(recipe), kind) + (f" ({', '.join(fields)})" if fields else "")
 
 
 def _describe(recipe: Any, path: str) -> Iterator[tuple[str, str]]:
     hints = typing.get_type_hints(type(recipe))
     for field in dataclasses.fields(recipe):
         value, name = getattr(recipe, field.name), f"{path} {in_words(field.name)}".strip()
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # A schedule stands where a number might: it is a value, not a recipe with fields of interest.
+        if _is_recipe(value) and not isinstance(value, Schedule):
             yield name, kebab_case(type(value), _kind(hints[field.name], value))
             yield from _describe(value, name)
         elif value is not None:
             yield name, value_in_words(value)
+
+
+def _is_recipe(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def _kind(annotation: Any, value: Any) -> type | None:
@@ -72,10 +95,10 @@ def _kind(annotation: Any, value: Any) -> type | None:
 
 
 def _worth_a_word(objective: Objective) -> set[str]:
-    """The fields that are not at their defaults, and every weight but 1: a beta is told even where it is the usual one."""
+    """The fields that are not at their defaults, and every weight but 0 and 1: a beta is told even where it is the usual one."""
     weights = objective.hyperparameters
     return {
         f"objective {in_words(field.name)}"
         for field in dataclasses.fields(objective)
-        if getattr(objective, field.name) != field.default or weights.get(field.name, 1.0) != 1.0
+        if getattr(objective, field.name) != _default(field) or weights.get(field.name, 1.0) not in (0.0, 1.0)
     }

@@ -18,9 +18,15 @@ class Batches:
     """
 
     def __init__(
-        self, seeds: Int64[Tensor, " member"], num_images: int, batch_size: int, weights: Float[Tensor, " image"] | None = None
+        self,
+        seeds: Int64[Tensor, " member"],
+        num_images: int,
+        batch_size: int,
+        weights: Float[Tensor, " image"] | None = None,
+        stream: str = "batch",
     ) -> None:
         self._seeds = seeds
+        self._stream = stream
         self._num_images = num_images
         self._batch_size = batch_size
         self._cumulative = None if weights is None else weights.double().cumsum(0)
@@ -34,10 +40,10 @@ class Batches:
     def rows(self, step: int) -> Int64[Tensor, "member batch"]:
         """The rows of the batch at this step, counted from 0."""
         if self._cumulative is not None:
-            uniform = draws.uniform(self._seeds, "batch", step, (self._batch_size,))
+            uniform = draws.uniform(self._seeds, self._stream, step, (self._batch_size,))
             # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform < 1.
             return torch.searchsorted(self._cumulative, uniform * self._cumulative[-1])
         epoch, place = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
-            self._epoch, self._order = epoch, draws.permutation(self._seeds, "batch", epoch, self._num_images)
+            self._epoch, self._order = epoch, draws.permutation(self._seeds, self._stream, epoch, self._num_images)
         return self._order[:, place * self._batch_size : (place + 1) * self._batch_size]

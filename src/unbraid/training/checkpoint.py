@@ -17,15 +17,14 @@ from unbraid.runs.run import Run, seal
 from unbraid.training.fleet import MemberState
 from unbraid.version import __version__
 
-_FORMAT = 1
+_FORMAT = 2
 _NUM_KEPT = 2
-_TENSORS = ("weights", "first_moment", "second_moment")
 
 
 def save_checkpoint(run: Run, state: MemberState) -> None:
     """Write the state, then remove all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
-    content = save({name: getattr(state, name) for name in _TENSORS})
+    content = save(dict(state.tensors))
     files.write_bytes(_tensors(path), content)
     record = {
         "format": _FORMAT,
@@ -35,7 +34,7 @@ def save_checkpoint(run: Run, state: MemberState) -> None:
         "seed": run.seed,
         "step": state.step,
         "failed_at": state.failed_at,
-        "num_parameters": len(state.weights),
+        "num_parameters": len(state.tensors["weights"]),
     }
     files.write_json(path, record | {"sha256": seal(record, content)})
     # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the step that all members have.
@@ -75,7 +74,7 @@ def _load(path: Path, run: Run) -> MemberState:
     if record["sha256"] != seal(record, content):
         raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
     tensors = load(content)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], **{name: tensors[name] for name in _TENSORS})
+    return MemberState(step=record["step"], failed_at=record["failed_at"], tensors=tensors)
 
 
 def _checkpoints(run: Run) -> list[Path]:

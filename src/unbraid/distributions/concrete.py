@@ -1,0 +1,186 @@
+"""A discrete latent as a Concrete (Gumbel-softmax) variable, and its prior."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.distributions import noise as noises
+from unbraid.distributions.categorical_priors import CategoricalPriorRecipe, UniformCategories
+from unbraid.distributions.latents import Latents
+from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.prior import Prior
+from unbraid.errors import SpecError
+from unbraid.schedule import Weight, extremes, value_at
+
+Measure = Literal["pmf", "density"]
+"""What log q and log p of a discrete latent are: the probability of the category with the largest share, or the density of the relaxed code.
+
+One of them everywhere: a difference of the two means nothing.
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Concrete(Posterior):
+    """z = softmax((logits + g) / temperature), g standard Gumbel: a point of the simplex, near a corner where the temperature is low.
+
+    Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. The category of z is that of its largest entry; its probabilities are
+    softmax(logits) at any temperature.
+    """
+
+    logits: Float[Tensor, "batch category"]
+    temperature: Float[Tensor, ""]
+    measure: Measure
+
+    @property
+    def mean(self) -> Float[Tensor, "batch 0"]:
+        return self.logits[:, :0]
+
+    @property
+    def std(self) -> Float[Tensor, "batch 0"]:
+        return self.logits[:, :0]
+
+    @property
+    def probabilities(self) -> tuple[Float[Tensor, "batch category"], ...]:
+        return (self.logits.softmax(dim=1),)
+
+    def rsample(self, noise: Float[Tensor, "batch category"]) -> Float[Tensor, "batch category"]:
+        return ((self.logits + noises.gumbel(noise)) / self.temperature).softmax(dim=1)
+
+    def log_prob(self, z: Float[Tensor, "batch category"]) -> Float[Tensor, "batch 1"]:
+        if self.measure == "pmf":
+            return log_pmf_at(self.logits, z)[:, None]
+        return concrete_log_density(log_share(z), self.logits, self.temperature)[:, None]
+
+    def pairwise_log_prob(self, z: Float[Tensor, "sample category"]) -> Float[Tensor, "sample batch 1"]:
+        if self.measure == "pmf":
+            # Rows of a table: to gather from it, spread out over all pairs, takes far longer on a GPU.
+            return self.logits.log_softmax(dim=1).T[z.argmax(dim=1)][:, :, None]
+        return concrete_log_density(log_share(z)[:, None], self.logits[None], self.temperature)[:, :, None]
+
+
+@final
+@dataclass(frozen=True)
+class Categorical(Prior):
+    """p(z): a Concrete variable with the same logits for every image, at the posterior's temperature and in its measure."""
+
+    logits: Float[Tensor, " category"]
+    temperature: Float[Tensor, ""]
+    measure: Measure
+
+    def log_prob(self, z: Float[Tensor, "batch category"]) -> Float[Tensor, "batch 1"]:
+        return self._like(z).log_prob(z)
+
+    def sample(self, noise: Float[Tensor, "batch category"]) -> Float[Tensor, "batch category"]:
+        return self._like(noise).rsample(noise)
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch 1"] | None:
+        """sum_c q_c (log q_c - log p_c), for the measure "pmf". Between Concrete densities no closed form is known."""
+        if not isinstance(posterior, Concrete) or self.measure == "density":
+            return None
+        log_q = posterior.logits.log_softmax(dim=1)
+        return (log_q.exp() * (log_q - self.logits.log_softmax(dim=0))).sum(dim=1, keepdim=True)
+
+    def _like(self, z: Float[Tensor, "batch category"]) -> Concrete:
+        return Concrete(self.logits.expand(z.shape), self.temperature, self.measure)
+
+
+@final
+@dataclass(frozen=True)
+class ConcreteLatents(Latents):
+    """One discrete latent. The encoder puts out a logit for each category, and z has a column for each.
+
+    `temperature` is a number or a schedule; the default, 0.66, is that of the examples of the HFVAE authors' library. `measure` is what stands for
+    log q(z | x), log q(z) and log p(z): "pmf", the probability of the category drawn, whose gradient reaches the logits; or "density", the Concrete density.
+    """
+
+    categories: int = 10
+    temperature: Weight = 0.66
+    measure: Measure = "pmf"
+    prior: CategoricalPriorRecipe = field(default_factory=UniformCategories)
+
+    def __post_init__(self) -> None:
+        if self.categories < 2:
+            raise SpecError(f"ConcreteLatents: categories is {self.categories}; expected 2 or more (10 for digits).")
+        check_temperature("ConcreteLatents", self.temperature)
+        self.prior.check(self.categories)
+
+    @property
+    def num_latents(self) -> int:
+        return 1
+
+    @property
+    def num_discrete(self) -> int:
+        return 1
+
+    @property
+    def num_parameters(self) -> int:
+        return self.categories
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return (self.categories,)
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Concrete:
+        return Concrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)
+
+    def make_prior(self) -> nn.Module:
+        return _CategoricalModule(self)
+
+
+@final
+class _CategoricalModule(nn.Module):
+    def __init__(self, latents: ConcreteLatents) -> None:
+        super().__init__()
+        self._latents = latents
+        self.logits = latents.prior.make(latents.categories)
+
+    def forward(self, progress: Float[Tensor, ""] | None = None) -> Categorical:
+        logits = self.logits()
+        return Categorical(logits, temperature_at(self._latents.temperature, progress, logits), self._latents.measure)
+
+
+def check_temperature(family: str, temperature: Weight) -> None:
+    """Refuse a temperature that is not positive and finite at every moment."""
+    low, high = extremes(temperature)
+    if not (low > 0 and math.isfinite(high)):
+        raise SpecError(
+            f"{family}: temperature is {temperature}; expected a finite number above 0 (such as 0.66) at every moment of training."
+        )
+
+
+def temperature_at(temperature: Weight, progress: Float[Tensor, ""] | None, like: Tensor) -> Float[Tensor, ""]:
+    """The temperature at this moment; at the end of training if none is given."""
+    moment = like.new_ones(()) if progress is None else progress
+    value = value_at(temperature, moment)
+    return value.to(like) if isinstance(value, Tensor) else like.new_full((), value)
+
+
+def log_share(z: Float[Tensor, "*batch category"]) -> Float[Tensor, "*batch category"]:
+    """log z. A share too small for the float type is taken as the least normal number: a density needs a logarithm."""
+    return z.clamp(min=torch.finfo(z.dtype).tiny).log()
+
+
+def log_pmf_at(logits: Float[Tensor, "*#batch category"], z: Float[Tensor, "*#batch category"]) -> Float[Tensor, "*batch"]:
+    """The log-probability of the category with the largest share in z."""
+    log_pmf = logits.log_softmax(dim=-1)
+    shape = torch.broadcast_shapes(log_pmf.shape, z.shape)
+    category = z.argmax(dim=-1, keepdim=True).expand(*shape[:-1], 1)
+    return log_pmf.expand(shape).gather(-1, category)[..., 0]
+
+
+def concrete_log_density(
+    log_z: Float[Tensor, "*#batch category"], logits: Float[Tensor, "*#batch category"], temperature: Float[Tensor, ""]
+) -> Float[Tensor, "*batch"]:
+    """log p(z) = log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k), on the simplex.
+
+    Maddison et al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
+    """
+    categories = logits.shape[-1]
+    tilted = logits - temperature * log_z
+    constant = math.lgamma(categories) + (categories - 1) * temperature.log()
+    return constant + (tilted - log_z).sum(dim=-1) - categories * tilted.logsumexp(dim=-1)

@@ -1,0 +1,223 @@
+"""Latents of several families in one code."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from unbraid.distributions.concrete import ConcreteLatents
+from unbraid.distributions.latents import GaussianLatents, Latents
+from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.prior import Prior
+from unbraid.errors import SpecError
+
+
+@final
+@dataclass(frozen=True)
+class Grouped(Posterior):
+    """q(z | x) = the product of the posteriors of the parts. `layout` says what each part takes of z and of the noise."""
+
+    parts: tuple[Posterior, ...]
+    layout: tuple[Latents, ...]
+
+    @property
+    def mean(self) -> Float[Tensor, "batch continuous_latent"]:
+        return torch.cat([part.mean for part in self.parts], dim=1)
+
+    @property
+    def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        each = [part.std for part in self.parts]
+        known = [std for std in each if std is not None]
+        return torch.cat(known, dim=1) if len(known) == len(each) else None
+
+    @property
+    def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
+        if all(part.covariance is None for part in self.parts):
+            return None
+        each = [_covariance(part) for part in self.parts]
+        known = [block for block in each if block is not None]
+        if len(known) < len(each):
+            return None
+        ends = list(itertools.accumulate(block.shape[2] for block in known))
+        return torch.cat([pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(known, ends, strict=True)], dim=1)
+
+    @property
+    def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
+        return tuple(table for part in self.parts for table in part.probabilities)
+
+    @property
+    def is_factorised(self) -> bool:
+        return all(part.is_factorised for part in self.parts)
+
+    def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
+        pieces = noise.split([part.num_noise for part in self.layout], dim=1)
+        return torch.cat([part.rsample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
+
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        return torch.cat([part.log_prob(piece) for part, piece in self._with_columns(z)], dim=1)
+
+    def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
+        return torch.cat([part.pairwise_log_prob(piece) for part, piece in self._with_columns(z)], dim=2)
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        chosen = split_latents(latents, self.layout)
+        each = [part.joint_log_prob(piece, own) for (part, piece), own in zip(self._with_columns(z), chosen, strict=True) if own]
+        return torch.stack(each).sum(dim=0)
+
+    def pairwise_joint_log_prob(self, z: Float[Tensor, "sample column"], latents: Sequence[int]) -> Float[Tensor, "sample batch"]:
+        chosen = split_latents(latents, self.layout)
+        each = [part.pairwise_joint_log_prob(piece, own) for (part, piece), own in zip(self._with_columns(z), chosen, strict=True) if own]
+        return torch.stack(each).sum(dim=0)
+
+    def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
+        each = [part.kl_to_standard_normal() for part in self.parts]
+        known = [kl for kl in each if kl is not None]
+        return torch.cat(known, dim=1) if len(known) == len(each) else None
+
+    def _with_columns(self, z: Tensor) -> list[tuple[Posterior, Tensor]]:
+        return list(zip(self.parts, split_columns(z, self.layout), strict=True))
+
+
+@final
+@dataclass(frozen=True)
+class GroupedPrior(Prior):
+    """p(z) = the product of the priors of the parts."""
+
+    parts: tuple[Prior, ...]
+    layout: tuple[Latents, ...]
+
+    @property
+    def is_factorised(self) -> bool:
+        return all(part.is_factorised for part in self.parts)
+
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        pieces = split_columns(z, self.layout)
+        return torch.cat([part.log_prob(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        pieces, chosen = split_columns(z, self.layout), split_latents(latents, self.layout)
+        each = [part.joint_log_prob(piece, own) for part, piece, own in zip(self.parts, pieces, chosen, strict=True) if own]
+        return torch.stack(each).sum(dim=0)
+
+    def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
+        pieces = split_columns(noise, self.layout)
+        return torch.cat([part.sample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        """Where every part has one."""
+        if not isinstance(posterior, Grouped):
+            return None
+        each = [prior.closed_form_kl_from(part) for prior, part in zip(self.parts, posterior.parts, strict=True)]
+        known = [kl for kl in each if kl is not None]
+        return torch.cat(known, dim=1) if len(known) == len(each) else None
+
+    def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        """Part by part, so that a part without a closed form does not cost the others theirs."""
+        if not isinstance(posterior, Grouped):
+            return super().kl_from(posterior, z)
+        pieces = split_columns(z, self.layout)
+        each = [prior.kl_from(part, piece) for prior, part, piece in zip(self.parts, posterior.parts, pieces, strict=True)]
+        return torch.cat(each, dim=1)
+
+
+@final
+@dataclass(frozen=True)
+class GroupedLatents(Latents):
+    """Families side by side: the encoder's numbers, the columns of z and the noise are those of the parts, one after the other.
+
+    Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as they do in `Codes`. The default
+    is that of Esmaeili et al., arXiv:1804.02086v4, for MNIST: ten Gaussian latents for style, and one discrete one for the digit.
+    """
+
+    parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise SpecError(
+                "GroupedLatents: there are no parts. Give one family of latents or more, such as (GaussianLatents(10), ConcreteLatents(10))."
+            )
+        seen_discrete = False
+        for part in self.parts:
+            if seen_discrete and part.num_discrete < part.num_latents:
+                names = ", ".join(type(part).__name__ for part in self.parts)
+                raise SpecError(
+                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes number them so."
+                )
+            seen_discrete = seen_discrete or part.num_discrete > 0
+
+    @property
+    def num_latents(self) -> int:
+        return sum(part.num_latents for part in self.parts)
+
+    @property
+    def num_discrete(self) -> int:
+        return sum(part.num_discrete for part in self.parts)
+
+    @property
+    def num_parameters(self) -> int:
+        return sum(part.num_parameters for part in self.parts)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(width for part in self.parts for width in part.widths)
+
+    @property
+    def num_noise(self) -> int:
+        return sum(part.num_noise for part in self.parts)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        starts = itertools.accumulate((part.num_latents for part in self.parts), initial=0)
+        pairs = zip(starts, self.parts, strict=False)
+        return tuple(tuple(start + latent for latent in group) for start, part in pairs for group in part.groups)
+
+    @property
+    def has_density(self) -> bool:
+        return all(part.has_density for part in self.parts)
+
+    @property
+    def prior_is_bounded(self) -> bool:
+        return any(part.prior_is_bounded for part in self.parts)
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Grouped:
+        pieces = parameters.split([part.num_parameters for part in self.parts], dim=1)
+        return Grouped(tuple(part.posterior(piece, progress) for part, piece in zip(self.parts, pieces, strict=True)), self.parts)
+
+    def make_prior(self) -> nn.Module:
+        return _GroupedPriorModule(self)
+
+
+@final
+class _GroupedPriorModule(nn.Module):
+    def __init__(self, latents: GroupedLatents) -> None:
+        super().__init__()
+        self._latents = latents
+        self.parts = nn.ModuleList(part.make_prior() for part in latents.parts)
+
+    def forward(self, progress: Float[Tensor, ""] | None = None) -> GroupedPrior:
+        return GroupedPrior(tuple(part(progress) for part in self.parts), self._latents.parts)
+
+
+def split_columns(z: Float[Tensor, "batch column"], layout: Sequence[Latents]) -> tuple[Float[Tensor, "batch _column"], ...]:
+    """What each part takes of z."""
+    return z.split([part.num_columns for part in layout], dim=1)
+
+
+def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[list[int]]:
+    """The chosen latents of each part, by their numbers within it."""
+    starts = itertools.accumulate((part.num_latents for part in layout), initial=0)
+    return [
+        [latent - start for latent in latents if 0 <= latent - start < part.num_latents]
+        for start, part in zip(starts, layout, strict=False)
+    ]
+
+
+def _covariance(part: Posterior) -> Float[Tensor, "batch latent latent"] | None:
+    if part.covariance is not None:
+        return part.covariance
+    return None if part.std is None else torch.diag_embed(part.std.square())

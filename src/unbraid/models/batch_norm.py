@@ -1,0 +1,73 @@
+"""BatchNorm after training: the statistics of all images in place of those of a batch."""
+
+from typing import Any, final
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from unbraid import draws
+from unbraid.data.dataset import FactorImages
+from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+
+
+@torch.no_grad()
+def set_population_statistics(model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024) -> None:
+    """Give every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes decoded.
+
+    One pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training. Order and codes are draws, from this
+    seed: images come sorted by their factors, and a batch of neighbours would not look like the batches that the weights were trained on. Images with
+    weights are drawn with replacement, as in training. A model without such layers is left as it is.
+    """
+    layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    if not layers:
+        return
+    moments = [_Moments(layer) for layer in layers]
+    model.train()
+    weights = next(model.parameters())
+    seeds = torch.tensor([seed], device=images.pixels.device)
+    # Rather fewer batches than one too small: of a single image no layer could take the variance.
+    for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
+        posterior = model.encode(images.batch(rows).to(weights.dtype))
+        noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(weights.dtype)
+        model.decoder(with_noise_inputs(posterior.rsample(noise), model.noise_inputs))
+    for of_layer in moments:
+        of_layer.settle()
+    model.eval()
+
+
+def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
+    """As many rows as there are images: each once, or drawn by their weights."""
+    if images.weights is None:
+        return draws.permutation(seeds, "population order", 0, len(images))[0]
+    cumulative = images.weights.double().cumsum(0)
+    uniform = draws.uniform(seeds, "population order", 0, (len(images),))[0]
+    return torch.searchsorted(cumulative, uniform * cumulative[-1])
+
+
+@final
+class _Moments:
+    """Mean and variance of all that comes into a layer, until `settle` gives them to it."""
+
+    def __init__(self, layer: _BatchNorm) -> None:
+        self._layer = layer
+        self._hook = layer.register_forward_pre_hook(self._add)
+        self._count = 0
+        # float64: the mean of squares minus the square of the mean cancels.
+        self._sums: Float64[Tensor, "2 channel"] | None = None
+
+    def _add(self, layer: nn.Module, inputs: tuple[Any, ...]) -> None:
+        del layer
+        x = inputs[0].double().transpose(0, 1).flatten(1)
+        sums = torch.stack([x.sum(dim=1), x.square().sum(dim=1)])
+        self._sums = sums if self._sums is None else self._sums + sums
+        self._count += x.shape[1]
+
+    def settle(self) -> None:
+        self._hook.remove()
+        if self._sums is None or self._layer.running_mean is None or self._layer.running_var is None:
+            return
+        mean, square = self._sums / self._count
+        self._layer.running_mean.copy_(mean)
+        self._layer.running_var.copy_((square - mean.square()).clamp_min(0))

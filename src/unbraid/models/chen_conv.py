@@ -1,0 +1,51 @@
+"""The convolutional nets of Chen et al., with BatchNorm."""
+
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.convolutions import Canvas, activation, check_channels, check_width, doubling, halving
+
+
+@final
+@dataclass(frozen=True)
+class ChenConv(Architecture):
+    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code), with BatchNorm before every ReLU.
+
+    Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes `hidden` units. The decoder is the mirror
+    image. A convolution over 1 x 1 maps is a linear layer: at the ends of the encoder and of the decoder the released code has such convolutions. The
+    biases that it has before BatchNorm do nothing, and are left out.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    hidden: int = 512
+
+    def __post_init__(self) -> None:
+        check_width("ChenConv", "hidden", self.hidden, 512)
+        check_channels("ChenConv", self.channels)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("ChenConv", image_shape)
+        return nn.Sequential(
+            *canvas.frame(),
+            *halving((canvas.num_channels, *canvas.widths(self.channels)), batch_norm=True),
+            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_size(self.channels), bias=False),
+            *activation(self.hidden, batch_norm=True),
+            nn.Flatten(),
+            nn.Linear(self.hidden, latents.num_parameters),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        canvas = Canvas.of("ChenConv", image_shape)
+        return nn.Sequential(
+            nn.Linear(num_inputs, self.hidden, bias=False),
+            nn.Unflatten(1, (self.hidden, 1, 1)),
+            *activation(self.hidden, batch_norm=True),
+            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_size(self.channels), bias=False),
+            *activation(self.channels[-1], batch_norm=True),
+            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels), batch_norm=True),
+            *canvas.crop(),
+        )

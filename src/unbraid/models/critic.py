@@ -1,0 +1,56 @@
+"""Nets that tell codes, or images, apart."""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import final
+
+from torch import nn
+
+from unbraid.errors import SpecError
+from unbraid.models.architecture import ImageShape
+
+
+@final
+@dataclass(frozen=True)
+class Critic:
+    """A net with leaky ReLUs (slope 0.2), and how it is trained: by an Adam of its own.
+
+    Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`. The layers are those of Do & Tran,
+    arXiv:1908.09961v4: five of 1000 units.
+    """
+
+    hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    learning_rate: float = 1e-4
+    adam_beta1: float = 0.5
+    adam_beta2: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not self.hidden or min(self.hidden) < 1:
+            raise SpecError(f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000).")
+        if self.channels and min(self.channels) < 1:
+            raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise SpecError(f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4.")
+        for name in ("adam_beta1", "adam_beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SpecError(f"Critic: {name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+
+    def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
+        """A module from (batch, num_inputs) to (batch, num_outputs)."""
+        layers: list[nn.Module] = []
+        for fan_in, fan_out in pairwise((num_inputs, *self.hidden)):
+            layers += [nn.Linear(fan_in, fan_out), nn.LeakyReLU(0.2)]
+        return nn.Sequential(*layers, nn.Linear(self.hidden[-1], num_outputs))
+
+    def for_images(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
+        """A module from (batch, channel, height, width) to (batch, num_outputs)."""
+        num_channels, height, width = image_shape
+        layers: list[nn.Module] = []
+        for fan_in, fan_out in pairwise((num_channels, *self.channels)):
+            layers += [nn.Conv2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1), nn.LeakyReLU(0.2)]
+            height, width = height // 2, width // 2
+        if min(height, width) < 1:
+            raise SpecError(f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels.")
+        return nn.Sequential(*layers, nn.Flatten(), self.for_codes(height * width * (self.channels or (num_channels,))[-1], num_outputs))

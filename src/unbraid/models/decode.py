@@ -1,0 +1,25 @@
+"""Codes as a decoder takes them."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from unbraid.codes import Codes
+
+
+def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) -> Float[Tensor, "row column"]:
+    """The code that stands for each of these images: means of the continuous latents, the likeliest category of each discrete one.
+
+    `widths` is how many columns each latent takes, as `Latents.widths` says.
+    """
+    of_discrete = widths[codes.mean.shape[1] :]
+    chosen = [columns_of(table[rows].argmax(dim=1), width) for table, width in zip(codes.probabilities, of_discrete, strict=True)]
+    return torch.cat([codes.mean[rows], *(columns.to(codes.mean) for columns in chosen)], dim=1)
+
+
+def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
+    """A one for the category and zeros for the others; a latent of one column is binary, and has its category there."""
+    return categories[:, None] if width == 1 else one_hot(categories, width)

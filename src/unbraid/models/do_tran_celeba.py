@@ -1,0 +1,54 @@
+"""The convolutional nets of Do & Tran for faces."""
+
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models.initial_weights import InitialWeights, initialised
+
+
+@final
+@dataclass(frozen=True)
+class DoTranCelebA(Architecture):
+    """The nets that Do & Tran train on CelebA (arXiv:1908.09961v4, table 3), with 65 latents there.
+
+    As `Conv`, but a convolution over the whole of the smallest map (4 x 4 at 64 pixels) makes the `hidden` units of the encoder, and its transpose undoes it in
+    the decoder. The table's ReLU on the output is a slip, as in `Conv`; so is `init` the same.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    hidden: int = 256
+    init: InitialWeights = "torch"
+
+    def __post_init__(self) -> None:
+        check_width("DoTranCelebA", "hidden", self.hidden, 256)
+        check_channels("DoTranCelebA", self.channels)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("DoTranCelebA", image_shape)
+        encoder = nn.Sequential(
+            *canvas.frame(),
+            *halving((canvas.num_channels, *canvas.widths(self.channels))),
+            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_size(self.channels)),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(self.hidden, latents.num_parameters),
+        )
+        return initialised(encoder, self.init)
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        canvas = Canvas.of("DoTranCelebA", image_shape)
+        decoder = nn.Sequential(
+            nn.Linear(num_inputs, self.hidden),
+            nn.ReLU(),
+            nn.Unflatten(1, (self.hidden, 1, 1)),
+            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_size(self.channels)),
+            nn.ReLU(),
+            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels)),
+            *canvas.crop(),
+        )
+        return initialised(decoder, self.init)

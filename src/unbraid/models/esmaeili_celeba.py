@@ -1,0 +1,53 @@
+"""The convolutional nets of Esmaeili et al. for faces, with BatchNorm."""
+
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models.heads import Branched
+
+
+@final
+@dataclass(frozen=True)
+class EsmaeiliCelebA(Architecture):
+    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v4, table 5), with 20 Gaussian latents and two Bernoulli ones.
+
+    Convolutions (4 x 4, stride 2) with BatchNorm and ReLU halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from
+    the smallest map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with BatchNorm and ReLU. The table's
+    ReLU on the means is a slip: those are linear. Biases before BatchNorm would do nothing, and are left out.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    branch_width: int = 256
+    decoder_hidden: int = 256
+
+    def __post_init__(self) -> None:
+        check_channels("EsmaeiliCelebA", self.channels)
+        check_width("EsmaeiliCelebA", "branch_width", self.branch_width, 256)
+        check_width("EsmaeiliCelebA", "decoder_hidden", self.decoder_hidden, 256)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("EsmaeiliCelebA", image_shape)
+        return nn.Sequential(
+            *canvas.frame(),
+            *halving((canvas.num_channels, *canvas.widths(self.channels)), batch_norm=True),
+            nn.Flatten(),
+            Branched(self.channels[-1] * canvas.map_size(self.channels) ** 2, self.branch_width, latents),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        canvas = Canvas.of("EsmaeiliCelebA", image_shape)
+        smallest = (self.channels[-1], canvas.map_size(self.channels), canvas.map_size(self.channels))
+        return nn.Sequential(
+            nn.Linear(num_inputs, self.decoder_hidden),
+            nn.ReLU(),
+            nn.Linear(self.decoder_hidden, smallest[0] * smallest[1] * smallest[2]),
+            nn.Tanh(),
+            nn.Unflatten(1, smallest),
+            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels), batch_norm=True),
+            *canvas.crop(),
+        )

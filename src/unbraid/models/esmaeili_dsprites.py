@@ -1,0 +1,45 @@
+"""The fully connected nets of Esmaeili et al. for sprites."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.convolutions import check_width
+from unbraid.models.heads import Branched
+from unbraid.models.mlp import check_widths, fully_connected
+
+
+@final
+@dataclass(frozen=True)
+class EsmaeiliDSprites(Architecture):
+    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v4, table 4), with 10 Gaussian latents and one of 3 categories.
+
+    The encoder is pixels - 1200 - 1200 with ReLU, then 400 - means, 400 - log-variances and logits of the discrete latents, each from the second 1200. The
+    decoder is code - 400 - 1200 - 1200 - pixels with tanh between. Images of any size.
+    """
+
+    hidden: tuple[int, ...] = (1200, 1200)
+    branch_width: int = 400
+    decoder_hidden: tuple[int, ...] = (400, 1200, 1200)
+
+    def __post_init__(self) -> None:
+        check_widths("EsmaeiliDSprites", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
+        check_width("EsmaeiliDSprites", "branch_width", self.branch_width, 400)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        return nn.Sequential(
+            nn.Flatten(),
+            *fully_connected((math.prod(image_shape), *self.hidden), nn.ReLU),
+            nn.ReLU(),
+            Branched(self.hidden[-1], self.branch_width, latents),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return nn.Sequential(
+            *fully_connected((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.Tanh),
+            nn.Unflatten(1, image_shape),
+        )

@@ -1,0 +1,45 @@
+"""The fully connected nets of Esmaeili et al. for digits and clothes."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.convolutions import check_width
+from unbraid.models.heads import Branched
+from unbraid.models.mlp import check_widths, fully_connected
+
+
+@final
+@dataclass(frozen=True)
+class EsmaeiliMNIST(Architecture):
+    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v4, table 3), with 10 Gaussian latents and one of 10 categories.
+
+    The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the 400. The decoder is
+    code - 200 - 400 - pixels. ReLU between layers. Images of any size.
+    """
+
+    hidden: tuple[int, ...] = (400,)
+    branch_width: int = 200
+    decoder_hidden: tuple[int, ...] = (200, 400)
+
+    def __post_init__(self) -> None:
+        check_widths("EsmaeiliMNIST", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
+        check_width("EsmaeiliMNIST", "branch_width", self.branch_width, 200)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        return nn.Sequential(
+            nn.Flatten(),
+            *fully_connected((math.prod(image_shape), *self.hidden), nn.ReLU),
+            nn.ReLU(),
+            Branched(self.hidden[-1], self.branch_width, latents),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return nn.Sequential(
+            *fully_connected((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.ReLU),
+            nn.Unflatten(1, image_shape),
+        )

@@ -1,0 +1,64 @@
+"""Convolutional nets whose encoder has no fully connected layer, so that latents share its last kernels."""
+
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.errors import SpecError
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.conv import Conv
+from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
+
+
+@final
+@dataclass(frozen=True)
+class SharingConv(Architecture):
+    """The sharing-parameter encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous, submitted to ICLR 2020).
+
+    It has convolutions only (4 x 4, stride 2), which halve the image until `map_size` x `map_size` is left; the last map, flattened, is the parameters of
+    the latents, several from each kernel. The widths before are `channels`, as many as it takes; beyond their end the last is repeated. At 64 pixels and 10
+    Gaussian latents the last map is 5 x 2 x 2. The paper gives no shapes. The decoder is that of `Conv`, with `hidden` units.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    map_size: int = 2
+    hidden: int = 256
+
+    def __post_init__(self) -> None:
+        check_channels("SharingConv", self.channels)
+        check_width("SharingConv", "hidden", self.hidden, 256)
+        if self.map_size not in (2, 4, 8):
+            raise SpecError(
+                f"SharingConv: map_size is {self.map_size}; expected 2, 4 or 8. (A map of 1 x 1 would be a fully connected layer, which shares nothing.)"
+            )
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("SharingConv", image_shape)
+        *_, last = widths = self._widths(canvas, latents)
+        return nn.Sequential(
+            *canvas.frame(),
+            *halving((canvas.num_channels, *widths[:-1])),
+            nn.Conv2d(widths[-2], last, kernel_size=4, stride=2, padding=1),
+            nn.Flatten(),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return Conv(self.channels, self.hidden).make_decoder(num_inputs, image_shape)
+
+    def _widths(self, canvas: Canvas, latents: Latents) -> tuple[int, ...]:
+        """The widths of all convolutions of the encoder."""
+        last, rest = divmod(latents.num_parameters, self.map_size**2)
+        if rest:
+            raise SpecError(
+                f"SharingConv puts out maps of {self.map_size} x {self.map_size}, so the latents must take a multiple of {self.map_size**2} numbers; "
+                f"these {type(latents).__name__} take {latents.num_parameters}. "
+                + (
+                    "Use an even number of Gaussian latents."
+                    if self.map_size == 2
+                    else "Use a smaller map_size, or another number of latents."
+                )
+            )
+        num_inner = (canvas.size // self.map_size).bit_length() - 2
+        return (*self.channels[:num_inner], *[self.channels[-1]] * (num_inner - len(self.channels)), last)

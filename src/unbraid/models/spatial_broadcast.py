@@ -1,0 +1,64 @@
+"""A decoder that paints the same code at every pixel and tells each where it is."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.conv import Conv
+from unbraid.models.convolutions import Canvas, check_channels, check_width
+from unbraid.models.mlp import check_widths
+
+
+@final
+@dataclass(frozen=True)
+class SpatialBroadcast(Architecture):
+    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017, appendix A.1), with the encoder they use.
+
+    The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and applies convolutions (3 x 3, stride 1) of
+    `decoder_channels`, and one more to the image, with ReLU between. It works at full size throughout, so it costs many times a decoder that doubles. The
+    encoder is `Conv(channels, hidden)`.
+    """
+
+    channels: tuple[int, ...] = (64, 64, 64, 64)
+    hidden: int = 256
+    decoder_channels: tuple[int, ...] = (64, 64)
+
+    def __post_init__(self) -> None:
+        check_channels("SpatialBroadcast", self.channels)
+        check_width("SpatialBroadcast", "hidden", self.hidden, 256)
+        check_widths("SpatialBroadcast", decoder_channels=self.decoder_channels)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        Canvas.of("SpatialBroadcast", image_shape)
+        return Conv(self.channels, self.hidden).make_encoder(image_shape, latents)
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        Canvas.of("SpatialBroadcast", image_shape)
+        num_channels, height, width = image_shape
+        layers: list[nn.Module] = [_Broadcast(height, width)]
+        fan_in = num_inputs + 2
+        for fan_out in self.decoder_channels:
+            layers += [nn.Conv2d(fan_in, fan_out, kernel_size=3, padding=1), nn.ReLU()]
+            fan_in = fan_out
+        return nn.Sequential(*layers, nn.Conv2d(fan_in, num_channels, kernel_size=3, padding=1))
+
+
+@final
+class _Broadcast(nn.Module):
+    """The code at every pixel, and the pixel's row and column from -1 to 1."""
+
+    def __init__(self, height: int, width: int) -> None:
+        super().__init__()
+        self.height, self.width = height, width
+
+    def forward(self, z: Float[Tensor, "batch input"]) -> Float[Tensor, "batch channel height width"]:
+        rows, columns = (torch.linspace(-1, 1, size, dtype=z.dtype, device=z.device) for size in (self.height, self.width))
+        shape = (len(z), 1, self.height, self.width)
+        return torch.cat(
+            [z[:, :, None, None].expand(-1, -1, self.height, self.width), rows[:, None].expand(shape), columns.expand(shape)], dim=1
+        )

@@ -1,0 +1,83 @@
+"""Convolutional nets whose encoder has a branch of its own for each latent."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.distributions.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.conv import Conv
+from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.heads import heads
+
+
+@final
+@dataclass(frozen=True)
+class SplitConv(Architecture):
+    """The split encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous, submitted to ICLR 2020).
+
+    It has a trunk for all latents, then a branch for each. The trunk is the convolutions of `Conv` but the last. A branch is that last convolution, a
+    layer of `branch_width` units and one that puts out the parameters of its latent; no two branches share a weight. The paper gives no widths: these are
+    those of `Conv(hidden=256)`, the baseline. The decoder is that of `Conv`, with `hidden` units.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    branch_width: int = 256
+    hidden: int = 256
+
+    def __post_init__(self) -> None:
+        check_channels("SplitConv", self.channels, least=2)
+        check_width("SplitConv", "branch_width", self.branch_width, 256)
+        check_width("SplitConv", "hidden", self.hidden, 256)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("SplitConv", image_shape)
+        *trunk, last = canvas.widths(self.channels)
+        return nn.Sequential(
+            *canvas.frame(),
+            *halving((canvas.num_channels, *trunk)),
+            _Branches(trunk[-1], last, canvas.map_size(self.channels), self.branch_width, latents),
+        )
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return Conv(self.channels, self.hidden).make_decoder(num_inputs, image_shape)
+
+
+@final
+class _Branches(nn.Module):
+    """All branches at once. All read the same map, so their convolutions are one of many channels; what follows is a stack of linear layers."""
+
+    def __init__(self, fan_in: int, channels: int, map_size: int, width: int, latents: Latents) -> None:
+        super().__init__()
+        self.num_branches = latents.num_latents
+        self.heads = heads(latents)
+        self.convolution = nn.Conv2d(fan_in, self.num_branches * channels, kernel_size=4, stride=2, padding=1)
+        self.hidden = _LinearStack(self.num_branches, channels * map_size**2, width)
+        self.outputs = nn.ModuleList(_LinearStack(head.num_latents, width, head.numbers_each) for head in self.heads)
+
+    def forward(self, trunk: Float[Tensor, "batch channel height width"]) -> Float[Tensor, "batch parameter"]:
+        maps = torch.relu(self.convolution(trunk))
+        features = rearrange(maps, "batch (branch channel) height width -> branch batch (channel height width)", branch=self.num_branches)
+        features = torch.relu(self.hidden(features))
+        of_heads = features.split([head.num_latents for head in self.heads])
+        outputs = [layer(each).transpose(0, 1) for layer, each in zip(self.outputs, of_heads, strict=True)]
+        return torch.cat([head.in_order(each) for head, each in zip(self.heads, outputs, strict=True)], dim=1)
+
+
+@final
+class _LinearStack(nn.Module):
+    """A linear layer for each branch, with the initial weights of `nn.Linear`."""
+
+    def __init__(self, num_branches: int, fan_in: int, fan_out: int) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(fan_in)
+        self.weight = nn.Parameter(torch.empty(num_branches, fan_in, fan_out).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(num_branches, 1, fan_out).uniform_(-bound, bound))
+
+    def forward(self, x: Float[Tensor, "branch batch feature"]) -> Float[Tensor, "branch batch output"]:
+        return x @ self.weight + self.bias

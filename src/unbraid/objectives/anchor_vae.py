@@ -1,0 +1,62 @@
+"""The VAE with some latents that must tell of the image."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.information.aggregate import log_weights
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.parts import elbo_parts
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class AnchorVAE(Objective):
+    """distortion + KL(q(z|x) || p(z)) - weight I(x; z_a) for the chosen latents z_a, the `anchors`.
+
+    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v4, table 1. The mutual information is the mean of log q(z_a|x) - log q(z_a), with
+    eq. 13 for the latter. It is at most log N, so the loss is bounded below.
+    """
+
+    weight: Weight = 1.0
+    anchors: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+        if not self.anchors:
+            raise SpecError("AnchorVAE: there are no anchors. Name one latent or more by number, or use VAE.")
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        check_anchors(self, self.anchors, model)
+
+    def __call__(self, step: Step) -> Loss:
+        parts = elbo_parts(step, decomposition(step, "eq13"))
+        information = anchor_information(step, self.anchors)
+        return Loss(
+            total=parts["distortion"] + parts["rate"] - self.weight * information, parts=parts | {"anchor_information": information}
+        )
+
+
+def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""]:
+    """I(x; z_a), estimated from the batch with eq. 13, in nats."""
+    z = step.z
+    weights = log_weights("eq13", len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
+    log_marginal = torch.logsumexp(step.posterior.pairwise_joint_log_prob(z, anchors) + weights, dim=1)
+    return (step.posterior.joint_log_prob(z, anchors) - log_marginal).mean()
+
+
+def check_anchors(objective: Objective, anchors: tuple[int, ...], model: Autoencoder) -> None:
+    """Refuse anchors that are no latents of the model, or are named twice."""
+    last = model.latents.num_latents - 1
+    if not all(0 <= latent <= last for latent in anchors) or len(set(anchors)) < len(anchors):
+        raise SpecError(
+            f"{type(objective).__name__}: anchors is {anchors}; expected some of the latents 0 to {last} of the model, each once."
+        )

@@ -1,0 +1,31 @@
+"""The beta-VAE with discrete latents beside continuous ones."""
+
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.objectives.decomposed_elbo import DecomposedELBO
+from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class BetaSVAE(Objective):
+    """distortion + beta (KL of the continuous latents + KL of the discrete ones). Esmaeili et al., arXiv:1804.02086v4, section 6.
+
+    It is beta-VAE on a structured code: give the model `GroupedLatents`. A discrete latent counts by its probabilities, so its KL is
+    sum_c q_c (log q_c - log p_c); with the measure "density" there is no closed form, and log q(z|x) - log p(z) of the draw stands in for it.
+    """
+
+    beta: Weight = 4.0
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+    def general(self) -> DecomposedELBO:
+        return DecomposedELBO(
+            rate=self.beta, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0
+        )

@@ -1,0 +1,120 @@
+"""The VAE whose codes must be uncorrelated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.distributions.latents import Latents
+from unbraid.distributions.posterior import Posterior
+from unbraid.errors import SpecError
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.covariance import Moments, covariance_of_means, expected_covariance, moments_of_codes, moments_of_means
+from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.parts import elbo_parts
+from unbraid.schedule import Weight, extremes
+
+DIAGONAL: dict[str, float] = {"i": 100.0, "ii": 10.0}
+"""The weight of the diagonal where none is given."""
+
+
+@final
+@dataclass(frozen=True)
+class DIPVAE(Objective):
+    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al., arXiv:1711.00848v1, eq. 6.
+
+    C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j) and as (j, i). Without a `diagonal` it is
+    100 for "i" and 10 for "ii". C is that of the batch, or a running estimate in which the past is constant: "ema" averages the covariances
+    of batches, "moments" the first and second moments, both with weight `decay` on the past, from the first batch on. Then only the share
+    1 - decay of C has a gradient; with `rescale` the gradient is that of a whole batch.
+    """
+
+    kind: Literal["i", "ii"] = "i"
+    off_diagonal: Weight = 10.0
+    diagonal: Weight | None = None
+    mode: Literal["batch", "ema", "moments"] = "batch"
+    decay: Weight = 0.9
+    rescale: bool = False
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+        if not extremes(self.decay)[1] < 1:
+            raise SpecError(
+                f"DIPVAE: decay is {self.decay}; expected a number from 0 up to, but not including, 1: at 1 no batch would count."
+            )
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        posterior = _a_posterior(model.latents)
+        if posterior.mean.shape[1] < 1:
+            raise SpecError(
+                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as GaussianLatents."
+            )
+        if self.kind == "ii" and posterior.std is None and posterior.covariance is None:
+            raise SpecError(
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not tell it. Use GaussianLatents, or kind 'i'."
+            )
+
+    def general(self) -> "DIPVAE":
+        return self if self.diagonal is not None else replace(self, diagonal=DIAGONAL[self.kind])
+
+    def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
+        size = _a_posterior(latents).mean.shape[1]
+        match self.mode:
+            case "batch":
+                return {}
+            case "ema":
+                return {"started": torch.zeros(()), "covariance": torch.zeros(size, size)}
+            case "moments":
+                return {"started": torch.zeros(()), "first_moment": torch.zeros(size), "second_moment": torch.zeros(size, size)}
+
+    def __call__(self, step: Step) -> Loss:
+        covariance, state = self._covariance(step)
+        diagonal = covariance.diagonal()
+        off_diagonal_part = (covariance - torch.diag(diagonal)).square().sum()
+        diagonal_part = (diagonal - 1).square().sum()
+        parts = elbo_parts(step, decomposition(step, "eq13"))
+        weight_of_diagonal = DIAGONAL[self.kind] if self.diagonal is None else self.diagonal
+        return Loss(
+            total=parts["distortion"] + parts["rate"] + self.off_diagonal * off_diagonal_part + weight_of_diagonal * diagonal_part,
+            parts=parts | {"off_diagonal": off_diagonal_part, "diagonal": diagonal_part},
+            state=state,
+        )
+
+    def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
+        """C, and what the next step must know of it."""
+        posterior = step.posterior
+        match self.mode:
+            case "batch":
+                return self._of_batch(posterior), {}
+            case "ema":
+                covariance = self._blend(step, "covariance", self._of_batch(posterior))
+                return covariance, _state(step, covariance=covariance)
+            case "moments":
+                of_batch = moments_of_means(posterior) if self.kind == "i" else moments_of_codes(posterior)
+                first = self._blend(step, "first_moment", of_batch.first)
+                second = self._blend(step, "second_moment", of_batch.second)
+                return Moments(first, second).covariance, _state(step, first_moment=first, second_moment=second)
+
+    def _of_batch(self, posterior: Posterior) -> Float[Tensor, "latent latent"]:
+        of_means = covariance_of_means(posterior)
+        return of_means if self.kind == "i" else of_means + expected_covariance(posterior)
+
+    def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
+        """decay times the past, which is constant, plus 1 - decay times the batch. The first batch has no past."""
+        decay = self.decay * step.state["started"]
+        blended = decay * step.state[name] + (1 - decay) * of_batch
+        return blended.detach() + of_batch - of_batch.detach() if self.rescale else blended
+
+
+def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
+    return {"started": torch.ones_like(step.state["started"])} | {name: tensor.detach() for name, tensor in tensors.items()}
+
+
+def _a_posterior(latents: Latents) -> Posterior:
+    """What the latents make of an encoder that puts out zeros, to see its shape."""
+    return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

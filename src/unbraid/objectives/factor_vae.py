@@ -1,0 +1,76 @@
+"""The VAE with a total correlation that a critic estimates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from unbraid.errors import SpecError
+from unbraid.models.architecture import ImageShape
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.adversary import judged
+from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.permuted_codes import permuted_codes
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class FactorVAE(Objective):
+    """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic tells TC. Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2.
+
+    The critic puts out two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their difference over the codes of the
+    batch. It learns to tell those codes from the codes of a second, independent batch whose latents are permuted; with `same_batch`, from
+    the permuted codes of the batch itself, which costs one encoding less. The estimate is known to be too low.
+    """
+
+    gamma: Weight = 35.0
+    same_batch: bool = False
+
+    critic_reads: ClassVar[Literal["codes", "images"] | None] = "codes"
+    critic_outputs: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        if model.latents.num_latents < 2:
+            raise SpecError("FactorVAE: the code has one latent, which cannot be correlated with another. Give at least 2, or use VAE.")
+
+    @property
+    def needs_other_batch(self) -> bool:
+        return not self.same_batch
+
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+        del image_shape
+        return {"permutation": (batch_size, model.latents.num_latents)}
+
+    def __call__(self, step: Step) -> Loss:
+        assert step.critic is not None
+        assert step.critic_in_training is not None
+        z_of_others = step.z if step.other is None else step.other.z
+        permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
+        parts = elbo_parts(step, decomposition(step, "eq13"))
+        total_correlation = _log_ratio(step.critic(step.z)).mean()
+        return Loss(
+            total=parts["distortion"] + parts["rate"] + self.gamma * total_correlation,
+            parts=parts | {"critic_total_correlation": total_correlation},
+            critic=critic_loss(*judged(step.critic_in_training, step.z, permuted)),
+        )
+
+
+def critic_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
+    """The cross-entropy of telling codes apart from permuted ones, in nats a code; log 2 is guessing."""
+    # With two logits a and b, -log softmax(a) is softplus(b - a).
+    return 0.5 * (softplus(-_log_ratio(joint)).mean() + softplus(_log_ratio(permuted)).mean())
+
+
+def _log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
+    """log D / (1 - D): how much likelier a code is to come from q(z)."""
+    return logits[:, 0] - logits[:, 1]

@@ -1,0 +1,48 @@
+"""The hierarchically factorised VAE."""
+
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.information.aggregate import Estimator
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.decomposed_elbo import DecomposedELBO, Groups, check_groups
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class HFVAE(Objective):
+    """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al., arXiv:1804.02086v4, eq. 9.
+
+    Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are tuples of latents, by number
+    (continuous ones first); or "model", as the model's latents say; or "each", every latent by itself: that is beta-TCVAE with eq. 13, and gamma has no
+    effect. With one group of all latents, beta has none. The defaults are the authors' for dSprites.
+    """
+
+    alpha: Weight = 1.0
+    beta: Weight = 4.0
+    gamma: Weight = 3.0
+    groups: Groups = "model"
+    estimator: Estimator = "eq13"
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        check_groups(self, self.groups, model)
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+    def general(self) -> DecomposedELBO:
+        return DecomposedELBO(
+            rate=0.0,
+            mutual_information=self.alpha,
+            total_correlation=self.beta,
+            total_correlation_within=self.gamma,
+            dimension_wise_kl=1.0,
+            groups=self.groups,
+            estimator=self.estimator,
+        )

@@ -1,0 +1,91 @@
+"""The generator whose codes can be read off its images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.models.architecture import ImageShape
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.adversary import critic_loss, generator_loss, judged
+from unbraid.objectives.objective import Loss, Objective, Step, check_density, check_weights
+from unbraid.objectives.prior_draws import check_fixed_prior
+from unbraid.schedule import Linear, Weight
+
+
+@final
+@dataclass(frozen=True)
+class InfoGAN(Objective):
+    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes. Chen et al., arXiv:1606.03657v1, eq. 6.
+
+    The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is standard normal, one number for each
+    of the model's `noise_inputs`. The encoder is Q: it sees generated images alone in training, and real ones afterwards, so every metric applies. The critic D
+    tells real images from generated ones, both with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the `weight`, discrete
+    ones the `discrete_weight`.
+    """
+
+    weight: Weight = 0.1
+    discrete_weight: Weight = 1.0
+    instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
+
+    critic_reads: ClassVar[Literal["codes", "images"] | None] = "images"
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def check(self, model: Autoencoder) -> None:
+        check_density(self, model)
+        check_fixed_prior(self, model)
+        with torch.device("meta"):
+            likelihood = model.likelihood.make()
+        if any(True for _ in likelihood.parameters()):
+            raise SpecError(
+                f"InfoGAN reads the mean of the likelihood alone, so what {type(model.likelihood).__name__} learns would stay as it began. Use one "
+                "without weights, such as GaussianLikelihood."
+            )
+
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+        return {
+            "code": (batch_size, model.latents.num_columns),
+            "noise": (batch_size, model.noise_inputs),
+            "real": (batch_size, *image_shape),
+            "fake": (batch_size, *image_shape),
+        }
+
+    def __call__(self, step: Step) -> Loss:
+        assert step.critic is not None
+        assert step.critic_in_training is not None
+        code = step.prior.sample(step.draws["code"])
+        fake = _generated(step, code)
+        noisy_real, noisy_fake = step.x + self.instance_noise * step.draws["real"], fake + self.instance_noise * step.draws["fake"]
+        generator = generator_loss(step.critic(noisy_fake))
+        continuous, discrete = _information(step, code, fake)
+        return Loss(
+            total=generator - self.weight * continuous - self.discrete_weight * discrete,
+            parts={"distortion": -step.log_likelihood.mean(), "generator": generator, "code_information": continuous + discrete},
+            critic=critic_loss(*judged(step.critic_in_training, noisy_real, noisy_fake)),
+        )
+
+
+def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
+    assert step.decode is not None
+    assert step.likelihood is not None
+    return step.likelihood.mean(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
+
+
+def _information(
+    step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image tells of them, in nats.
+
+    -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come first.
+    """
+    assert step.encode is not None
+    posterior = step.encode(image)
+    information = (posterior.log_prob(code) - step.prior.log_prob(code)).mean(dim=0)
+    num_continuous = posterior.mean.shape[1]
+    return information[:num_continuous].sum(), information[num_continuous:].sum()

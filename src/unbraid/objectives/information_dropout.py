@@ -1,0 +1,55 @@
+"""Reconstruction with few nats and independent latents, and no prior."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from unbraid.errors import SpecError
+from unbraid.information.aggregate import Estimator
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.decomposed_elbo import DecomposedELBO
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class InformationDropout(Objective):
+    """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v4, table 1.
+
+    Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal with the prior, so means and stds
+    may drift together. Bins with a fixed range then say little; use metrics that do not depend on scale, or add a small `dimension_wise_kl` with
+    `DecomposedELBO`.
+    """
+
+    beta: Weight = 1.0
+    gamma: Weight = 1.0
+    estimator: Estimator = "eq13"
+
+    def __post_init__(self) -> None:
+        check_weights(self)
+
+    def check(self, model: Autoencoder) -> None:
+        check_rate(self, model)
+        with torch.device("meta"):
+            prior = model.latents.make_prior()
+        if any(True for _ in prior.parameters()):
+            # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j) grows without bound.
+            raise SpecError(
+                f"InformationDropout compares no code with the prior, and {type(model.latents).__name__} learn theirs. Give them a prior without "
+                "weights, such as StandardNormalPrior or, if discrete, UniformCategories."
+            )
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+    def general(self) -> DecomposedELBO:
+        return DecomposedELBO(
+            rate=0.0,
+            mutual_information=self.beta,
+            total_correlation=self.gamma,
+            total_correlation_within=0.0,
+            dimension_wise_kl=0.0,
+            estimator=self.estimator,
+        )

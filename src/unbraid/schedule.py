@@ -1,0 +1,144 @@
+"""Numbers that change over training. A hyperparameter is a float, or a schedule that says what it is at each moment.
+
+`progress` runs from 0 at the first step to 1 at the last, so that a schedule means the same for short and long runs.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.errors import SpecError
+
+
+class Schedule(ABC):
+    """What a number is at each moment of training."""
+
+    @abstractmethod
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]: ...
+
+    @abstractmethod
+    def extremes(self) -> tuple[float, float]:
+        """The least and the greatest value it takes."""
+
+    @abstractmethod
+    def shifted(self, by: float) -> "Schedule":
+        """The same, plus a constant."""
+
+    def _not_yet(self, other: Any) -> Tensor:
+        raise SpecError(
+            f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress from 0 to 1."
+        )
+
+    # A fleet resolves schedules before it computes; whoever computes without one is told how.
+    __mul__ = __rmul__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_yet
+
+
+Weight = float | Schedule
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Schedule):
+    """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between."""
+
+    start: float
+    end: float
+    begin: float = 0.0
+    finish: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_moments(self, self.start, self.end, self.begin, self.finish)
+
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return self.start + (self.end - self.start) * _share(progress, self.begin, self.finish)
+
+    def extremes(self) -> tuple[float, float]:
+        return min(self.start, self.end), max(self.start, self.end)
+
+    def shifted(self, by: float) -> "Linear":
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
+@final
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    """As `Linear`, along half a wave of a cosine: it leaves `start` and reaches `end` without a kink."""
+
+    start: float
+    end: float
+    begin: float = 0.0
+    finish: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_moments(self, self.start, self.end, self.begin, self.finish)
+
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return self.start + (self.end - self.start) * 0.5 * (1 - torch.cos(math.pi * _share(progress, self.begin, self.finish)))
+
+    def extremes(self) -> tuple[float, float]:
+        return min(self.start, self.end), max(self.start, self.end)
+
+    def shifted(self, by: float) -> "Cosine":
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
+@final
+@dataclass(frozen=True)
+class Cyclic(Schedule):
+    """`num_cycles` times from `low` to `high`: rising during the share `rising` of a cycle, staying there for the rest of it."""
+
+    low: float
+    high: float
+    num_cycles: int = 4
+    rising: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
+            raise SpecError(
+                f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; expected finite numbers, one cycle "
+                "or more, and a share above 0 and at most 1."
+            )
+
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        within = torch.remainder(progress * self.num_cycles, 1.0)
+        # The last moment is the end of the last cycle, not the beginning of one more.
+        within = torch.where(progress >= 1, 1.0, within)
+        return self.low + (self.high - self.low) * (within / self.rising).clamp(max=1.0)
+
+    def extremes(self) -> tuple[float, float]:
+        return min(self.low, self.high), max(self.low, self.high)
+
+    def shifted(self, by: float) -> "Cyclic":
+        return replace(self, low=self.low + by, high=self.high + by)
+
+
+def extremes(weight: Weight) -> tuple[float, float]:
+    """The least and the greatest value of a number or a schedule."""
+    return weight.extremes() if isinstance(weight, Schedule) else (float(weight), float(weight))
+
+
+def shifted(weight: Weight, by: float) -> Weight:
+    """A number or a schedule, plus a constant."""
+    return weight.shifted(by) if isinstance(weight, Schedule) else weight + by
+
+
+def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
+    """A number as it is, a schedule as it is at this moment."""
+    return weight.at(progress) if isinstance(weight, Schedule) else weight
+
+
+def _share(progress: Float[Tensor, ""], begin: float, finish: float) -> Float[Tensor, ""]:
+    return ((progress - begin) / (finish - begin)).clamp(0.0, 1.0)
+
+
+def _check_moments(schedule: Schedule, start: float, end: float, begin: float, finish: float) -> None:
+    if not (math.isfinite(start) and math.isfinite(end) and 0 <= begin < finish <= 1):
+        raise SpecError(
+            f"{type(schedule).__name__}: from {start} at {begin} to {end} at {finish}; expected finite numbers, and moments with "
+            "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
+        )

@@ -1,0 +1,48 @@
+"""What the tests of the nets share: how to count, and a small net of every kind."""
+
+import torch
+from torch import Tensor, nn
+
+from unbraid.models import (
+    MLP,
+    Architecture,
+    ChenConv,
+    Conv,
+    DoTranCelebA,
+    EsmaeiliCelebA,
+    EsmaeiliDSprites,
+    EsmaeiliMNIST,
+    SharingConv,
+    SpatialBroadcast,
+    SplitConv,
+)
+
+SMALL: tuple[Architecture, ...] = (
+    MLP(hidden=(12,), decoder_hidden=(12,)),
+    Conv(channels=(6, 4), hidden=8),
+    ChenConv(channels=(6, 4), hidden=8),
+    DoTranCelebA(channels=(6, 4), hidden=8),
+    EsmaeiliMNIST(hidden=(12,), branch_width=6, decoder_hidden=(6, 12)),
+    EsmaeiliDSprites(hidden=(12, 12), branch_width=6, decoder_hidden=(6, 12)),
+    EsmaeiliCelebA(channels=(6, 4), branch_width=6, decoder_hidden=8),
+    SplitConv(channels=(6, 4), branch_width=6, hidden=8),
+    SharingConv(channels=(6, 4), hidden=8),
+    SpatialBroadcast(channels=(6, 4), hidden=8, decoder_channels=(4,)),
+)
+
+
+def num_parameters(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+def conv(fan_in: int, fan_out: int, kernel: int = 4, *, bias: bool = True) -> int:
+    """The weights of a convolution."""
+    return (kernel**2 * fan_in + bias) * fan_out
+
+
+def linear(fan_in: int, fan_out: int, *, bias: bool = True) -> int:
+    return (fan_in + bias) * fan_out
+
+
+def a_draw(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
