@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.func import functional_call, grad, vmap
 
-from tests.discovery import concrete_subclasses
+from tests.discovery import ROOT, concrete_subclasses
 from tests.distributions.families import END, FAMILIES, WITHOUT_DENSITY, drawn, named, normal, seeded, some_prior
-from unbraid.distributions import Latents
+from unbraid.distributions import Latents, Likelihood
+from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
 from unbraid.distributions.prior_recipes import PriorRecipe
 
 every = pytest.mark.parametrize("latents", FAMILIES, ids=named)
@@ -121,3 +122,10 @@ def test_extreme_parameters_and_noise_stay_finite_in_float32(latents, scale):
         z = posterior.rsample(torch.full((2, latents.num_noise), edge))
         assert bool(z.isfinite().all())
         assert bool(posterior.log_prob(z).isfinite().all())
+
+
+@pytest.mark.parametrize(
+    "cls", [cls for base in (Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood) for cls in concrete_subclasses(base)]
+)
+def test_it_is_described(cls):
+    assert cls.__name__ in (ROOT / "docs" / "latents.md").read_text(), f"describe {cls.__name__} in docs/latents.md"

@@ -111,10 +111,11 @@ def test_the_log_does_not_depend_on_how_it_is_trained(estimator, analytic_kl):
 
 
 def test_a_narrow_posterior_far_from_a_code_does_not_underflow():
-    # One peer takes exp, sum, log, and gets -inf here.
+    # One peer takes exp, sum, log, and gets -inf here: both codes lie 2.5 away from both posteriors, whose std is e^-4.5.
     loc = torch.tensor([[0.0], [5.0]])
-    posterior = DiagonalGaussian(loc, torch.full_like(loc, -9.0))
-    step = replace(a_step(batch=2, latents=1, dtype=torch.float32), posterior=posterior, z=loc)
+    posterior, z = DiagonalGaussian(loc, torch.full_like(loc, -9.0)), torch.full_like(loc, 2.5)
+    assert bool(posterior.pairwise_log_prob(z).exp().sum(dim=1).log().isinf().all())
+    step = replace(a_step(batch=2, latents=1, dtype=torch.float32), posterior=posterior, z=z)
     for estimator in get_args(Estimator):
         assert bool(BetaTCVAE(estimator=estimator)(step).total.isfinite())
 

@@ -365,3 +365,18 @@ def test_a_run_that_was_stopped_resumes_to_the_same_bits_critic_and_state_includ
         train([spec], [0, 1], folder=tmp_path / "stopped", watch=stop)
     resumed = train([spec], [0, 1], folder=tmp_path / "stopped", resume=True)
     assert [result(run) for run in resumed] == [result(run) for run in undisturbed]
+
+
+def test_the_critics_learning_rate_may_follow_a_schedule():
+    # From 0: at the first step the critic stays where it was, at the second it does not; the model moves at both.
+    critic = replace(CRITIC, learning_rate=Linear(0.0, 1e-2))
+    spec = replace(SPECS["factor-vae"], critic=critic, num_steps=4)
+    fleet = Fleet([Member(spec, 0)], spec.dataset.load())
+    begin = fleet.state(0).tensors
+    fleet.advance()
+    first = fleet.state(0).tensors
+    fleet.advance()
+    second = fleet.state(0).tensors
+    assert torch.equal(first["critic_weights"], begin["critic_weights"])
+    assert not torch.equal(second["critic_weights"], first["critic_weights"])
+    assert not torch.equal(first["weights"], begin["weights"])

@@ -9,6 +9,7 @@ from torch import nn
 
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
+from unbraid.schedule import Weight, extremes
 
 
 @final
@@ -22,7 +23,7 @@ class Critic:
 
     hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    learning_rate: float = 1e-4
+    learning_rate: Weight = 1e-4
     adam_beta1: float = 0.5
     adam_beta2: float = 0.9
 
@@ -31,8 +32,11 @@ class Critic:
             raise SpecError(f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000).")
         if self.channels and min(self.channels) < 1:
             raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise SpecError(f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4.")
+        least, greatest = extremes(self.learning_rate)
+        if not (math.isfinite(least) and math.isfinite(greatest) and least >= 0 < greatest):
+            raise SpecError(
+                f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4, or a schedule."
+            )
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SpecError(f"Critic: {name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")

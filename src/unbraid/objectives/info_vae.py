@@ -37,7 +37,7 @@ class InfoVAE(Objective):
         if not (finite and greatest_alpha <= 1 and least_weight >= 0 and least_alpha + least_weight >= 1):
             raise SpecError(
                 f"InfoVAE: alpha is {self.alpha} and weight {self.weight}; expected alpha <= 1, so that the KL is not rewarded, weight >= 0, and "
-                "alpha + weight >= 1, so that the MMD is not rewarded, at every moment."
+                "alpha + weight >= 1, so that the MMD is not rewarded; of schedules the least values count."
             )
 
     def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:

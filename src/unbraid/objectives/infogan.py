@@ -86,6 +86,10 @@ def _information(
     """
     assert step.encode is not None
     posterior = step.encode(image)
-    information = (posterior.log_prob(code) - step.prior.log_prob(code)).mean(dim=0)
-    num_continuous = posterior.mean.shape[1]
-    return information[:num_continuous].sum(), information[num_continuous:].sum()
+    log_prior, num_continuous = step.prior.log_prob(code), posterior.mean.shape[1]
+    num_latents = log_prior.shape[1]
+
+    def told(latents: range) -> Float[Tensor, ""]:
+        return (posterior.joint_log_prob(code, latents) - log_prior[:, list(latents)].sum(dim=1)).mean()
+
+    return told(range(num_continuous)), told(range(num_continuous, num_latents))

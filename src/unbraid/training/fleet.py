@@ -23,7 +23,7 @@ from unbraid.models.batch_norm import set_population_statistics
 from unbraid.models.critic import Critic
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.runs.spec import RunSpec
-from unbraid.schedule import Schedule, Weight
+from unbraid.schedule import Schedule, Weight, value_at
 from unbraid.training.adam import AdamMoments, adam_step_, clip_gradient
 from unbraid.training.batches import Batches
 from unbraid.training.seeded import seeded
@@ -146,7 +146,7 @@ class Fleet:
         self._models.descend(gradient, self.step, self._learning_rate.at(progress) * alive, (spec.adam_beta1, spec.adam_beta2))
         if self._critic is not None:
             critic = spec.critic or Critic()
-            rate = critic.learning_rate * alive.to(critic_gradient)
+            rate = value_at(critic.learning_rate, progress) * alive.to(critic_gradient)
             self._critics.descend(torch.where(alive[:, None], critic_gradient, 0), self.step, rate, (critic.adam_beta1, critic.adam_beta2))
         return losses
 
