@@ -41,50 +41,56 @@ class Schedule(ABC):
 Weight = float | Schedule
 
 
+@dataclass(frozen=True)
+class Ramp(Schedule):
+    """`start` until the moment `begin`, `end` from the moment `finish` on."""
+
+    start: float
+    end: float
+    begin: float = 0.0
+    finish: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
+            raise SpecError(
+                f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected finite numbers, and moments with "
+                "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
+            )
+
+    @abstractmethod
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        """How much of the way is done when this share of the time is."""
+
+    @final
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        share = ((progress - self.begin) / (self.finish - self.begin)).clamp(0.0, 1.0)
+        return self.start + (self.end - self.start) * self.risen(share)
+
+    @final
+    def extremes(self) -> tuple[float, float]:
+        return min(self.start, self.end), max(self.start, self.end)
+
+    @final
+    def shifted(self, by: float) -> "Ramp":
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
 @final
 @dataclass(frozen=True)
-class Linear(Schedule):
+class Linear(Ramp):
     """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between."""
 
-    start: float
-    end: float
-    begin: float = 0.0
-    finish: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_moments(self, self.start, self.end, self.begin, self.finish)
-
-    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        return self.start + (self.end - self.start) * _share(progress, self.begin, self.finish)
-
-    def extremes(self) -> tuple[float, float]:
-        return min(self.start, self.end), max(self.start, self.end)
-
-    def shifted(self, by: float) -> "Linear":
-        return replace(self, start=self.start + by, end=self.end + by)
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return share
 
 
 @final
 @dataclass(frozen=True)
-class Cosine(Schedule):
+class Cosine(Ramp):
     """As `Linear`, along half a wave of a cosine: it leaves `start` and reaches `end` without a kink."""
 
-    start: float
-    end: float
-    begin: float = 0.0
-    finish: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_moments(self, self.start, self.end, self.begin, self.finish)
-
-    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        return self.start + (self.end - self.start) * 0.5 * (1 - torch.cos(math.pi * _share(progress, self.begin, self.finish)))
-
-    def extremes(self) -> tuple[float, float]:
-        return min(self.start, self.end), max(self.start, self.end)
-
-    def shifted(self, by: float) -> "Cosine":
-        return replace(self, start=self.start + by, end=self.end + by)
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return 0.5 * (1 - torch.cos(math.pi * share))
 
 
 @final
@@ -130,15 +136,3 @@ def shifted(weight: Weight, by: float) -> Weight:
 def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
     """A number as it is, a schedule as it is at this moment."""
     return weight.at(progress) if isinstance(weight, Schedule) else weight
-
-
-def _share(progress: Float[Tensor, ""], begin: float, finish: float) -> Float[Tensor, ""]:
-    return ((progress - begin) / (finish - begin)).clamp(0.0, 1.0)
-
-
-def _check_moments(schedule: Schedule, start: float, end: float, begin: float, finish: float) -> None:
-    if not (math.isfinite(start) and math.isfinite(end) and 0 <= begin < finish <= 1):
-        raise SpecError(
-            f"{type(schedule).__name__}: from {start} at {begin} to {end} at {finish}; expected finite numbers, and moments with "
-            "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
-        )

@@ -7,10 +7,10 @@ from typing import final
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from unbraid.distributions.gaussian_posterior import GaussianPosterior
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.latents import LocationScaleLatents
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
 
@@ -75,7 +75,7 @@ class CorrelatedGaussian(GaussianPosterior):
 
 @final
 @dataclass(frozen=True)
-class CorrelatedGaussianLatents(Latents):
+class CorrelatedGaussianLatents(LocationScaleLatents):
     """Gaussian latents whose noise is correlated, every two by `rho`. The encoder puts out all means, then all log-variances.
 
     By default log q(z | x) and the KL stay those of independent latents, as when only the noise is replaced; with `exact_kl` they are the true ones.
@@ -87,36 +87,19 @@ class CorrelatedGaussianLatents(Latents):
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise SpecError(f"CorrelatedGaussianLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
+        super().__post_init__()
         if not 0 <= self.rho < 1:
             raise SpecError(
                 f"CorrelatedGaussianLatents: rho is {self.rho}; expected a correlation from 0 (independent noise) up to, but not including, 1."
             )
-        self.prior.check("CorrelatedGaussianLatents", self.size)
-
-    @property
-    def num_latents(self) -> int:
-        return self.size
-
-    @property
-    def num_parameters(self) -> int:
-        return 2 * self.size
 
     @property
     def num_noise(self) -> int:
         return self.size + 1
 
-    @property
-    def prior_is_bounded(self) -> bool:
-        return self.prior.is_bounded
-
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> CorrelatedGaussian:
         loc, log_var = parameters.chunk(2, dim=1)
         return CorrelatedGaussian(loc, log_var, self.rho, self.exact_kl)
-
-    def make_prior(self) -> nn.Module:
-        return self.prior.make(self.size)
 
 
 def equicorrelation_log_det(size: int, rho: float) -> float:

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 
 from unbraid.distributions import noise as noises
 from unbraid.distributions.fixed import Fixed
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.latents import LocationScaleLatents
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
-from unbraid.errors import SpecError
 
 _LOG_2 = math.log(2)
 
@@ -75,32 +74,12 @@ class LaplacePrior(PriorRecipe):
 
 @final
 @dataclass(frozen=True)
-class LaplaceLatents(Latents):
+class LaplaceLatents(LocationScaleLatents):
     """Independent Laplace latents. The encoder puts out all locations, then the logarithms of all scales b."""
 
     size: int = 10
     prior: PriorRecipe = field(default_factory=LaplacePrior)
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise SpecError(f"LaplaceLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
-        self.prior.check("LaplaceLatents", self.size)
-
-    @property
-    def num_latents(self) -> int:
-        return self.size
-
-    @property
-    def num_parameters(self) -> int:
-        return 2 * self.size
-
-    @property
-    def prior_is_bounded(self) -> bool:
-        return self.prior.is_bounded
-
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Laplace:
         loc, log_scale = parameters.chunk(2, dim=1)
         return Laplace(loc, log_scale)
-
-    def make_prior(self) -> nn.Module:
-        return self.prior.make(self.size)

@@ -73,34 +73,46 @@ class Latents(ABC):
         """
 
 
+class LocationScaleLatents(Latents):
+    """`size` continuous latents, each described by a location and a scale, with one prior for all. The encoder puts out all locations, then all scales."""
+
+    size: int
+    prior: PriorRecipe
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.size < 1:
+            raise SpecError(f"{name}: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
+        self.prior.check(name, self.size)
+
+    @property
+    @final
+    def num_latents(self) -> int:
+        return self.size
+
+    @property
+    @final
+    def num_parameters(self) -> int:
+        return 2 * self.size
+
+    @property
+    @final
+    def prior_is_bounded(self) -> bool:
+        return self.prior.is_bounded
+
+    @final
+    def make_prior(self) -> nn.Module:
+        return self.prior.make(self.size)
+
+
 @final
 @dataclass(frozen=True)
-class GaussianLatents(Latents):
+class GaussianLatents(LocationScaleLatents):
     """Independent Gaussian latents. The encoder puts out all means, then all log-variances."""
 
     size: int = 10
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise SpecError(f"GaussianLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
-        self.prior.check("GaussianLatents", self.size)
-
-    @property
-    def num_latents(self) -> int:
-        return self.size
-
-    @property
-    def num_parameters(self) -> int:
-        return 2 * self.size
-
-    @property
-    def prior_is_bounded(self) -> bool:
-        return self.prior.is_bounded
-
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> DiagonalGaussian:
         loc, log_var = parameters.chunk(2, dim=1)
         return DiagonalGaussian(loc, log_var)
-
-    def make_prior(self) -> nn.Module:
-        return self.prior.make(self.size)

@@ -1,20 +1,16 @@
 """What each latent says of the image, less what it shares with the others."""
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 from torch import Tensor
 
-from unbraid.information.delta import Averages
-from unbraid.metrics.sampled_entropies import SampledEntropies
-from unbraid.metrics.separation_metric import SeparationMetric, check_normaliser, normalised, ranked_means, with_normaliser
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.separation_metric import Terms, WeightedSeparation
 
 
 @final
 @dataclass(frozen=True)
-class INDIN(SeparationMetric):
+class INDIN(WeightedSeparation):
     """INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats; the value is WINDIN = sum_i rho_i INDIN_i, rho_i = I(x, z_i) / sum_j I(x, z_j).
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Equal to SEPIN where latents are independent given the image, draw by draw; elsewhere
@@ -22,26 +18,8 @@ class INDIN(SeparationMetric):
     `normalise_bins` divides INDIN_i by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
     """
 
-    bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
-    needs_factors: ClassVar[bool] = False
+    def of_latents(self, terms: Terms) -> Tensor:
+        return terms.each - terms.separability
 
-    normalise_bins: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_normaliser(type(self).__name__, self.normalise_bins)
-
-    def entropies(self, statistics: Statistics) -> SampledEntropies:
-        return with_normaliser(self.sampled(statistics), statistics, self.normalise_bins)
-
-    def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        terms = self.terms(averages)
-        per_latent = normalised(terms.each - terms.separability, averages)
-        return {
-            "value": terms.shares() @ per_latent,
-            **ranked_means(per_latent, "INDIN"),
-            "per_latent": per_latent,
-            "shares": terms.shares(),
-            "informativeness": terms.each,
-            "separability": terms.separability,
-        }
+    def tables_of(self, terms: Terms) -> dict[str, Tensor]:
+        return {"separability": terms.separability}

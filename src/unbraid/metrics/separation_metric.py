@@ -1,8 +1,9 @@
 """Metrics of what each latent says by itself and together with the others."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -72,6 +73,48 @@ class SeparationMetric(SampledMetric):
     def sampled(self, statistics: Statistics) -> SampledEntropies:
         """The entropies, with floors if asked for."""
         return sampled_entropies(statistics, self.num_samples, self.seed, self.conditional, self.density_floor)
+
+
+@dataclass(frozen=True)
+class WeightedSeparation(SeparationMetric):
+    """A number for each latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means of the k largest.
+
+    `normalise_bins` divides each by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    needs_factors: ClassVar[bool] = False
+
+    normalise_bins: int | None = None
+
+    @abstractmethod
+    def of_latents(self, terms: Terms) -> Tensor:
+        """The number of each latent, in nats."""
+
+    @abstractmethod
+    def tables_of(self, terms: Terms) -> dict[str, Tensor]:
+        """What it was computed from, beside I(x, z_i)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_normaliser(type(self).__name__, self.normalise_bins)
+
+    @final
+    def entropies(self, statistics: Statistics) -> SampledEntropies:
+        return with_normaliser(self.sampled(statistics), statistics, self.normalise_bins)
+
+    @final
+    def numbers(self, averages: Averages) -> dict[str, Tensor]:
+        terms = self.terms(averages)
+        per_latent = normalised(self.of_latents(terms), averages)
+        return {
+            "value": terms.shares() @ per_latent,
+            **ranked_means(per_latent, type(self).__name__),
+            "per_latent": per_latent,
+            "shares": terms.shares(),
+            "informativeness": terms.each,
+            **self.tables_of(terms),
+        }
 
 
 def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:

@@ -16,6 +16,7 @@ from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.mlp import MLP
+from unbraid.models.seeded import seeded
 
 
 @final
@@ -38,11 +39,7 @@ class Autoencoder:
 
     def build(self, image_shape: ImageShape, seed: int) -> "AutoencoderModule":
         """A model for images of this shape, with the initial weights of this seed, on the CPU."""
-        # A plain module initialises itself from the global generator: seeded here for the moment, and put back. Only the CPU's:
-        # torch.manual_seed would seed every GPU's too, for good.
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-            torch.default_generator.manual_seed(seed)
-            return self._assemble(image_shape)
+        return seeded(lambda: self._assemble(image_shape), seed)
 
     def check(self, image_shape: ImageShape) -> None:
         """Refuse images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a fleet. No weights are made."""

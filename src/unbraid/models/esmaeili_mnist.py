@@ -9,7 +9,7 @@ from torch import nn
 from unbraid.distributions.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.convolutions import check_width
-from unbraid.models.heads import Branched
+from unbraid.models.heads import branched_mlp
 from unbraid.models.mlp import check_widths, fully_connected
 
 
@@ -31,12 +31,7 @@ class EsmaeiliMNIST(Architecture):
         check_width("EsmaeiliMNIST", "branch_width", self.branch_width, 200)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        return nn.Sequential(
-            nn.Flatten(),
-            *fully_connected((math.prod(image_shape), *self.hidden), nn.ReLU),
-            nn.ReLU(),
-            Branched(self.hidden[-1], self.branch_width, latents),
-        )
+        return branched_mlp(math.prod(image_shape), self.hidden, self.branch_width, latents)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         return nn.Sequential(

@@ -1,5 +1,6 @@
 """Which numbers an encoder must put out for which latents, for nets that have a head for each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import final
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from unbraid.distributions.grouped import GroupedLatents
 from unbraid.distributions.latents import Latents
 from unbraid.errors import SpecError
+from unbraid.models.mlp import fully_connected
 
 
 @final
@@ -68,3 +70,10 @@ def _branches(num_features: int, width: int, head: Head) -> list[nn.Module]:
     if head.is_discrete:
         return [nn.Linear(num_features, head.num_parameters)]
     return [nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents)) for _ in range(head.numbers_each)]
+
+
+def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
+    """Fully connected layers with ReLU after each, then the branches of the latents."""
+    return nn.Sequential(
+        nn.Flatten(), *fully_connected((num_inputs, *hidden), nn.ReLU), nn.ReLU(), Branched(hidden[-1], branch_width, latents)
+    )
