@@ -17,13 +17,13 @@ from unbraid import draws
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, UniformPrior
 from unbraid.errors import TrainingError
 from unbraid.models import Critic
+from unbraid.models.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
 from unbraid.runs import RunSpec
 from unbraid.runs.recipes import from_json
 from unbraid.schedule import Cosine, Linear
 from unbraid.training import train
 from unbraid.training.fleet import Fleet, Member, fleet_key
-from unbraid.training.seeded import seeded
 
 CRITIC = Critic(hidden=(16, 16), channels=(4,), learning_rate=1e-3)
 
