@@ -104,7 +104,7 @@ class Fleet:
         self._model = spec.model.build(images.image_shape, seed=members[0].seed).to(device, spec.dtype)
         # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all images.
         replace_all_batch_norm_modules_(self._model)
-        self._critic = _critic_of(members[0])
+        self._critic = seeded(spec.make_critic, members[0].seed, "critic")
         self._seeds = torch.tensor([m.seed for m in members], device=device)
         self._batches = Batches(self._seeds, len(images), spec.batch_size, images.weights)
         self._other_batches = Batches(self._seeds, len(images), spec.batch_size, images.weights, stream="other batch")
@@ -114,7 +114,7 @@ class Fleet:
         }
         self._learning_rate = _Numbers([m.spec.learning_rate for m in members], like)
         self._models = _Stack(self._model, [m.spec.model.build(images.image_shape, m.seed) for m in members], like)
-        self._critics = _Stack(self._critic, [_critic_of(member) for member in members], like)
+        self._critics = _Stack(self._critic, [seeded(m.spec.make_critic, m.seed, "critic") for m in members], like)
         with torch.device("cpu"):
             initial_state = self._objective.initial_state(spec.model.latents)
         self._state = {name: value.to(like).expand(len(members), *value.shape).clone() for name, value in initial_state.items()}
@@ -278,12 +278,6 @@ class _Numbers:
         if self._constant is not None:
             return self._constant
         return torch.stack([w.at(progress) if isinstance(w, Schedule) else self._like.new_tensor(w) for w in self._weights])
-
-
-def _critic_of(member: Member) -> nn.Module | None:
-    """Its critic with its initial weights. A stream of its own: from the member's seed alone they would be the model's numbers, scaled."""
-    seed = int(draws.bits(torch.tensor([member.seed]), "weights of critic", 0, (1,)))
-    return seeded(member.spec.make_critic, seed)
 
 
 def _parts(loss: Loss) -> dict[str, Tensor]:
