@@ -114,7 +114,7 @@ def label_accuracy(categories: Int[Tensor, " image"], labels: Int[Tensor, " imag
 
 def k_means_accuracy(images: FactorImages, num_clusters: int, num_starts: int = 8) -> float:
     """The same of k-means on pixels: the best of several starts by its own criterion."""
-    pixels = images.pixels.flatten(1).cpu().numpy().astype(np.float32) / 255
+    pixels = images.pixels[:].flatten(1).cpu().numpy().astype(np.float32) / 255
     found = KMeans(num_clusters, n_init=num_starts, random_state=0).fit_predict(pixels)
     return label_accuracy(torch.from_numpy(found), images.factors[:, 0].cpu())
 
@@ -135,7 +135,7 @@ def with_categories(z: Float[Tensor, "image column"], latents: Latents) -> Float
 
 def _blocks(model: AutoencoderModule, images: FactorImages) -> Iterator[tuple[Tensor, Tensor, Posterior]]:
     """Rows, images and posteriors, a few thousand at a time."""
-    for rows in torch.arange(len(images), device=images.pixels.device).split(_BLOCK):
+    for rows in torch.arange(len(images), device=images.device).split(_BLOCK):
         x = images.batch(rows)
         yield rows, x, model.encode(x)
 

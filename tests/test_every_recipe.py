@@ -17,14 +17,28 @@ from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import choices, from_json, to_json
+from unbraid.sampling import ChenDesign, Correlated, FactorValues, HeldOutCombinations, Joint, Product, Subset, Table, Threshold, Uniform
 
-KINDS = (FactorDataset, Architecture, Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood, Objective, Metric)
+KINDS = (FactorDataset, Architecture, Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood, Objective, Metric, Joint, Subset)
 EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [(Autoencoder, Autoencoder)]
+EXAMPLES = {
+    ChenDesign: ChenDesign("C"),
+    Correlated: Correlated(("a", "b"), 0.2, opposed=True),
+    FactorValues: FactorValues("a", (0, 3)),
+    HeldOutCombinations: HeldOutCombinations(("a", "b"), ((0, 1), (2, 3)), ((0, 1, 2, 3),), part="test"),
+    Product: Product((Uniform(("c",)), Correlated(("a", "b"), 0.2))),
+    Table: Table(("a",), (0.25, 0.75)),
+    Threshold: Threshold("a", quantile=0.8),
+    Uniform: Uniform(("a", "b")),
+}
+"""Of recipes that ask for more than a name."""
 every_recipe = pytest.mark.parametrize(("cls", "kind"), EVERY, ids=lambda cls: cls.__name__)
 
 
 def example(cls: type) -> Any:
-    """One of them: what has no default gets a name, which is all that today's recipes ask for."""
+    """One of them: what has no default gets a name, which is all that most recipes ask for."""
+    if cls in EXAMPLES:
+        return EXAMPLES[cls]
     required = [field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is dataclasses.MISSING]
     return cls(**dict.fromkeys(required, "somewhere.npz"))
 

@@ -38,6 +38,14 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
     _flush_folder(path.parent)
 
 
+def put_in_place(finished: Path, path: Path) -> None:
+    """Give a file that grew beside its place its name: the bytes are flushed first, the folder after. For what must survive an interruption half-done."""
+    with finished.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    os.replace(finished, path)
+    _flush_folder(path.parent)
+
+
 def check_writable(path: Path) -> None:
     """Refuse a place that no file can be written to, for whoever wants to know before hours of work: a file beside it is made, and removed again."""
     try:

@@ -101,7 +101,7 @@ def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
         (["gone.npz"], [], "gone.npz. Check the path"),
         (["large.npz"], [], "large.npz is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
         (["large.png"], [], "large.png is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
-        (["text.png"], [], "not a readable picture"),
+        (["text.png"], [], "does not begin as any picture does"),
         (["notes.txt"], [], "neither a .png, .jpg or .npz file nor a folder"),
         (["empty"], [], "holds no .png, .jpg, .jpeg files"),
         (["large.npz", "large.png"], [], "Give one .npz alone"),

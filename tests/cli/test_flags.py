@@ -74,10 +74,10 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({}, "--dataset is missing. Choose one of dsprites, "),
+        ({}, "--dataset is missing. Choose one of background-dsprites, "),
         ({"dataset": "dsprite"}, "--dataset is 'dsprite'. Did you mean 'dsprites'?"),
         ({"dataset": "from-arrays"}, "--dataset.path is missing. --dataset from-arrays needs it."),
-        ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: dsprites, "),
+        ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: background-dsprites, "),
         ({"dataset": "dsprites", "model__decoder__hidden": "3"}, "--model.decoder.hidden needs --model.decoder. Valid: "),
         ({"dataset": "dsprites", "objective": "beta-vea"}, "--objective is 'beta-vea'. Did you mean 'beta-vae'?"),
         ({"dataset": "dsprites", "objective": ["vae", "VAE"]}, "--objective names vae, vae: one of them twice."),
@@ -107,8 +107,8 @@ def test_a_flag_applies_to_those_that_have_the_field():
 
 def test_a_flag_says_who_has_the_field_and_its_default():
     assert "beta-tcvae: default 6" in FLAGS["objective.beta"].help.split("; ")
-    assert FLAGS["dataset.path"].help == "from-arrays: required"
-    assert FLAGS["dataset.sha256"].help == "from-arrays: optional"
+    assert FLAGS["dataset.path"].help == "from-arrays, from-folder, from-hugging-face: required"
+    assert FLAGS["dataset.sha256"].help == "from-arrays, from-folder, from-hugging-face: optional"
     assert FLAGS["num_steps"].help == "default 10000"
     assert FLAGS["objective"].help.count("beta-tcvae (default), beta-vae, ") == 1
     assert {"conv", "mlp"} <= set(FLAGS["model.decoder"].help.split(", "))

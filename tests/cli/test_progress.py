@@ -8,6 +8,7 @@ from rich.console import Console
 
 from unbraid.cli.progress import LiveDisplay, PlainDisplay, duration, medians, training_display
 from unbraid.cli.run_folders import open_runs
+from unbraid.data.progress import advance, watched
 from unbraid.training.train import Progress
 
 
@@ -65,6 +66,22 @@ def test_a_screen_says_when_the_images_are_encoded_and_not_afterwards(runs):
     after = Console(file=io.StringIO(), width=100)
     after.print(display._render())
     assert "Encoding" not in after.file.getvalue()
+
+
+def test_a_screen_shows_how_far_the_images_are_and_no_bar_beside_it(runs):
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+    outside = []
+    display = LiveDisplay(console, runs)
+    with watched(lambda *how_far: outside.append(how_far)):
+        with display:
+            advance("converting CelebA", 12_000, 202_599, "images")
+            console.print(display._render())
+            assert "Converting CelebA: 12,000 of 202,599 images ..." in console.file.getvalue()
+            advance("converting CelebA", 202_599, 202_599, "images")
+            assert str(display._render()) == "Drawing or reading the images ..."
+        assert outside == []
+        advance("converting CelebA", 1, 2, "images")
+    assert outside == [("converting CelebA", 1, 2, "images")]
 
 
 def test_a_pipe_gets_the_plain_display(runs, capsys):

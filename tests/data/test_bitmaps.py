@@ -11,7 +11,7 @@ import torch
 
 from unbraid import files
 from unbraid.data import bitmaps
-from unbraid.data.bitmaps import BitmapCache, unpack
+from unbraid.data.bitmaps import BitmapCache, Bitmaps
 from unbraid.errors import DataError
 
 IMAGES = np.arange(40, dtype=np.uint64).reshape(10, 4) * np.uint64(0x0123456789ABCDEF)
@@ -48,11 +48,11 @@ def test_images_are_drawn_once_and_then_opened(stored, drawing):
     assert drawing.times == 1
 
 
-def test_what_is_opened_is_memory_mapped_and_read_only(stored):
+def test_what_is_opened_is_memory_mapped_and_what_is_written_to_it_stays_in_memory(stored):
     images = stored.open()
     assert isinstance(images, np.memmap)
-    with pytest.raises(ValueError, match="read-only"):
-        images[0, 0] = 1
+    images[:] = 0
+    np.testing.assert_array_equal(stored.open(), IMAGES)
 
 
 def test_the_record_holds_size_and_checksum(stored):
@@ -79,6 +79,10 @@ def damage_the_header(path):
     path.write_bytes(b"\0" * 16 + path.read_bytes()[16:])
 
 
+def unbalance_the_header(path):
+    path.write_bytes(path.read_bytes().replace(b"}", b" ", 1))
+
+
 def lose_the_record(path):
     path.with_suffix(".json").unlink()
 
@@ -98,7 +102,7 @@ def test_a_damaged_file_is_drawn_again_and_the_log_says_so(stored, drawing, dama
     assert drawing.times == 2
 
 
-@pytest.mark.parametrize("damage", [truncate, damage_the_header, lose_the_record])
+@pytest.mark.parametrize("damage", [truncate, damage_the_header, unbalance_the_header, lose_the_record])
 def test_a_large_file_is_checked_for_gross_damage_without_reading_it_all(stored, drawing, damage, monkeypatch):
     monkeypatch.setattr(bitmaps, "ALWAYS_VERIFIED_BYTES", 0)
     stored.open()
@@ -175,25 +179,39 @@ def test_drawing_is_told_to_the_log_only(stored, caplog, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+WORDS = np.array([[0b1], [0b110], [1 << 63]], dtype=np.uint64)
+
+
 def test_bit_c_becomes_255_in_column_c():
-    words = np.array([[0b1], [0b110], [1 << 63]], dtype=np.uint64)
-    pixels = unpack(words, 64)
-    assert pixels.shape == (3, 1, 1, 64)
-    assert [row.nonzero()[:, 0].tolist() for row in pixels[:, 0, 0]] == [[0], [1, 2], [63]]
-    assert pixels.unique().tolist() == [0, 255]
+    pixels = Bitmaps.of(WORDS, 64)
+    assert pixels.shape == pixels[:].shape == (3, 1, 1, 64)
+    assert [row.nonzero()[:, 0].tolist() for row in pixels[:][:, 0, 0]] == [[0], [1, 2], [63]]
+    assert pixels[:].unique().tolist() == [0, 255]
 
 
 def test_columns_beyond_the_width_are_dropped():
-    assert unpack(np.array([[0b1011]], dtype=np.uint64), 3).flatten().tolist() == [255, 255, 0]
+    assert Bitmaps.of(np.array([[0b1011]], dtype=np.uint64), 3)[:].flatten().tolist() == [255, 255, 0]
 
 
-def test_unpacking_in_blocks_loses_no_image(monkeypatch):
-    whole = unpack(IMAGES, 64)
-    monkeypatch.setattr(bitmaps, "_IMAGES_AT_ONCE", 3)
-    torch.testing.assert_close(unpack(IMAGES, 64), whole)
+def test_rows_are_taken_in_the_order_and_shape_they_are_asked_for():
+    pixels = Bitmaps.of(WORDS, 64)
+    rows = torch.tensor([[2, 0], [1, 1]])
+    torch.testing.assert_close(pixels[rows], pixels[:][rows])
 
 
-def test_the_bytes_are_put_on_the_device_asked_for():
+def test_bits_become_bytes_the_same_way_on_every_device():
+    words = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (5, 3, 8), dtype=np.uint8))
+    torch.testing.assert_close(bitmaps.shifted_apart(words, 61), Bitmaps(words, 61)[:][:, 0])
+
+
+def test_the_bytes_come_out_on_the_device_that_holds_the_bits():
     # "meta" is a device without memory, and at hand everywhere.
-    pixels = unpack(IMAGES, 64, "meta")
-    assert (pixels.device.type, pixels.shape) == ("meta", (10, 1, 4, 64))
+    pixels = Bitmaps.of(IMAGES, 64).to("meta")
+    assert (pixels.device.type, pixels[:].device.type, pixels[:].shape) == ("meta", "meta", (10, 1, 4, 64))
+
+
+def test_bits_are_not_copied():
+    words = WORDS.copy()
+    pixels = Bitmaps.of(words, 64)
+    words[0] = 0
+    assert not pixels[:][0].any()

@@ -15,14 +15,16 @@ def put(folder, label):
 
 
 @pytest.mark.parametrize("subfolder", ["", "fashion-mnist", "FashionMNIST/raw"])
-def test_files_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, subfolder):
+def test_files_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, subfolder, any_checksum):
+    any_checksum(FashionMNIST)
     put(tmp_path / "data" / subfolder, label=3)
     images = FashionMNIST(root=str(tmp_path / "data"), split="test").load()
     assert images.pixels.shape == (10_000, 1, 28, 28)
     assert images.factors.unique().tolist() == [3]
 
 
-def test_digits_in_the_same_folder_are_not_taken_for_clothes(tmp_path):
+def test_digits_in_the_same_folder_are_not_taken_for_clothes(tmp_path, any_checksum):
+    any_checksum(MNIST, FashionMNIST)
     put(tmp_path / "mnist", label=1)
     put(tmp_path / "fashion-mnist", label=2)
     assert FashionMNIST(root=str(tmp_path), split="test").load().factors.unique().tolist() == [2]
@@ -37,7 +39,7 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 
 @pytest.mark.usefixtures("no_data_folder")
 def test_without_a_folder_it_says_how_to_name_one():
-    with pytest.raises(DataError, match=r"FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA.*fashion-mnist"):
+    with pytest.raises(DataError, match=r"datasets fetch fashion-mnist.*FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA"):
         FashionMNIST().load()
 
 

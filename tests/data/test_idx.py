@@ -38,13 +38,14 @@ CONTENT = idx_bytes(np.arange(24, dtype=np.uint8).reshape(2, 3, 4))
         (CONTENT[:3], "not a readable idx"),
         (CONTENT[:10], "not a readable idx"),
         (CONTENT[:-1], "promises 24 values and holds 23"),
-        (CONTENT + b"\0", "promises 24 values and holds 25"),
+        (CONTENT + b"\0", "promises 24 values and holds more"),
         (b"\0\0\x0d\x03" + CONTENT[4:], "0x00000d03.*0x00000803"),
         (b"\0\0\x08\x01" + CONTENT[4:], "0x00000801.*0x00000803"),
         (b"\x89PNG" + CONTENT[4:], "begins with 0x89504e47"),
-        (b"\0\0\x08\x03" + b"\xff" * 12, "holds 0"),
-        (gzip.compress(CONTENT)[:-12], "not a readable idx"),
-        (gzip.compress(CONTENT)[:15] + b"\xff" * 20, "not a readable idx"),
+        (b"\0\0\x08\x03" + b"\xff" * 12, "promises 79228162458924105385300197375 values; at most"),
+        (b"\0\0\x08\x03" + b"\0\0\0\x09" * 3, "promises 729 values and holds 0"),
+        (gzip.compress(CONTENT, mtime=0)[:-12], "not a readable idx"),
+        (gzip.compress(CONTENT, mtime=0)[:15] + b"\xff" * 20, "not a readable idx"),
         (b"\x1f\x8bnonsense", "not a readable idx"),
     ],
 )
@@ -65,19 +66,25 @@ def write(folder, images, labels, prefix="t10k"):
 BLACK, ZEROS = np.zeros((10_000, 28, 28), dtype=np.uint8), np.zeros(10_000, dtype=np.uint8)
 
 
-def test_a_subfolder_is_preferred_to_the_folder_itself(tmp_path):
+def test_images_and_labels_come_from_one_folder_or_not_at_all(tmp_path):
     write(tmp_path, BLACK, ZEROS)
-    write(tmp_path / "own", BLACK, ZEROS + 1)
-    _, labels = idx.labelled_images("Letters", str(tmp_path), ("own", "other"), "test")
-    assert set(labels.tolist()) == {1}
+    found = idx.find(tmp_path, "test")
+    assert [path.name for path in found] == ["t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"]
+    assert idx.find(tmp_path, "train") is None
+    found[0].unlink()
+    assert idx.find(tmp_path, "test") is None
 
 
-def test_images_and_labels_come_from_one_folder(tmp_path):
-    write(tmp_path, BLACK, ZEROS)
-    write(tmp_path / "own", BLACK, ZEROS + 1)
-    (tmp_path / "own" / "t10k-images-idx3-ubyte.gz").unlink()
-    _, labels = idx.labelled_images("Letters", str(tmp_path), ("own",), "test")
-    assert set(labels.tolist()) == {0}
+def test_a_bomb_is_not_unpacked(path, monkeypatch):
+    # A megabyte of compressed zeros after a header that promises 24 values: reading stops at the 25th.
+    path.write_bytes(gzip.compress(CONTENT + bytes(2**30 // 8)))
+    read = []
+    monkeypatch.setattr(
+        gzip.GzipFile, "read", lambda self, size=-1, original=gzip.GzipFile.read: read.append(original(self, size)) or read[-1]
+    )
+    with pytest.raises(DataError, match="holds more"):
+        idx.read_idx(path, 3)
+    assert max(map(len, read)) == 25
 
 
 @pytest.mark.parametrize(
@@ -92,4 +99,4 @@ def test_images_and_labels_come_from_one_folder(tmp_path):
 def test_files_that_are_not_the_split_are_refused(tmp_path, images, labels, match):
     write(tmp_path, images, labels)
     with pytest.raises(DataError, match=match):
-        idx.labelled_images("Letters", str(tmp_path), (), "test")
+        idx.labelled_images("Letters", *idx.find(tmp_path, "test"), "test")

@@ -144,6 +144,43 @@ def test_a_factor_is_scored_where_it_is_known():
     torch.testing.assert_close(1 - found.tables["irs"][:, 0], (1 - expected.tables["irs"][:, 0]) * scale)
 
 
+@pytest.mark.parametrize("quantile", [1.0, 0.99, 0.5])
+@pytest.mark.parametrize("value_weights", ["empirical", "uniform"])
+def test_weights_count_like_repetitions(quantile, value_weights):
+    codes = random_codes(7)
+    counts = torch.arange(120) % 3  # as many copies as there are images, and some images that are never drawn
+    rows = torch.arange(120).repeat_interleave(counts)
+    repeated = Codes(codes.mean[rows], factors=tuple(Labels(f.name, f.values[rows]) for f in codes.factors))
+    found = IRS(quantile, value_weights)(dataclasses.replace(codes, weights=counts / 120))
+    expected = IRS(quantile, value_weights)(repeated)
+    torch.testing.assert_close(found.tables, expected.tables, rtol=0, atol=1e-10)
+    assert found.value == pytest.approx(expected.value, abs=1e-10)
+    assert found.value != pytest.approx(IRS(quantile, value_weights)(codes).value, abs=1e-3)
+
+
+def test_equal_weights_change_nothing():
+    codes = random_codes(8)
+    weighted = IRS()(dataclasses.replace(codes, weights=torch.full((120,), 1 / 120)))
+    assert weighted.value == pytest.approx(IRS()(codes).value, abs=1e-12)
+    assert weighted.interval == pytest.approx(IRS()(codes).interval, abs=1e-9)
+
+
+def test_quantiles_under_any_weights_lie_between_the_least_and_the_greatest():
+    codes = dataclasses.replace(random_codes(9), weights=1 + torch.rand(120, generator=torch.Generator().manual_seed(0)))
+    assert IRS(1.0)(codes).value <= IRS(0.9)(codes).value <= IRS(0.01)(codes).value
+
+
+def test_a_factor_that_is_known_in_some_weighted_images_is_scored_on_those():
+    codes, counts, known = random_codes(4), torch.arange(120) % 3, torch.arange(120) % 2 == 0
+    rows = torch.arange(120).repeat_interleave(counts)
+    partly = (Labels("a", codes.factors[0].values, known), codes.factors[1])
+    repeated = Codes(
+        codes.mean[rows], factors=tuple(Labels(f.name, f.values[rows], None if f.known is None else f.known[rows]) for f in partly)
+    )
+    found = IRS()(dataclasses.replace(codes, factors=partly, weights=counts / 120))
+    torch.testing.assert_close(found.tables, IRS()(repeated).tables, rtol=0, atol=1e-10)
+
+
 def test_many_values_lose_no_digits():
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(4000) % 1000
@@ -165,7 +202,6 @@ def test_a_constant_factor_is_undefined():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": torch.ones(120)}, "weights"),
         ({"factors": (Labels("angle", torch.linspace(0, 1, 120)),)}, r"continuous factors \(angle\).*with_binned_factors"),
         ({"factors": (Labels("p", torch.full((120, 2), 0.5)),)}, "soft labels"),
         ({"probabilities": (torch.full((120, 2), 0.5),)}, "discrete latents"),

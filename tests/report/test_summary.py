@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from unbraid.data import FromArrays
@@ -6,6 +8,7 @@ from unbraid.report.groups import group_members
 from unbraid.report.members import Member, Ranking
 from unbraid.report.summary import summary_of, title_of
 from unbraid.runs import History, Run
+from unbraid.sampling import RowRange
 
 
 def test_a_report_in_one_sentence(member):
@@ -42,3 +45,9 @@ def test_data_sets_are_counted_if_there_are_several(member, spec):
     members = [member(0.1), Member(Run(member().run.folder, spec(VAE(), other), 0), History())]
     assert "2 data sets" in summary_of(group_members(members), Ranking("MIG"), members[0])
     assert "9 colour images of 8 × 8" in summary_of(group_members(members[1:]), Ranking("MIG"), members[1])
+
+
+def test_subsets_are_told(member):
+    whole = member(0.5)
+    part = Member(Run(whole.run.folder, replace(whole.run.spec, subset=RowRange(0, 12), batch_size=4), 0), History())
+    assert "subsets of 24 images of 8 × 8" in summary_of(group_members([part]), Ranking("ELBO"), part)

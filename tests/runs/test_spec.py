@@ -1,5 +1,6 @@
 """A spec refuses what could not be trained, and its digest names what will be."""
 
+import hashlib
 import json
 import math
 import os
@@ -17,6 +18,7 @@ from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.models.critic import Critic
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE
 from unbraid.runs import RunSpec, from_json
+from unbraid.sampling import ChenDesign, Correlated, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Uniform
 from unbraid.schedule import Cosine, Linear
 
 DATA = DSprites(resolution=32, shapes=("square",), num_scales=2, num_orientations=2, num_positions=4)
@@ -45,6 +47,12 @@ CHANGES = [
     {"adam_beta2": 0.99},
     {"max_gradient_norm": 1.0},
     {"precision": "float64"},
+    {"sampling": Correlated(("position_x", "position_y"), 0.2)},
+    {"sampling": Correlated(("position_x", "position_y"), 0.4)},
+    {"sampling": Product((Uniform(("scale",)), ChenDesign("D", ("position_x", "position_y"))))},
+    {"subset": RandomSplit(0.9)},
+    {"subset": RandomSplit(0.9, part="test")},
+    {"subset": HeldOutCombinations(("scale", "position_x"), ((0, 1), (1, 2)))},
 ]
 
 
@@ -54,6 +62,19 @@ CHANGES = [
 def test_a_spec_survives_json():
     spec = replace(SPEC, objective=BetaVAE(0.1), max_gradient_norm=3.5)
     assert from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec) == spec
+
+
+def test_sampling_and_subset_survive_json():
+    for change in CHANGES[-6:]:
+        spec = replace(SPEC, **change)
+        assert from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec) == spec
+
+
+def test_without_sampling_and_subset_the_digest_is_that_of_versions_that_knew_neither():
+    content = SPEC.to_json()
+    assert content.pop("sampling") is content.pop("subset") is None
+    assert hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12] == SPEC.digest
+    assert from_json(content, RunSpec) == SPEC
 
 
 def test_a_digest_is_twelve_hexadecimal_digits():
@@ -78,6 +99,7 @@ from dataclasses import replace
 from unbraid.errors import SpecError
 from unbraid.objectives import BetaTCVAE
 from unbraid.runs import RunSpec, from_json
+from unbraid.sampling import ChenDesign, Correlated, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Uniform
 from unbraid.schedule import Cosine, Linear
 
 spec = from_json(json.loads(sys.argv[1]), RunSpec)
@@ -203,3 +225,62 @@ def test_a_learning_rate_may_follow_a_schedule_that_ends_at_0():
 def test_precision_is_a_dtype():
     assert SPEC.dtype == torch.float32
     assert replace(SPEC, precision="float64").dtype == torch.float64
+
+
+# Which images, and how likely
+
+
+def test_the_images_are_those_of_the_subset_with_the_weights_of_the_joint():
+    joint = ChenDesign("D", ("position_x", "position_y"))
+    spec = replace(SPEC, subset=HeldOutCombinations(("scale", "orientation"), ((0, 1),)), sampling=joint, batch_size=8)
+    images, whole = spec.open(), DATA.open()
+    kept = (whole.factors[:, 1] != 0) | (whole.factors[:, 2] != 1)
+    assert len(images) == 48
+    assert torch.equal(images.factors, whole.factors[kept])
+    assert torch.equal(images.pixels[:], whole.pixels[:][kept])
+    table = torch.zeros(4, 4, dtype=torch.float64).index_put_(tuple(images.factors[:, 3:].T), images.weights, accumulate=True)
+    torch.testing.assert_close(table, joint.table((4, 4)), rtol=1e-12, atol=0)
+    loaded = spec.load("cpu")
+    assert torch.equal(loaded.pixels[:], images.pixels[:])
+    assert torch.equal(loaded.weights, images.weights)
+
+
+def test_without_either_they_are_the_images_of_the_data_set():
+    images = SPEC.open()
+    assert len(images) == DATA.num_images
+    assert images.weights is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sampling": Uniform(("hue",))}, "Uniform: there is no factor 'hue' in this data set"),
+        ({"sampling": Table(("scale",), (1.0,) * 3)}, "3 probabilities were given for scale"),
+        ({"sampling": ChenDesign("C", ("scale", "orientation"))}, "have two values each"),
+        (
+            {"sampling": Uniform(("scale",)), "objective": BetaTCVAE(estimator="mss")},
+            "'mss' .* not defined for images that are not equally likely",
+        ),
+        ({"subset": RowRange(0, 65)}, "there are 64 images"),
+        ({"subset": HeldOutCombinations(("scale",), ((2,),))}, "scale has no value 2"),
+    ],
+)
+def test_sampling_and_subsets_that_cannot_be_are_refused_when_the_spec_is_built(change, message):
+    with pytest.raises(SpecError, match=message):
+        replace(SPEC, **change)
+
+
+def test_a_batch_larger_than_the_subset_is_refused_once_the_images_are_there():
+    spec = replace(SPEC, subset=RowRange(0, 10), batch_size=11)
+    with pytest.raises(
+        SpecError, match=r"batch_size is 11, and the subset has 10 images\. Use a batch_size of at most 10, or a larger subset\."
+    ):
+        spec.check_images(spec.open())
+    replace(spec, batch_size=10).check_images(spec.open())
+
+
+def test_weights_of_the_images_themselves_are_refused_where_none_may_be():
+    spec, images = replace(SPEC, objective=BetaTCVAE(estimator="mss")), SPEC.open()
+    spec.check_images(images)
+    with pytest.raises(SpecError, match="'mss'"):
+        spec.check_images(replace(images, weights=torch.full((64,), 1 / 64)))

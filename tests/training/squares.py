@@ -35,13 +35,13 @@ class Squares(FactorDataset):
     def image_shape(self) -> tuple[int, int, int]:
         return 1, self.size, self.size
 
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
+    def open(self, *, verify: bool = False) -> FactorImages:
         places = torch.cartesian_prod(torch.arange(6), torch.arange(6))
         pixels = torch.zeros(36, *self.image_shape, dtype=torch.uint8)
         stride = self.size // 8
         for image, (row, column) in zip(pixels, places.tolist(), strict=True):
             image[:, row * stride : (row + 3) * stride, column * stride : (column + 3) * stride] = 255
-        return FactorImages(pixels.to(device), places.to(device), self.factors)
+        return FactorImages(pixels, places, self.factors)
 
 
 MLP_MODEL = Autoencoder(encoder=MLP(hidden=(12,), decoder_hidden=(12,)), latents=GaussianLatents(3))

@@ -203,16 +203,16 @@ def test_one_run_in_use_stops_the_fleet_before_it_begins_any_other(tmp_path):
 
 
 def test_a_run_that_another_process_finishes_while_the_images_load_is_not_trained_again(tmp_path, monkeypatch):
-    load, others = Squares.load, []
+    opened, others = Squares.open, []
 
-    def load_slowly(self, device="cpu"):
+    def open_slowly(self, *, verify=False):
         if not others:
             others.append("another process")
             train([SPEC], [0], folder=tmp_path)
             others.append(everything(tmp_path))
-        return load(self, device)
+        return opened(self, verify=verify)
 
-    monkeypatch.setattr(Squares, "load", load_slowly)
+    monkeypatch.setattr(Squares, "open", open_slowly)
     assert train([SPEC], [0], folder=tmp_path)[0].status == "finished"
     assert everything(tmp_path) == others[1]
 

@@ -2,6 +2,7 @@
 
 import errno
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -11,14 +12,17 @@ import torch
 import typer
 
 from unbraid.cli.allocator import keep_freed_memory
-from unbraid.cli.console import complain, say, warnings_as_notes
-from unbraid.cli.datasets import datasets
+from unbraid.cli.console import complain, log_as_notes, say, warnings_as_notes
+from unbraid.cli.data_progress import data_progress
+from unbraid.cli.datasets import datasets, list_datasets
+from unbraid.cli.datasets_fetch import fetch
+from unbraid.cli.datasets_show import show
 from unbraid.cli.encode import encode
 from unbraid.cli.quickstart import quickstart
 from unbraid.cli.report import report
 from unbraid.cli.runs import runs
 from unbraid.cli.score import score
-from unbraid.cli.sections import SectionedCommand
+from unbraid.cli.sections import ListingGroup, OrderedGroup, SectionedCommand
 from unbraid.cli.train import train
 from unbraid.errors import UnbraidError
 from unbraid.version import __version__
@@ -29,13 +33,14 @@ _LESS_MEMORY = {
     "report": "Report on fewer runs at a time.",
     "encode": "Encode fewer images at a time.",
     "runs": "List a folder with fewer runs.",
-    "datasets": "Close other programs.",
+    "datasets": "Close other programs, or show fewer images with --subset.",
 }
 
 
 def make_app() -> typer.Typer:
     """Every command. A flag may be typed with dashes or underscores."""
     app = typer.Typer(
+        cls=OrderedGroup,
         add_completion=False,
         rich_markup_mode=None,
         no_args_is_help=True,
@@ -43,8 +48,14 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120, "token_normalize_func": _with_dashes},
     )
     app.callback()(_unbraid)
-    for command in (quickstart, train, score, report, runs, datasets, encode):
+    for command in (quickstart, train, score, report, runs, encode):
         app.command(cls=SectionedCommand, help=_help(command))(command)
+    below = typer.Typer(cls=ListingGroup, rich_markup_mode=None)
+    below.callback(help=_help(datasets))(datasets)
+    subcommands: dict[str, Callable[..., None]] = {"list": list_datasets, "show": show, "fetch": fetch}
+    for name, subcommand in subcommands.items():
+        below.command(name, cls=SectionedCommand, help=_help(subcommand))(subcommand)
+    app.add_typer(below, name="datasets")
     return app
 
 
@@ -52,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
     keep_freed_memory()
     try:
-        with warnings_as_notes():
+        with warnings_as_notes(), log_as_notes(), data_progress():
             make_app()(arguments)
     except UnbraidError as error:
         complain(str(error))
@@ -82,8 +93,8 @@ def _less_memory(arguments: Sequence[str]) -> str:
 
 
 def _help(command: Callable[..., None]) -> str:
-    # The sign \b keeps typer from running the lines of the examples together.
-    return (inspect.getdoc(command) or "").replace("\n\nExample", "\n\n\b\nExample")
+    # The sign \b keeps typer from running the lines of examples and of lists of words together.
+    return re.sub("\n\n(?=Example|Words)", "\n\n\b\n", inspect.getdoc(command) or "")
 
 
 def _with_dashes(token: str) -> str:

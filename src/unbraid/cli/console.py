@@ -1,14 +1,18 @@
 """Where the commands print: results and progress on standard output, notes and errors on standard error."""
 
 import contextlib
+import logging
 import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, final
 
 from rich.console import Console
 from rich.text import Text
+
+from unbraid.cli.amounts import amount_text
+from unbraid.data.progress import watched
 
 # A table that goes into a file or through a pipe has no screen to fit on.
 _WIDTH_OFF_SCREEN = 160
@@ -47,7 +51,13 @@ def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iter
     console = output()
     if console.is_terminal:
         with console.status(Text(f"{description} ...")) as status:
-            yield lambda detail: status.update(Text(f"{description}: {detail} ..."))
+
+            def show(detail: str) -> None:
+                status.update(Text(f"{description}: {detail} ..."))
+
+            # A bar of its own would fight with the spinner for the line.
+            with watched(lambda what, done, total, unit: show(f"{what}, {amount_text(done, total, unit)}")):
+                yield show
         return
     say(f"{description} ...")
     last = clock()
@@ -77,6 +87,49 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def log_as_notes() -> Iterator[None]:
+    """Show each warning that is logged, as a note."""
+    with _shown("unbraid", _Shown(note, logging.WARNING, logging.CRITICAL)):
+        yield
+
+
+@contextlib.contextmanager
+def log_as_lines(name: str) -> Iterator[None]:
+    """Show what is logged under this name and is no warning: what is being done, for whoever waits for it."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        with _shown(name, _Shown(say, logging.INFO, logging.INFO)):
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _shown(name: str, handler: logging.Handler) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+@final
+class _Shown(logging.Handler):
+    """Gives messages of these levels to whoever shows them."""
+
+    def __init__(self, show: Callable[[str], None], least: int, most: int) -> None:
+        super().__init__(least)
+        self._show, self._most = show, most
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno <= self._most:
+            self._show(record.getMessage())
 
 
 def _console(*, stderr: bool) -> Console:

@@ -53,7 +53,7 @@ class Flag:
     def metavar(self) -> str:
         if self.kinds:
             return "NAME"
-        return "|".join(dict.fromkeys(placeholder(holder.annotation) for holder in self.holders))
+        return "|".join(dict.fromkeys(word for holder in self.holders for word in placeholder(holder.annotation).split("|")))
 
     @property
     def help(self) -> str:

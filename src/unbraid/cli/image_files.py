@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import UInt8
-from PIL import Image, ImageOps
 from torch import Tensor
 
 from unbraid.data.arrays import unlabelled
 from unbraid.data.dataset import FactorImages
+from unbraid.data.pictures import decode, with_channels
 from unbraid.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -48,36 +48,27 @@ def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str)
     _, has_channels, has_height, has_width = images.pixels.shape
     if (has_height, has_width) != (height, width):
         raise DataError(_wrong_size(origin, has_height, has_width, height, width))
+    pixels = images.pixels[:]
     if has_channels == channels:
-        return images.pixels
+        return pixels
     if channels == 3:
-        return images.pixels.expand(-1, 3, -1, -1)
-    luma = torch.tensor(_LUMA, device=images.pixels.device)
-    return torch.einsum("nchw,c->nhw", images.pixels.float(), luma).round().to(torch.uint8)[:, None]
+        return pixels.expand(-1, 3, -1, -1)
+    luma = torch.tensor(_LUMA, device=pixels.device)
+    return torch.einsum("nchw,c->nhw", pixels.float(), luma).round().to(torch.uint8)[:, None]
 
 
 def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, "..."]:
     channels, height, width = image_shape
     try:
-        with Image.open(path) as picture:
-            upright = ImageOps.exif_transpose(picture)
-            if (upright.height, upright.width) != (height, width):
-                raise DataError(_wrong_size(str(path), upright.height, upright.width, height, width))
-            return np.asarray(_opaque(upright, path).convert("L" if channels == 1 else "RGB"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{path} is not a readable picture ({error}). Save it again as PNG or JPEG.") from None
-
-
-def _opaque(picture: Image.Image, path: Path) -> Image.Image:
-    """Eight bits a channel and nothing to see through: on black, which is nothing in the data sets here."""
-    if picture.mode.startswith("I;16"):
-        return Image.fromarray((np.asarray(picture) // 257).astype(np.uint8))
-    if picture.mode in ("I", "F"):
-        raise DataError(f"{path} has more than 16 bits a pixel (mode {picture.mode}). Save it with 8 bits a channel.")
-    if picture.has_transparency_data:
-        seen = picture.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", seen.size, "black"), seen).convert("RGB")
-    return picture
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}). Check that it is yours to read.") from None
+    picture = decode(content, str(path))
+    has_height, has_width, _ = picture.shape
+    if (has_height, has_width) != (height, width):
+        raise DataError(_wrong_size(str(path), has_height, has_width, height, width))
+    fitting = with_channels(picture, channels)
+    return fitting[:, :, 0] if channels == 1 else fitting
 
 
 def _wrong_size(origin: str, has_height: int, has_width: int, height: int, width: int) -> str:

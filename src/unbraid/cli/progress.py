@@ -1,5 +1,6 @@
 """How training goes, shown while it goes: a live display on a screen, a line now and then elsewhere."""
 
+import contextlib
 import math
 import time
 from abc import ABC, abstractmethod
@@ -14,11 +15,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from unbraid.cli.amounts import amount_text, capitalised
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, note, output, say
 from unbraid.cli.tables import median
+from unbraid.data.progress import watched
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 from unbraid.training.train import Progress
+
+_IMAGES = "Drawing or reading the images"
 
 
 class TrainingDisplay(ABC):
@@ -54,7 +59,7 @@ class PlainDisplay(TrainingDisplay):
         self._last = clock()
 
     def __enter__(self) -> "PlainDisplay":
-        say("Drawing or reading the images ...")
+        say(f"{_IMAGES} ...")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -88,14 +93,19 @@ class LiveDisplay(TrainingDisplay):
         self._labels = spec_labels([run.spec for run in runs])
         self._latest: dict[tuple[str, ...], Progress] = {}
         self._is_over = False
+        self._images = _IMAGES
+        self._watching = contextlib.ExitStack()
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
     def __enter__(self) -> "LiveDisplay":
         self._live.start(refresh=True)
+        # A bar of its own would fight with the display for the screen.
+        self._watching.enter_context(watched(self._see_images))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._is_over = True
+        self._watching.close()
         self._live.stop()
 
     def watch(self, progress: Progress) -> None:
@@ -104,9 +114,12 @@ class LiveDisplay(TrainingDisplay):
     def warn(self, message: str) -> None:
         self._live.console.print(Text(f"Note: {message}"), soft_wrap=True)
 
+    def _see_images(self, what: str, done: int, total: int, unit: str) -> None:
+        self._images = _IMAGES if 0 < total <= done else f"{capitalised(what)}: {amount_text(done, total, unit)}"
+
     def _render(self) -> RenderableType:
         if not self._latest:
-            return Text("" if self._is_over else "Drawing or reading the images ...")
+            return Text("" if self._is_over else f"{self._images} ...")
         bars = Table.grid(padding=(0, 2))
         for progress in list(self._latest.values()):
             bar = ProgressBar(total=progress.num_steps, completed=progress.step, width=24)

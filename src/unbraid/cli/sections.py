@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any, final
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 
 @final
@@ -23,3 +23,21 @@ class SectionedCommand(TyperCommand):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+@final
+class OrderedGroup(TyperGroup):
+    """Commands in the order in which one comes to need them, whether there are commands below them or not."""
+
+    ORDER = ("quickstart", "train", "score", "report", "runs", "datasets", "encode")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(self.commands, key=self.ORDER.index)
+
+
+@final
+class ListingGroup(TyperGroup):
+    """Commands of which `list` is meant where none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args or ["list"])

@@ -11,11 +11,11 @@ from unbraid.cli.flags import Given, build, flags_of, with_flags
 from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
-from unbraid.data.dataset import FactorDataset
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.names import kebab_case
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
+from unbraid.runs.spec_words import value_in_words
 
 _FLAGS = flags_of(RunSpec)
 _PANELS = {
@@ -23,6 +23,8 @@ _PANELS = {
     "dataset.": "Fields of --dataset",
     "model.": "Fields of the model",
     "objective.": "Fields of --objective",
+    "sampling.": "Fields of --sampling: how likely images are",
+    "subset.": "Fields of --subset: which images",
 }
 
 
@@ -38,6 +40,12 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out.")
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream", help="Read images from the disk as they are needed. By default only if they are too many for memory."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")] = False,
 ) -> None:
     """Train models side by side, from one seed or many.
@@ -57,7 +65,7 @@ def train(
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    train_and_tell(runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every)
+    train_and_tell(runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every, stream=stream)
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)
     say(f"Score them with: unbraid score {out}")
@@ -74,7 +82,9 @@ def unfinished_in(out: Path) -> list[Run]:
     return [run for run in open_runs([out]) if run.status == "unfinished"]
 
 
-def train_and_tell(runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int) -> None:
+def train_and_tell(
+    runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int, stream: bool | None = None
+) -> None:
     """Train what is not finished, and say how it goes."""
     from unbraid.cli.progress import training_display
     from unbraid.training import train_runs
@@ -88,18 +98,26 @@ def train_and_tell(runs: Sequence[Run], *, device: str, resume: bool, force: boo
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if pending:
-        for dataset in dict.fromkeys(run.spec.dataset for run in pending):
-            say(f"{_describe(dataset)}, on {place}.")
+        for described in dict.fromkeys(_describe(run.spec) for run in pending):
+            say(f"{described}, on {place}.")
         with training_display(pending) as display:
             train_runs(
-                runs, device=place, resume=resume, force=force, checkpoint_every=checkpoint_every, watch=display.watch, warn=display.warn
+                runs,
+                device=place,
+                resume=resume,
+                force=force,
+                checkpoint_every=checkpoint_every,
+                stream=stream,
+                watch=display.watch,
+                warn=display.warn,
             )
 
 
-def _describe(dataset: FactorDataset) -> str:
-    channels, height, width = dataset.image_shape
-    name = kebab_case(type(dataset))
-    return f"{name}: {dataset.num_images:,} {'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+def _describe(spec: RunSpec) -> str:
+    channels, height, width = spec.dataset.image_shape
+    words = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+    subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_in_words(spec.subset)}"
+    return words + subset + ("" if spec.sampling is None else f", drawn by {value_in_words(spec.sampling)}")
 
 
 def refuse_failed(runs: Sequence[Run]) -> None:

@@ -1,7 +1,7 @@
 """What is typed after a flag, turned into what the field of a dataclass wants.
 
 A recipe inside a value, such as a schedule in place of a number, is its name with its fields after colons, in their order: `linear:0:4`. A field that is left
-empty or out has its default. Entries of a list are separated by commas, lists in a list by semicolons.
+empty or out has its default. Entries of a list are separated by commas; lists in a list, and recipes with lists in them, by semicolons.
 """
 
 import dataclasses
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unbraid.errors import SpecError
-from unbraid.names import kebab_case, suggestion
-from unbraid.runs.recipes import alternatives, choices, describe
+from unbraid.names import suggestion
+from unbraid.runs.recipes import alternatives, choices, describe, short_name
 
 _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 _TRUTH = {"true": True, "false": False}
@@ -69,7 +69,9 @@ def is_recipe_kind(kind: Any) -> bool:
 def shown(value: Any) -> str:
     """A value as one would type it."""
     if isinstance(value, (tuple, list)):
-        return (";" if any(isinstance(item, (tuple, list)) for item in value) else ",").join(map(shown, value))
+        entries = [shown(item) for item in value]
+        is_nested = any(isinstance(item, (tuple, list)) for item in value) or any("," in entry for entry in entries)
+        return (";" if is_nested else ",").join(entries)
     if dataclasses.is_dataclass(value):
         return _shown_recipe(value)
     if value is None or isinstance(value, bool):
@@ -85,7 +87,9 @@ def _parse_as(text: str, kind: Any, flag: str) -> Any:
         return _parse_recipe(text, kind, flag)
     if typing.get_origin(kind) is tuple:
         item = typing.get_args(kind)[0]
-        parts = [part.strip() for part in text.split(";" if typing.get_origin(item) is tuple else ",")]
+        # A semicolon can only separate recipes, of which some field holds commas.
+        is_nested = typing.get_origin(item) is tuple or (is_recipe_kind(item) and ";" in text)
+        parts = [part.strip() for part in text.split(";" if is_nested else ",")]
         try:
             return tuple(parse(part, item, flag) for part in parts)
         except SpecError:
@@ -124,10 +128,9 @@ def _recipe_in_words(kind: type) -> str:
 
 def _shown_recipe(recipe: Any) -> str:
     """Its name, and its fields up to the last that is not at its default."""
-    kind = next((base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)), None)
     values = [(getattr(recipe, field.name), _default(field)) for field in dataclasses.fields(recipe)]
     telling = max((place for place, (value, default) in enumerate(values, start=1) if value != default), default=0)
-    return ":".join([kebab_case(type(recipe), kind), *(shown(value) for value, _ in values[:telling])])
+    return ":".join([short_name(recipe), *(shown(value) for value, _ in values[:telling])])
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -12,12 +12,17 @@ from jaxtyping import Float32, UInt8
 from torch import Tensor
 
 from unbraid import files
+from unbraid.data.channels_last import ChannelsLast
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.hashed_stream import HashedStream
+from unbraid.data.known_checksums import known_sha256
 from unbraid.data.npz import Npz
+from unbraid.data.pixels import Pixels
 from unbraid.errors import DataError, SpecError
 
 _IMAGES_AT_ONCE = 4096
+# Fewer bytes are read into memory, where a file that is written again while they are in use cannot change them.
+_MAPPED_FROM_BYTES = 2**28
 
 
 @final
@@ -26,7 +31,7 @@ class FromArrays(FactorDataset):
     """Images of your own. `path` is an `.npz` of plain arrays; `sha256` is the checksum of the whole file.
 
     Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken from the file, so that a run
-    names what it was trained on. Loading refuses a file that has changed since.
+    names what it was trained on. Loading refuses a file that has changed since. Images that are many stay in the file, memory-mapped.
 
     `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3 channels; bytes,
     booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent.
@@ -87,27 +92,36 @@ class FromArrays(FactorDataset):
     def image_shape(self) -> tuple[int, int, int]:
         return _channels_first_shape(self._image_header_shape())[1:]
 
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """Many bytes that are not compressed stay in the file, memory-mapped; all else is read.
+
+        The checksum of a large file that has not been written since it was last taken is believed, unless `verify` asks for it anew.
+        """
         path = self._file.path
-        if self.sha256 and path.is_file() and (found := files.sha256(path)) != self.sha256:
+        if self.sha256 and path.is_file() and (found := known_sha256(path, anew=verify)) != self.sha256:
             raise DataError(
                 f"{path} has SHA-256 {found}, but the recipe expects {self.sha256}: the file was changed or damaged. "
                 "Restore it, or make a new recipe from the new file."
             )
-        pixels = _channels_first(_as_bytes(self._file.read("images")))
+        pixels = self._pixels()
         arrays = self._read(("factors", "factor_names", "factor_ordered", "weights"))
         values, factors = _labels(arrays, len(pixels))
         weights = _probabilities(arrays, len(pixels))
-        return FactorImages(
-            torch.from_numpy(pixels).to(device),
-            torch.from_numpy(values).to(device),
-            factors,
-            None if weights is None else torch.from_numpy(weights).to(device),
-        )
+        return FactorImages(pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights))
 
     @property
     def _file(self) -> Npz:
         return Npz(Path(self.path))
+
+    def _pixels(self) -> UInt8[Tensor, "image channel height width"] | Pixels:
+        header = self._file.header("images")
+        shape = _channels_first_shape(header.shape)
+        is_plain = header.dtype == np.uint8 and not header.is_fortran_ordered
+        mapped = self._file.mapped("images") if is_plain and header.num_bytes >= _MAPPED_FROM_BYTES else None
+        if mapped is None:
+            return torch.from_numpy(_channels_first(_as_bytes(self._file.read("images"))))
+        images = torch.from_numpy(_checked_for_light(mapped))
+        return ChannelsLast(images) if _are_channels_last(header.shape) else images.reshape(shape)
 
     def _image_header_shape(self) -> tuple[int, ...]:
         shape = self._file.header("images").shape
@@ -126,7 +140,7 @@ def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
 def _checksum(path: Path) -> str:
     """Empty where no file can be read: loading says what is wrong."""
     try:
-        return files.sha256(path) if path.is_file() else ""
+        return known_sha256(path) if path.is_file() else ""
     except OSError:
         return ""
 
@@ -179,7 +193,12 @@ def _as_bytes(images: np.ndarray) -> np.ndarray:
 
 
 def _checked_for_light(images: np.ndarray) -> np.ndarray:
-    if images.max() == 1:
+    most = 0
+    # Most sets are bright enough in their first images, and the others need not be looked at.
+    for start in range(0, len(images), _IMAGES_AT_ONCE):
+        if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
+            return images
+    if most == 1:
         raise DataError("images is at most 1 where 255 is white: nearly black. If it holds 0 and 1, multiply by 255 or give booleans.")
     return images
 
@@ -215,8 +234,11 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
 
 def _channels_first(images: UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "image channel height width"]:
     shape = _channels_first_shape(images.shape)
-    is_last = images.ndim == 4 and images.shape != shape
-    return np.ascontiguousarray(np.moveaxis(images, 3, 1) if is_last else images.reshape(shape))
+    return np.ascontiguousarray(np.moveaxis(images, 3, 1) if _are_channels_last(images.shape) else images.reshape(shape))
+
+
+def _are_channels_last(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 4 and _channels_first_shape(shape) != shape
 
 
 def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray, tuple[Factor, ...]]:

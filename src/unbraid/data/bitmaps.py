@@ -6,18 +6,21 @@ and is written last, so that a file without a record is a file that was never fi
 
 import json
 import logging
+import tokenize
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast, final
 
 import numpy as np
 import torch
-from jaxtyping import UInt8, UInt64
+from jaxtyping import Int, UInt8, UInt64
 from torch import Tensor
 
 from unbraid import files
+from unbraid.data import progress
 from unbraid.data.hashed_stream import HashedStream
+from unbraid.data.pixels import Pixels
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
@@ -25,8 +28,6 @@ log = logging.getLogger(__name__)
 # Below this a full checksum costs a few hundredths of a second, so every opening takes it.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
 _NUM_SPOT_CHECKS = 16
-# Small enough for a block of bytes to stay in a processor's cache.
-_IMAGES_AT_ONCE = 512
 
 
 @final
@@ -34,17 +35,19 @@ _IMAGES_AT_ONCE = 512
 class BitmapCache:
     """Where bitmaps lie, and how to draw them if they do not lie there whole.
 
-    `draw_all` yields all images in order, in blocks; `draw_one` draws a single image, which opening compares with the file.
+    `draw_all` yields all images in order, in blocks; `draw_one` draws a single image, which opening compares with the file (None where that would
+    cost too much). `doing` is for the log, and for whoever watches.
     """
 
     path: Path
     num_images: int
     num_rows: int
     draw_all: Callable[[], Iterator[UInt64[np.ndarray, "block row"]]]
-    draw_one: Callable[[int], UInt64[np.ndarray, " row"]]
+    draw_one: Callable[[int], UInt64[np.ndarray, " row"]] | None = None
+    doing: str = "drawing"
 
     def open(self, *, verify: bool = False) -> UInt64[np.ndarray, "image row"]:
-        """The images, memory-mapped and read-only; drawn first where the file is missing or damaged, by one process at a time.
+        """The images, memory-mapped; drawn first where the file is missing or damaged, by one process at a time.
 
         Opening looks at the record, the size, the header and a few images. `verify` also takes the SHA-256 of the whole file, as is always
         done for small ones.
@@ -54,20 +57,20 @@ class BitmapCache:
                 self._draw_alone(verify)
             except OSError as error:
                 raise DataError(
-                    f"Could not write the drawn images to {self.path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you "
+                    f"Could not write the images to {self.path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you "
                     f"may write to and that has {self.num_images * self.num_rows * 8 / 1e6:,.1f} MB of room."
                 ) from error
         return self._mapped()
 
     def _draw_alone(self, verify: bool) -> None:
-        with files.locked(self.path.with_suffix(".lock"), wait=True, purpose=f"drawing {self.path.name}"):
+        with files.locked(self.path.with_suffix(".lock"), wait=True, purpose=f"{self.doing} {self.path.name}"):
             # Whoever held the lock before may have drawn it.
             if (flaw := self._flaw(verify)) is None:
                 return
             if self.path.exists():
-                log.warning("Drawing %s again: %s.", self.path, flaw)
+                log.warning("%s %s again: %s.", self.doing.capitalize(), self.path, flaw)
             else:
-                log.info("Drawing %s images into %s.", f"{self.num_images:,}", self.path)
+                log.info("%s %s images into %s.", self.doing.capitalize(), f"{self.num_images:,}", self.path)
             with files.atomic_writer(self.path) as stream:
                 checksum = self._write(stream)
             files.write_json(self._record_path, {"bytes": self.path.stat().st_size, "sha256": checksum})
@@ -76,8 +79,11 @@ class BitmapCache:
         hashed = HashedStream(stream)
         header = {"descr": "<u8", "fortran_order": False, "shape": (self.num_images, self.num_rows)}
         np.lib.format.write_array_header_1_0(cast(IO[bytes], hashed), header)
+        done = 0
         for block in self.draw_all():
             hashed.write(np.ascontiguousarray(block, dtype="<u8").tobytes())
+            done += len(block)
+            progress.advance(f"{self.doing} {self.path.stem}", done, self.num_images, "images")
         return hashed.sha256
 
     def _flaw(self, verify: bool) -> str | None:
@@ -98,37 +104,68 @@ class BitmapCache:
     def _content_flaw(self) -> str | None:
         try:
             images = self._mapped()
-        except (OSError, ValueError):
+        except (OSError, ValueError, tokenize.TokenError):  # the last is what NumPy says of some headers
             return "its header is damaged"
         if images.shape != (self.num_images, self.num_rows) or images.dtype != np.dtype("<u8"):
             return f"it holds {images.dtype} of shape {images.shape}, not uint64 of shape {(self.num_images, self.num_rows)}"
+        if self.draw_one is None:
+            return None
         for image in np.linspace(0, self.num_images - 1, min(_NUM_SPOT_CHECKS, self.num_images)).astype(int).tolist():
             if not np.array_equal(images[image], self.draw_one(image)):
                 return f"image {image} is not what is drawn now"
         return None
 
     def _mapped(self) -> np.ndarray:
-        return cast(np.ndarray, np.load(self.path, mmap_mode="r", allow_pickle=False))
+        # Copy on write: nothing reaches the file, and torch takes it without a warning.
+        return cast(np.ndarray, np.load(self.path, mmap_mode="c", allow_pickle=False))
 
     @property
     def _record_path(self) -> Path:
         return self.path.with_suffix(".json")
 
 
-def unpack(
-    bits: UInt64[np.ndarray, "image row"], num_columns: int, device: torch.device | str = "cpu"
-) -> UInt8[Tensor, "image 1 row {num_columns}"]:
-    """The bits as bytes on the device: 255 where a bit is set, else 0."""
-    num_images, num_rows = bits.shape
-    pixels = torch.empty((num_images, 1, num_rows, num_columns), dtype=torch.uint8, device=device)
-    # On the host NumPy copies: torch would wake all its threads for each block, which on a busy machine takes ten times as long.
-    host = pixels.numpy() if pixels.device.type == "cpu" else None
-    for start in range(0, num_images, _IMAGES_AT_ONCE):
-        block = np.ascontiguousarray(bits[start : start + _IMAGES_AT_ONCE], dtype="<u8")[:, :, None].view(np.uint8)
-        columns = np.unpackbits(block, axis=2, count=num_columns, bitorder="little")
-        columns *= 255
-        if host is not None:
-            host[start : start + len(block), 0] = columns
-        else:
-            pixels[start : start + len(block), 0] = torch.from_numpy(columns).to(device)
-    return pixels
+@final
+@dataclass(frozen=True)
+class Bitmaps(Pixels):
+    """Black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked for: 255 where a bit is set, else 0."""
+
+    words: UInt8[Tensor, "image row 8"]
+    """A row of pixels is one 64-bit word, its low byte first; bit c is column c."""
+    num_columns: int
+
+    @classmethod
+    def of(cls, bits: UInt64[np.ndarray, "image row"], num_columns: int) -> "Bitmaps":
+        """On the CPU, without a copy: what is memory-mapped stays so."""
+        little_endian = bits.astype("<u8", copy=False)
+        return cls(torch.from_numpy(little_endian[:, :, None].view(np.uint8)), num_columns)
+
+    @property
+    def shape(self) -> torch.Size:
+        num_images, num_rows, _ = self.words.shape
+        return torch.Size((num_images, 1, num_rows, self.num_columns))
+
+    @property
+    def device(self) -> torch.device:
+        return self.words.device
+
+    @property
+    def nbytes(self) -> int:
+        return self.words.nbytes
+
+    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
+        words = self.words[rows]
+        if words.device.type == "cpu":
+            # NumPy unpacks a word at a time, and wakes no threads.
+            columns = np.unpackbits(words.numpy(), axis=-1, count=self.num_columns, bitorder="little")
+            columns *= 255
+            return torch.from_numpy(columns)[..., None, :, :]
+        return shifted_apart(words, self.num_columns)[..., None, :, :]
+
+    def to(self, device: torch.device | str) -> "Bitmaps":
+        return replace(self, words=self.words.to(device))
+
+
+def shifted_apart(words: UInt8[Tensor, "*batch row 8"], num_columns: int) -> UInt8[Tensor, "*batch row {num_columns}"]:
+    """The bits as bytes, by torch alone: for devices that NumPy cannot reach."""
+    places = torch.arange(8, dtype=torch.uint8, device=words.device)
+    return ((words[..., None] >> places) & 1).flatten(-2)[..., :num_columns] * 255

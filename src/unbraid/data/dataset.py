@@ -1,13 +1,14 @@
 """The recipe of a data set, and its images on a device."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
+from unbraid.data.pixels import Pixels
 from unbraid.errors import DataError
 
 
@@ -32,16 +33,18 @@ class Factor:
 @final
 @dataclass(frozen=True)
 class FactorImages:
-    """Images and their factors, on one device. Pixels stay bytes there; a batch is made by indexing.
+    """Images and their factors. Pixels stay bytes, or bits; a batch is made by indexing.
 
     `factors` holds one column for each of `factor_table`: value indices (integers), or values (floats) if any factor is continuous. Without
-    columns the images are unlabelled. `weights` is p(n), where the images are not all equally likely.
+    columns the images are unlabelled. `weights` is p(n), where the images are not all equally likely. If `is_streamed`, the pixels lie elsewhere than
+    the rest, memory-mapped on the CPU: a batch is copied from there to the device, and memory holds little more than that.
     """
 
-    pixels: UInt8[Tensor, "image channel height width"]
+    pixels: UInt8[Tensor, "image channel height width"] | Pixels
     factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
     factor_table: tuple[Factor, ...]
     weights: Float[Tensor, " image"] | None = None
+    is_streamed: bool = False
 
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
@@ -63,16 +66,36 @@ class FactorImages:
         _, channels, height, width = self.pixels.shape
         return channels, height, width
 
+    @property
+    def device(self) -> torch.device:
+        """Where batches are made: the device of the factors."""
+        return self.factors.device
+
+    def bytes_of(self, rows: Int[Tensor, "*batch"]) -> UInt8[Tensor, "*batch channel height width"]:
+        """The images of these rows, as bytes on the device."""
+        return self.pixels[rows.to(self.pixels.device)].to(self.device)
+
     def batch(self, rows: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch channel height width"]:
-        """The images of these rows with intensities in [0, 1], as float32: byte 0 is 0 and byte 255 is 1."""
-        return self.pixels[rows].to(torch.float32) / 255
+        """The images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte 255 is 1."""
+        return self.bytes_of(rows).to(torch.float32) / 255
+
+    def to(self, device: torch.device | str) -> "FactorImages":
+        """All of it on this device."""
+        return replace(self.streamed_to(device), pixels=self.pixels.to(device), is_streamed=False)
+
+    def streamed_to(self, device: torch.device | str) -> "FactorImages":
+        """Batches on this device, made from pixels that stay where they are."""
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, factors=self.factors.to(device), weights=weights, is_streamed=True)
 
 
 class FactorDataset(ABC):
-    """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `load` does the work."""
+    """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` does the work."""
 
     origin: ClassVar[Literal["drawn", "read"]]
     """Whether the images are made here, or come from files that someone must have put there."""
+    stands_in_for: ClassVar[str] = ""
+    """The name of the data set whose place this one takes, where that may not be passed on."""
 
     @property
     @abstractmethod
@@ -89,5 +112,12 @@ class FactorDataset(ABC):
         """(channels, height, width), known before anything is loaded, so that a model that cannot take it is refused early."""
 
     @abstractmethod
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """The images on the CPU, memory-mapped where they are many; drawn or converted first, where that has not been done.
+
+        `verify` takes the checksum of all that is mapped, and not only a look at its size, header and a few images.
+        """
+
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """Draw, read or fetch the images, and put them on the device."""
+        """All images, verified, on the device."""
+        return self.open(verify=True).to(device)

@@ -3,22 +3,19 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64, UInt8, UInt64
-from torch import Tensor
+from jaxtyping import Float64, UInt64
 
 from unbraid import files
 from unbraid.data import sprites
-from unbraid.data.bitmaps import BitmapCache, unpack
+from unbraid.data.bitmaps import BitmapCache, Bitmaps
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.npz import Npz
-from unbraid.errors import DataError, SpecError
-
-OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+from unbraid.data.grid import grid_rows
+from unbraid.data.official_dsprites import official_bitmaps, official_path
+from unbraid.errors import SpecError
 
 # Part of the name of a cached file. Raise it when a change here or in sprites.py changes a pixel.
 _DRAWING_VERSION = 1
@@ -26,7 +23,6 @@ _MIN_RESOLUTION = 8
 # Fifty gigabytes of bits at full resolution: more is a slip of the keyboard.
 _MAX_IMAGES = 100_000_000
 _IMAGES_PER_BLOCK = 4096
-_FETCH = f"Fetch {OFFICIAL_FILE} again from github.com/google-deepmind/dsprites-dataset, or leave root out to have the images drawn."
 
 
 @final
@@ -58,6 +54,8 @@ class DSprites(FactorDataset):
             raise SpecError(
                 f"DSprites: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer values on an axis."
             )
+        if self.root == "":
+            raise SpecError("DSprites: root is empty; name a folder, or leave it out.")
         if self.root is not None:
             _check_default_grid(self)
             object.__setattr__(self, "root", files.absolute(self.root))
@@ -80,26 +78,30 @@ class DSprites(FactorDataset):
     def image_shape(self) -> tuple[int, int, int]:
         return (1, self.resolution, self.resolution)
 
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """All images, 0 or 255 a pixel: read from `root`, or drawn once and kept in the cache, whose checksum is verified."""
-        if self.root is not None:
-            pixels, factors = read_official(_official_path(self.root), self)
-            return FactorImages(torch.from_numpy(pixels).to(device), torch.from_numpy(factors).to(device), self.factors)
-        return FactorImages(unpack(self.bits(verify=True), self.resolution, device), self._factor_rows().to(device), self.factors)
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """All images, 0 or 255 a pixel, as bits: drawn, or converted from `root`, once, and kept in the cache."""
+        return FactorImages(self.bitmaps(verify=verify), torch.from_numpy(grid_rows(self.factors)), self.factors)
+
+    def bitmaps(self, *, verify: bool = False) -> Bitmaps:
+        """The pixels that `open` gives."""
+        return Bitmaps.of(self.bits(verify=verify), self.resolution)
 
     def bits(self, *, verify: bool = False) -> UInt64[np.ndarray, "image row"]:
-        """The drawn images as bits (bit c of a word is column c), memory-mapped from the cache; drawn first where it has none.
+        """The images as bits (bit c of a word is column c), memory-mapped from the cache; drawn or converted first where it has none.
 
-        `verify` takes the SHA-256 of the whole file and not only a look at its header and a few images.
+        `verify` takes the SHA-256 of the whole cached file and not only a look at its header and, if they are drawn, a few images.
         """
+        return self._cache().open(verify=verify)
+
+    def _cache(self) -> BitmapCache:
         if self.root is not None:
-            raise SpecError(f"bits() are the drawn images, but this DSprites reads root={self.root!r}. Leave root out, or call load().")
+            return official_bitmaps(official_path(self.root), self.factors, self.resolution)
         name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}_positions{self.num_positions}"
         path = files.cache_folder() / "dsprites" / f"{name}_{self.resolution}px_v{_DRAWING_VERSION}.npy"
-        return BitmapCache(path, self.num_images, self.resolution, self._draw_all, self.draw_one).open(verify=verify)
+        return BitmapCache(path, self.num_images, self.resolution, self._draw_all, self.draw_one)
 
     def draw_one(self, image: int) -> UInt64[np.ndarray, " row"]:
-        """One image, drawn now: the same bits as `bits()[image]`."""
+        """One image, drawn now: the same bits as `bits()[image]`, if those are drawn."""
         shape, scale, orientation, x, y = np.unravel_index(image, self._grid_shape)
         vertices = sprites.outline(self.shapes[shape], self.resolution) * self._scales()[scale]
         centres = self._centres()
@@ -128,38 +130,6 @@ class DSprites(FactorDataset):
     def _centres(self) -> Float64[np.ndarray, " position"]:
         positions = np.linspace(0.0, 1.0, self.num_positions) if self.num_positions > 1 else np.full(1, 0.5)
         return self.resolution / 64 * (16 + 32 * positions)
-
-    def _factor_rows(self) -> Int64[Tensor, "image factor"]:
-        return torch.cartesian_prod(*(torch.arange(size) for size in self._grid_shape))
-
-
-def read_official(path: Path, recipe: DSprites) -> tuple[UInt8[np.ndarray, "image 1 height width"], Int64[np.ndarray, "image factor"]]:
-    """Pixels (0 or 255) and factors of the file that the authors published, checked against the grid of the recipe.
-
-    The file also holds a pickled `metadata`, which is never touched.
-    """
-    npz = Npz(path)
-    num_images = recipe.num_images
-    for name, shape in (("imgs", (num_images, recipe.resolution, recipe.resolution)), ("latents_classes", (num_images, 6))):
-        header = npz.header(name)
-        if header.shape != shape or not np.issubdtype(header.dtype, np.integer):
-            raise DataError(f"{name!r} in {path} is {header.dtype} of shape {header.shape}; expected integers of shape {shape}. {_FETCH}")
-    # The first column is the colour, which is always white.
-    factors = npz.read("latents_classes")[:, 1:].astype(np.int64)
-    if not np.array_equal(factors, recipe._factor_rows().numpy()):
-        raise DataError(f"'latents_classes' in {path} does not list every combination of the factors in order. {_FETCH}")
-    images = npz.read("imgs")
-    if images.dtype != np.uint8 or images.max() > 1:
-        raise DataError(f"'imgs' in {path} holds {images.dtype} up to {images.max()}; dSprites has uint8 of 0 and 1. {_FETCH}")
-    images *= 255
-    return images[:, None], factors
-
-
-def _official_path(root: str) -> Path:
-    path = Path(root) / OFFICIAL_FILE if Path(root).is_dir() else Path(root)
-    if not path.is_file():
-        raise DataError(f"DSprites(root={root!r}): there is no file {path}. Name the folder that holds {OFFICIAL_FILE}, or leave root out.")
-    return path
 
 
 def _check_whole(name: str, value: object, least: int, most: int | None, why: str) -> None:

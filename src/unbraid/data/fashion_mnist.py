@@ -1,49 +1,62 @@
 """Fashion-MNIST: pieces of clothing."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, final
 
-import torch
-
-from unbraid import files
 from unbraid.data import idx
-from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.errors import SpecError
+from unbraid.data.converted import ConvertedDataset
+from unbraid.data.dataset import Factor
+from unbraid.data.image_store import Plan
+from unbraid.data.publication import Publication
 
 
 @final
 @dataclass(frozen=True)
-class FashionMNIST(FactorDataset):
+class FashionMNIST(ConvertedDataset):
     """Clothing by Xiao, Rasul & Vollgraf (arXiv:1708.07747v2): 60,000 images to train on and 10,000 to test on,
     28 by 28 grey bytes, in 10 classes.
 
-    Read from the four official idx files, gzipped or not, in `root` or else in the folder named by `UNBRAID_DATA`; there, or in a
-    subfolder `fashion-mnist` or `FashionMNIST/raw`.
+    Read from the four official idx files, gzipped or not.
     """
 
-    origin: ClassVar = "read"
+    publication: ClassVar = Publication(
+        title="Fashion-MNIST",
+        homepage="https://github.com/zalandoresearch/fashion-mnist",
+        licence="MIT",
+        files=idx.published_files(
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
+            "the authors' page",
+            {
+                "train-images-idx3-ubyte.gz": (26_421_880, "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+                "train-labels-idx1-ubyte.gz": (29_515, "25c81989df183df01b3e8a0aad5dffbe"),
+                "t10k-images-idx3-ubyte.gz": (4_422_102, "bef4ecab320f06d8554ea6380940ec79"),
+                "t10k-labels-idx1-ubyte.gz": (5_148, "bb300cfdad3c16e7a12a480ee83cd310"),
+            },
+        ),
+        subfolders=("fashion-mnist", "FashionMNIST/raw"),
+    )
 
-    root: str | None = None
     split: idx.Split = "train"
 
     def __post_init__(self) -> None:
-        if self.split not in idx.NUM_IMAGES:
-            raise SpecError(f"FashionMNIST: split is {self.split!r}; give 'train' or 'test'.")
-        if self.root:
-            object.__setattr__(self, "root", files.absolute(self.root))
+        super().__post_init__()
+        idx.check_split(self.split, "FashionMNIST")
 
     @property
     def factors(self) -> tuple[Factor, ...]:
         return (Factor("class", idx.NUM_CLASSES, ordered=False),)
 
     @property
-    def num_images(self) -> int:
+    def published_num_images(self) -> int:
         return idx.NUM_IMAGES[self.split]
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
         return (1, idx.IMAGE_SIDE, idx.IMAGE_SIDE)
 
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        images, labels = idx.labelled_images("FashionMNIST", self.root, ("fashion-mnist", "FashionMNIST/raw"), self.split)
-        return FactorImages(torch.tensor(images[:, None], device=device), torch.tensor(labels[:, None], device=device).long(), self.factors)
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        return idx.find(folder, self.split)
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        return idx.plan("FashionMNIST", sources, self.split, self.factors)

@@ -1,48 +1,62 @@
 """MNIST: handwritten digits."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, final
 
-import torch
-
-from unbraid import files
 from unbraid.data import idx
-from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.errors import SpecError
+from unbraid.data.converted import ConvertedDataset
+from unbraid.data.dataset import Factor
+from unbraid.data.image_store import Plan
+from unbraid.data.publication import Publication
 
 
 @final
 @dataclass(frozen=True)
-class MNIST(FactorDataset):
+class MNIST(ConvertedDataset):
     """The digits of LeCun, Cortes & Burges: 60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, labelled 0 to 9.
 
-    Read from the four official idx files, gzipped or not, in `root` or else in the folder named by `UNBRAID_DATA`; there, or in a
-    subfolder `mnist` or `MNIST/raw`.
+    Read from the four official idx files, gzipped or not.
     """
 
-    origin: ClassVar = "read"
+    publication: ClassVar = Publication(
+        title="The MNIST database of handwritten digits",
+        homepage="http://yann.lecun.com/exdb/mnist",
+        licence="CC BY-SA 3.0",
+        licence_note="Derived from NIST's databases by LeCun and Cortes, who hold the copyright.",
+        files=idx.published_files(
+            "https://ossci-datasets.s3.amazonaws.com/mnist",
+            "torchvision, for the files that LeCun's page gave out",
+            {
+                "train-images-idx3-ubyte.gz": (9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+                "train-labels-idx1-ubyte.gz": (28_881, "d53e105ee54ea40749a09fcbcd1e9432"),
+                "t10k-images-idx3-ubyte.gz": (1_648_877, "9fb629c4189551a2d022fa330f9573f3"),
+                "t10k-labels-idx1-ubyte.gz": (4_542, "ec29112dd5afa0611ce80d1b7f02629c"),
+            },
+        ),
+        subfolders=("mnist", "MNIST/raw"),
+    )
 
-    root: str | None = None
     split: idx.Split = "train"
 
     def __post_init__(self) -> None:
-        if self.split not in idx.NUM_IMAGES:
-            raise SpecError(f"MNIST: split is {self.split!r}; give 'train' or 'test'.")
-        if self.root:
-            object.__setattr__(self, "root", files.absolute(self.root))
+        super().__post_init__()
+        idx.check_split(self.split, "MNIST")
 
     @property
     def factors(self) -> tuple[Factor, ...]:
         return (Factor("digit", idx.NUM_CLASSES, ordered=False),)
 
     @property
-    def num_images(self) -> int:
+    def published_num_images(self) -> int:
         return idx.NUM_IMAGES[self.split]
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
         return (1, idx.IMAGE_SIDE, idx.IMAGE_SIDE)
 
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        images, labels = idx.labelled_images("MNIST", self.root, ("mnist", "MNIST/raw"), self.split)
-        return FactorImages(torch.tensor(images[:, None], device=device), torch.tensor(labels[:, None], device=device).long(), self.factors)
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        return idx.find(folder, self.split)
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        return idx.plan("MNIST", sources, self.split, self.factors)

@@ -1,4 +1,8 @@
-"""An `.npz` read one entry at a time, never through pickle: what is not a plain array is refused, not run."""
+"""An `.npz` read one entry at a time, never through pickle: what is not a plain array is refused, not run.
+
+An `.npz` is a zip of `.npy` files, each stored as it is (`np.savez`) or deflated (`np.savez_compressed`). What a zip says of itself is compared with
+what is there before anything is allocated, so that a small file cannot ask for a large memory.
+"""
 
 import contextlib
 import struct
@@ -8,11 +12,18 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, Literal, cast, final
 
 import numpy as np
 
 from unbraid.errors import DataError
+
+# Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size (zlib.net/zlib_tech.html: 1032).
+_MAX_RATIO = 1040
+# Images of a single white dot shrink to a six-hundredth. What shrinks more, and fills this much memory, is more likely to be an attack than data.
+_SUSPECT_RATIO = 900
+_SUSPECT_BYTES = 2**30
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 @final
@@ -22,6 +33,17 @@ class Header:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    is_fortran_ordered: bool = False
+    """Whether the first axis changes fastest. Such an array has no rows that could be read one after the other."""
+
+    @property
+    def num_bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one row: all that shares an index of the first axis."""
+        return int(np.prod(self.shape[1:], dtype=object)) * self.dtype.itemsize
 
 
 @final
@@ -42,37 +64,117 @@ class Npz:
             return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))
 
     def header(self, name: str) -> Header:
-        with self._archive() as archive, archive.open(self._member(archive, name)) as stream:
-            return self._plain_header(name, stream, archive.getinfo(f"{name}.npy").file_size)
+        with self._entry(name) as (entry, stream):
+            return self._plain_header(name, stream, entry.file_size)
 
     def read(self, name: str) -> np.ndarray:
-        self.header(name)
-        with self._archive() as archive, archive.open(self._member(archive, name)) as stream:
+        """The whole entry, in memory."""
+        with self._entry(name) as (entry, stream):
+            header = self._plain_header(name, stream, entry.file_size)
+            if header.num_bytes > max(_SUSPECT_BYTES, _SUSPECT_RATIO * entry.compress_size):
+                raise DataError(
+                    f"{name!r} in {self.path} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, as almost nothing but a zip bomb "
+                    "does. If you trust it, write it again without compression, with np.savez."
+                )
+        with self._entry(name) as (_, stream):
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
-    def _member(self, archive: zipfile.ZipFile, name: str) -> str:
-        names = sorted(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
-        if name not in names:
-            raise DataError(
-                f"{self.path} has no array {name!r}; it holds {', '.join(names) or 'nothing'}. Save it with np.savez(path, {name}=...)."
-            )
-        return f"{name}.npy"
+    def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
+        """The rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in memory.
 
-    def _plain_header(self, name: str, stream: IO[bytes] | zipfile.ZipExtFile, size: int) -> Header:
+        Of an entry that is stored as it is, what comes before `start` is not read; else it is unpacked and dropped.
+        """
+        with self._entry(name) as (entry, stream):
+            header = self._plain_header(name, stream, entry.file_size)
+            if header.is_fortran_ordered:
+                raise DataError(
+                    f"{name!r} in {self.path} is in Fortran order, so its rows cannot be read one by one. Save np.ascontiguousarray of it."
+                )
+            with self._from_row(entry, stream, header, start) as rows:
+                for first in range(start, header.shape[0], num_rows):
+                    length = min(num_rows, header.shape[0] - first)
+                    content = rows.read(length * header.row_bytes)
+                    if len(content) != length * header.row_bytes:
+                        raise EOFError(f"{name} ends within rows {first} to {first + length - 1}")
+                    yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
+
+    def mapped(self, name: str) -> np.ndarray | None:
+        """The entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so does not lie there.
+
+        What is written to the array stays in memory and never reaches the file. The checksum of the entry is not taken.
+        """
+        with self._entry(name) as (entry, stream):
+            header = self._plain_header(name, stream, entry.file_size)
+            if entry.compress_type != zipfile.ZIP_STORED or header.num_bytes == 0:
+                return None
+            offset = self._position(entry) + stream.tell()
+            order: Literal["C", "F"] = "F" if header.is_fortran_ordered else "C"
+            return np.memmap(self.path, dtype=header.dtype, mode="c", offset=offset, shape=header.shape, order=order)
+
+    @contextlib.contextmanager
+    def _entry(self, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
+        """What the zip says of an entry, compared with the file, and the entry's content."""
+        with self._archive() as archive:
+            names = sorted(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
+            if name not in names:
+                raise DataError(
+                    f"{self.path} has no array {name!r}; it holds {', '.join(names) or 'nothing'}. Save it with np.savez(path, {name}=...)."
+                )
+            entry = archive.getinfo(f"{name}.npy")
+            self._check_size(name, entry)
+            with archive.open(entry) as stream:
+                yield entry, cast(zipfile.ZipExtFile, stream)
+
+    def _check_size(self, name: str, entry: zipfile.ZipInfo) -> None:
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{name} is compressed in a way that np.savez does not use (method {entry.compress_type})")
+        length = self.path.stat().st_size
+        if entry.header_offset + entry.compress_size > length:
+            raise ValueError(f"{name} would take {entry.compress_size:,} bytes, and the file has only {length:,}")
+        most = entry.compress_size * (_MAX_RATIO if entry.compress_type == zipfile.ZIP_DEFLATED else 1)
+        if entry.file_size > most:
+            raise DataError(
+                f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, which is impossible: "
+                "it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
+            )
+
+    @contextlib.contextmanager
+    def _from_row(
+        self, entry: zipfile.ZipInfo, stream: zipfile.ZipExtFile, header: Header, start: int
+    ) -> Iterator[IO[bytes] | zipfile.ZipExtFile]:
+        """The content of an entry whose header has been read, from row `start` on."""
+        if start == 0 or entry.compress_type != zipfile.ZIP_STORED:
+            # Unpacks and drops what comes before, a piece at a time.
+            stream.seek(start * header.row_bytes, 1)
+            yield stream
+            return
+        with self.path.open("rb") as file:
+            file.seek(self._position(entry) + stream.tell() + start * header.row_bytes)
+            yield file
+
+    def _position(self, entry: zipfile.ZipInfo) -> int:
+        """Where the content of an entry begins in the file: after a header whose length only it knows."""
+        with self.path.open("rb") as file:
+            file.seek(entry.header_offset)
+            *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        return entry.header_offset + _LOCAL_HEADER.size + int(name_length) + int(extra_length)
+
+    def _plain_header(self, name: str, stream: zipfile.ZipExtFile, size: int) -> Header:
         version = np.lib.format.read_magic(stream)
         if version not in ((1, 0), (2, 0)):
             raise ValueError(f"{name} is in version {version[0]}.{version[1]} of the .npy format, which plain arrays do not need")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
+        shape, is_fortran_ordered, dtype = read(stream)
         if dtype.hasobject:
             raise DataError(
                 f"{name!r} in {self.path} holds Python objects, which only pickle can read and which unbraid never loads. "
                 "Save it as a plain array of numbers or of fixed-width strings."
             )
+        header = Header(tuple(int(length) for length in shape), dtype, is_fortran_ordered)
         # Before anything is allocated: a header may promise more than the entry holds.
-        if size - stream.tell() != int(np.prod(shape, dtype=object)) * dtype.itemsize:
+        if size - stream.tell() != header.num_bytes:
             raise ValueError(f"{name} holds {size - stream.tell()} bytes, which is not what {dtype} of shape {shape} needs")
-        return Header(tuple(int(length) for length in shape), dtype)
+        return header
 
     @contextlib.contextmanager
     def _archive(self) -> Iterator[zipfile.ZipFile]:
@@ -81,11 +183,14 @@ class Npz:
                 yield archive
         except FileNotFoundError:
             raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
+        except MemoryError:
+            raise DataError(f"{self.path} does not fit into memory. Take a smaller file, or a machine with more memory.") from None
         except (
             zipfile.BadZipFile,
             zlib.error,
             EOFError,
             OSError,
+            OverflowError,
             ValueError,
             struct.error,
             NotImplementedError,

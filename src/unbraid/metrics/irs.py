@@ -30,7 +30,8 @@ class IRS(Metric):
     Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i their mean, m_iv that
     over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over those images, linear between images. The average over
     latents is weighted by max_n |z_ni - m_i|, so that latents which never vary do not count. `value_weights`: "empirical" weighs values by p(v), the paper's
-    expectation; "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0.
+    expectation; "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0. Of N images with weights p(n), image n counts as
+    N p(n) images.
     """
 
     quantile: float = 0.99
@@ -50,19 +51,22 @@ class IRS(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset({"missing labels", "means without std", "draws without densities", "correlated posteriors"})
+        return frozenset({"missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"})
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
+        counts = None if codes.weights is None else statistics.weights * len(codes)
+        # An image that is never drawn has no say in what the largest deviation is.
+        every = torch.arange(len(codes), device=codes.mean.device) if counts is None else counts.nonzero()[:, 0]
         # Latent by image: each latent is sorted by itself, and lies in one piece.
-        z, unit = _normalised(codes.mean.double().T.contiguous())
-        factors = [f.assignment() if varies else None for f, varies in zip(codes.factors, statistics.varies, strict=True)]
-        every = torch.arange(len(codes), device=z.device)
-        robustness = self._robustness(z, unit, factors, every[None])
-        resampled = self._robustness(z, unit, factors, _resampled_rows(len(codes)).to(z.device))
+        z, unit = _normalised(codes.mean[every].double().T.contiguous())
+        factors = [f.assignment()[every] if varies else None for f, varies in zip(codes.factors, statistics.varies, strict=True)]
+        images = _Images(z, unit, factors, None if counts is None else counts[every])
+        robustness = self._robustness(images, torch.arange(len(every), device=z.device)[None])
+        resampled = self._robustness(images, _resampled_rows(len(every)).to(z.device))
         value = Value.of(robustness.value[0], spread(resampled.value), self.bounds)
-        half = sampling.permuted_rows(len(codes), 0, "irs/half")[: max(1, len(codes) // 2)].to(z.device)
-        with_half = self._robustness(z, unit, factors, half[None])
+        half = sampling.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
+        with_half = self._robustness(images, half[None])
         settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
@@ -79,39 +83,63 @@ class IRS(Metric):
             settings=self.settings,
         )
 
-    def _robustness(
-        self,
-        z: Float64[Tensor, "latent image"],
-        unit: Float64[Tensor, " latent"],
-        factors: Sequence[Int64[Tensor, " image"] | None],
-        rows: Int64[Tensor, "resample row"],
-    ) -> "_Robustness":
-        """Of the images in each row of `rows`; z is in units of each latent's own."""
-        z = z[:, rows]
-        max_deviation = (z - z.mean(dim=2, keepdim=True)).abs().amax(dim=2)
+    def _robustness(self, images: "_Images", rows: Int64[Tensor, "resample row"]) -> "_Robustness":
+        """Of the images in each row of `rows`."""
+        z, counts = images.z[:, rows], images.counts_of(rows)
+        center = z.mean(dim=2) if counts is None else (z * counts).sum(dim=2) / counts.sum(dim=1)
+        max_deviation = (z - center[:, :, None]).abs().amax(dim=2)
         active = max_deviation > _ROUNDING * z.abs().amax(dim=2)
-        matrix = z.new_full((*max_deviation.shape, len(factors)), math.nan)
-        for k, values in enumerate(factors):
+        matrix = z.new_full((*max_deviation.shape, len(images.factors)), math.nan)
+        for k, values in enumerate(images.factors):
             if values is not None:
-                matrix[:, :, k] = 1 - self._held_deviation(z, values[rows]) / torch.where(active, max_deviation, math.nan)
-        return _Robustness(matrix, torch.where(active, max_deviation * unit[:, None], 0.0), active)
+                held = self._held_deviation(z, values[rows], counts)
+                matrix[:, :, k] = 1 - held / torch.where(active, max_deviation, math.nan)
+        return _Robustness(matrix, torch.where(active, max_deviation * images.unit[:, None], 0.0), active)
 
     def _held_deviation(
-        self, z: Float64[Tensor, "latent resample row"], values: Int64[Tensor, "resample row"]
+        self,
+        z: Float64[Tensor, "latent resample row"],
+        values: Int64[Tensor, "resample row"],
+        counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
         """The quantile of |z - m_v| over the images of each value, averaged over the values that occur. NaN where none is known."""
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
         # The values of each resample by themselves, numbered through.
         value = (values + shape[1] * torch.arange(len(values), device=values.device)[:, None]).flatten()
-        z = z.flatten(1)
+        z, counts = z.flatten(1), None if counts is None else counts.flatten()
         if not bool(known.all()):
-            z, value = z[:, known], value[known]
-        counts = torch.bincount(value, minlength=shape[0] * shape[1])
-        means = z.new_zeros(len(z), len(counts)).index_add_(1, value, z) / counts.clamp(min=1)
-        quantiles = _quantiles((z - means[:, value]).abs(), value, counts, self.quantile)
-        shares = (counts if self.value_weights == "empirical" else counts > 0).double().unflatten(0, shape)
-        return torch.where(counts > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(dim=1)
+            z, value, counts = z[:, known], value[known], None if counts is None else counts[known]
+        num_images = torch.bincount(value, minlength=shape[0] * shape[1])
+        masses = num_images if counts is None else torch.bincount(value, counts, minlength=len(num_images))
+        sums = z.new_zeros(len(z), len(masses)).index_add_(1, value, z if counts is None else z * counts)
+        means = sums / torch.where(num_images > 0, masses, 1)
+        deviations = (z - means[:, value]).abs()
+        if counts is None or self.quantile == 1:
+            quantiles = _quantiles(deviations, value, num_images, self.quantile)
+        else:
+            quantiles = _quantiles_of_counts(deviations, value, counts, num_images, masses, self.quantile)
+        shares = (masses if self.value_weights == "empirical" else num_images > 0).double().unflatten(0, shape)
+        return torch.where(num_images > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(dim=1)
+
+
+@final
+@dataclass(frozen=True)
+class _Images:
+    """Means in units of each latent's own, the values of each factor that varies, and how many images each image counts as, one if not said."""
+
+    z: Float64[Tensor, "latent image"]
+    unit: Float64[Tensor, " latent"]
+    factors: Sequence[Int64[Tensor, " image"] | None]
+    counts: Float64[Tensor, " image"] | None
+
+    def counts_of(self, rows: Int64[Tensor, "resample row"]) -> Float64[Tensor, "resample row"] | None:
+        """Scaled so that some images together count as many as there are of them; all of them count as they do."""
+        if self.counts is None:
+            return None
+        counts = self.counts[rows]
+        whole = rows.shape == (1, len(self.counts))
+        return counts if whole else counts * (rows.shape[1] / counts.sum(dim=1, keepdim=True))
 
 
 @final
@@ -177,6 +205,32 @@ def _quantiles(
     base = torch.arange(len(counts), dtype=torch.float64, device=keys.device) * scale
     below, above = keys[:, low] - base, keys[:, high] - base
     return torch.where(counts > 0, below + (place - place.floor()) * (above - below), math.nan)
+
+
+def _quantiles_of_counts(
+    deviations: Float64[Tensor, "latent image"],
+    values: Int64[Tensor, " image"],
+    counts: Float64[Tensor, " image"],
+    num_images: Int64[Tensor, " value"],
+    masses: Float64[Tensor, " value"],
+    quantile: float,
+) -> Float64[Tensor, "latent value"]:
+    """As `_quantiles`, of images that count as so many each: the same as if they were repeated, where the counts are whole."""
+    scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
+    order = (values.double() * scale + deviations).argsort(dim=1)
+    passed = counts[order].cumsum(dim=1)
+    place = quantile * (masses - 1).clamp(min=0)
+    first = num_images.cumsum(0) - num_images
+    last = (first + num_images - 1).clamp(min=0)
+    before = masses.cumsum(0) - masses
+
+    def at(whole_place: Float64[Tensor, " value"]) -> Float64[Tensor, "latent value"]:
+        # A little on: where the counts are whole, their sums are so but for rounding.
+        found = torch.searchsorted(passed, (before + whole_place + 1e-6).expand(len(passed), -1).contiguous(), right=True)
+        return deviations.gather(1, order.gather(1, torch.minimum(torch.maximum(found, first), last)))
+
+    below, above = at(place.floor()), at(place.ceil())
+    return torch.where(num_images > 0, below + (place - place.floor()) * (above - below), math.nan)
 
 
 def _sorted(keys: Float64[Tensor, "latent image"]) -> Float64[Tensor, "latent image"]:

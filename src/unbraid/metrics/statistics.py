@@ -205,7 +205,7 @@ class Statistics:
         """What each of some images adds to the information in binned means."""
 
         def compute() -> tuple[Tensor, QuantisedStatistics]:
-            bins = histogram_bins(self.codes.mean, num_bins)
+            bins = histogram_bins(self.codes.mean, num_bins, self.values.weights)
             table = torch.eye(num_bins, dtype=torch.float64, device=bins.device)
             statistics = statistics_of_masses(lambda rows: table[bins[rows]], bins.shape[1], num_bins, self.values)
             return table[bins[self.influence_rows]], statistics

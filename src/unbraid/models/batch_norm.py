@@ -26,7 +26,7 @@ def set_population_statistics(model: AutoencoderModule, images: FactorImages, se
     moments = [_Moments(layer) for layer in layers]
     model.train()
     weights = next(model.parameters())
-    seeds = torch.tensor([seed], device=images.pixels.device)
+    seeds = torch.tensor([seed], device=images.device)
     # Rather fewer batches than one too small: of a single image no layer could take the variance.
     for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
         posterior = model.encode(images.batch(rows).to(weights.dtype))

@@ -23,7 +23,7 @@ def encode(model: AutoencoderModule, images: FactorImages, batch_size: int = 102
     """
     weights = next(model.parameters())
     posteriors, samples = [], []
-    for rows in torch.arange(len(images), device=images.pixels.device).split(batch_size):
+    for rows in torch.arange(len(images), device=images.device).split(batch_size):
         posterior = model.encode(images.batch(rows).to(weights.dtype))
         posteriors.append(posterior)
         samples.append(_draws(posterior, rows, model.latents.num_noise))

@@ -13,6 +13,7 @@ from unbraid.data.dataset import FactorDataset
 from unbraid.models.decode import likeliest
 from unbraid.report.members import Member, Role
 from unbraid.report.pictures import Sheet, sheet
+from unbraid.sampling import Subset
 
 NUM_IMAGES = 8
 
@@ -20,17 +21,17 @@ NUM_IMAGES = 8
 @final
 @dataclass(frozen=True)
 class Reconstructions:
-    """Images of one data set, and the same images from the means (or likeliest categories) of their codes, for each of these members."""
+    """Images of one data set or subset, and the same images from the means (or likeliest categories) of their codes, for each of these members."""
 
     originals: Sheet
     by_role: dict[Role, Sheet]
 
 
 def reconstructions(shown: Mapping[Role, Member]) -> list[Reconstructions]:
-    """One for each data set, in the order in which the members come."""
-    every = [member.run.spec.dataset for member in shown.values()]
-    datasets = [dataset for place, dataset in enumerate(every) if dataset not in every[:place]]
-    return [_of_dataset(dataset, {role: m for role, m in shown.items() if m.run.spec.dataset == dataset}) for dataset in datasets]
+    """One for each data set, and each subset of one, in the order in which the members come."""
+    every = [_images_of(member) for member in shown.values()]
+    distinct = [images for place, images in enumerate(every) if images not in every[:place]]
+    return [_of_images({role: member for role, member in shown.items() if _images_of(member) == images}) for images in distinct]
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
@@ -38,10 +39,16 @@ def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]
 
 
-def _of_dataset(dataset: FactorDataset, members: Mapping[Role, Member]) -> Reconstructions:
-    rows = some_rows(dataset.num_images, NUM_IMAGES)
+def _images_of(member: Member) -> tuple[FactorDataset, Subset | None]:
+    return member.run.spec.dataset, member.run.spec.subset
+
+
+def _of_images(members: Mapping[Role, Member]) -> Reconstructions:
+    """Of members that were trained on the same images."""
+    images = next(iter(members.values())).run.spec.open()
+    rows = some_rows(len(images), NUM_IMAGES)
     return Reconstructions(
-        originals=sheet(dataset.load().batch(rows)[None]),
+        originals=sheet(images.batch(rows)[None]),
         by_role={role: sheet(_decoded(member, rows)[None]) for role, member in members.items()},
     )
 

@@ -38,7 +38,8 @@ def _images(groups: Sequence[Group]) -> str:
     if len(datasets) > 1:
         return f"{len(datasets)} data sets"
     channels, height, width = datasets[0].image_shape
-    return f"{datasets[0].num_images:,} {'' if channels == 1 else 'colour '}images of {height} × {width}"
+    subsets = "" if all(group.spec.subset is None for group in groups) else "subsets of "
+    return f"{subsets}{datasets[0].num_images:,} {'' if channels == 1 else 'colour '}images of {height} × {width}"
 
 
 def _distinct(groups: Sequence[Group], field: str) -> list[str]:

@@ -104,6 +104,12 @@ def choices(base: type) -> dict[str, type]:
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
 
 
+def short_name(recipe: Any) -> str:
+    """What a recipe is called among those of its kind: `gaussian` for GaussianLatents. The kind is the abstract class furthest up."""
+    kinds = [base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)]
+    return kebab_case(type(recipe), kinds[-1] if kinds else None)
+
+
 def public_path(cls: type) -> str:
     """The import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`.
 

@@ -141,7 +141,7 @@ class Run:
         return model.eval()
 
     def codes(self) -> Codes:
-        """q(z | x) of every image of the data set, as encoded at the end of training."""
+        """q(z | x) of every image that it was trained on, as encoded at the end of training."""
         return read_codes(self._checked("codes.safetensors"))
 
     def encoder(self) -> Callable[[Any], Codes]:

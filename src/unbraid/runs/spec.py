@@ -9,13 +9,15 @@ from typing import Any, Literal, final
 import torch
 from torch import nn
 
-from unbraid.data.dataset import FactorDataset
+from unbraid.data.dataset import FactorDataset, FactorImages
+from unbraid.data.selected import subset_of, weighted
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import to_json
+from unbraid.sampling import Joint, Subset
 from unbraid.schedule import Weight, extremes
 
 
@@ -25,7 +27,8 @@ class RunSpec:
     """One training run: what is learned from which images, with which net, for how long.
 
     `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of each member on its own; without it
-    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`.
+    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`. `subset` chooses among the images of the data set, and
+    `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says otherwise.
     """
 
     dataset: FactorDataset
@@ -39,6 +42,8 @@ class RunSpec:
     adam_beta2: float = 0.999
     max_gradient_norm: float | None = None
     precision: Literal["float32", "float64"] = "float32"
+    sampling: Joint | None = None
+    subset: Subset | None = None
 
     def __post_init__(self) -> None:
         self.to_json()  # refuses a field, of this or of any recipe in it, that does not hold what its annotation says
@@ -60,10 +65,43 @@ class RunSpec:
                 raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
         if self.critic is not None and self.objective.critic_reads is None:
             raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
+        if self.subset is not None:
+            self.subset.check(self.dataset.factors, self.dataset.num_images)
+        if self.sampling is not None:
+            self.sampling.check(self.dataset.factors)
+            self._check_weights()
         self.objective.check(self.model)
         self.model.check(self.dataset.image_shape)
         with torch.device("meta"):
             self.make_critic()
+
+    def _check_weights(self) -> None:
+        """Refuse an estimator that is not defined for images that are not equally likely."""
+        if vars(self.objective).get("estimator") == "mss":
+            raise SpecError(
+                "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those of `sampling` or with weights are not. "
+                "Use 'eq13', its symmetric form, or 'mws'."
+            )
+
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """The images of the run on the CPU, memory-mapped where they are many: those of the data set, of them the subset, with the weights of `sampling`."""
+        images = self.dataset.open(verify=verify)
+        if self.subset is not None:
+            images = subset_of(images, self.subset)
+        return images if self.sampling is None else weighted(images, self.sampling)
+
+    def load(self, device: torch.device | str = "cpu") -> FactorImages:
+        """The images of the run, verified, on the device."""
+        return self.open(verify=True).to(device)
+
+    def check_images(self, images: FactorImages) -> None:
+        """Refuse to train on images that turn out to be too few, or to have weights where none may be."""
+        if self.batch_size > len(images):
+            raise SpecError(
+                f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at most {len(images)}, or a larger subset."
+            )
+        if images.weights is not None:
+            self._check_weights()
 
     def make_critic(self) -> nn.Module | None:
         """The objective's critic with fresh weights from the global generator, if it has one."""
@@ -82,7 +120,9 @@ class RunSpec:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
-        canonical = json.dumps(self.to_json(), sort_keys=True, allow_nan=False)
+        # What came later counts only where it is used, so that runs from before are found under the names that they have.
+        content = {name: value for name, value in self.to_json().items() if value is not None or name not in ("sampling", "subset")}
+        canonical = json.dumps(content, sort_keys=True, allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     @property

@@ -1,7 +1,6 @@
 """Specs in words: every field by its name, and short labels that tell specs apart."""
 
 import dataclasses
-import inspect
 import re
 import typing
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 
 from unbraid.names import kebab_case
 from unbraid.objectives.objective import Objective
-from unbraid.runs.recipes import alternatives
+from unbraid.runs.recipes import alternatives, short_name
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Schedule
 
@@ -60,13 +59,12 @@ def value_in_words(value: Any) -> str:
 
 def _recipe_in_words(recipe: Any) -> str:
     """Its name, and the fields that are not at their defaults: the first of them is told even then, if it is a number."""
-    kind = next((base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)), None)
     fields = [
         f"{in_words(field.name)} {value_in_words(value)}"
         for place, field in enumerate(dataclasses.fields(recipe))
         if (value := getattr(recipe, field.name)) != _default(field) or (place == 0 and isinstance(value, (int, float)))
     ]
-    return kebab_case(type(recipe), kind) + (f" ({', '.join(fields)})" if fields else "")
+    return short_name(recipe) + (f" ({', '.join(fields)})" if fields else "")
 
 
 def _describe(recipe: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,8 @@ class Batches:
         self._stream = stream
         self._num_images = num_images
         self._batch_size = batch_size
-        self._cumulative = None if weights is None else weights.double().cumsum(0)
+        # Summed on the CPU: a GPU adds in another order, and a rounding more or less could change a row.
+        self._cumulative = None if weights is None else weights.double().cpu().cumsum(0).to(seeds.device)
         self._epoch = -1
         self._order = torch.empty(0, dtype=torch.int64)
 

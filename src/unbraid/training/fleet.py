@@ -26,7 +26,7 @@ from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Schedule, Weight, value_at
 from unbraid.training.adam import AdamMoments, adam_step_, clip_gradient
-from unbraid.training.batches import Batches
+from unbraid.training.feed import Feed
 
 
 @final
@@ -94,7 +94,7 @@ class Fleet:
     """Members of one `fleet_key`, their weights in one matrix with a row each."""
 
     def __init__(self, members: Sequence[Member], images: FactorImages) -> None:
-        device, spec = images.pixels.device, members[0].spec
+        device, spec = images.device, members[0].spec
         like = torch.empty(0, dtype=spec.dtype, device=device)
         self.members = tuple(members)
         self.step = 0
@@ -106,8 +106,8 @@ class Fleet:
         replace_all_batch_norm_modules_(self._model)
         self._critic = seeded(spec.make_critic, members[0].seed, "critic")
         self._seeds = torch.tensor([m.seed for m in members], device=device)
-        self._batches = Batches(self._seeds, len(images), spec.batch_size, images.weights)
-        self._other_batches = Batches(self._seeds, len(images), spec.batch_size, images.weights, stream="other batch")
+        self._feed = Feed(images, self._seeds, spec.batch_size)
+        self._other_feed = Feed(images, self._seeds, spec.batch_size, "other batch")
         self._hyperparameters = {
             name: _Numbers([m.spec.objective.general().hyperparameters[name] for m in members], like)
             for name in self._objective.hyperparameters
@@ -153,10 +153,10 @@ class Fleet:
     def _inputs(self, progress: Float[Tensor, ""]) -> dict[str, Any]:
         """All that members see at this step, with a leading axis of members: images, noise, hyperparameters, state."""
         spec, latents = self._spec, self._spec.model.latents
-        rows = self._batches.rows(self.step)
+        rows, x = self._feed.rows_and_images(self.step)
         inputs: dict[str, Any] = {
             "hyperparameters": {name: numbers.at(progress) for name, numbers in self._hyperparameters.items()},
-            "x": self._images.batch(rows).to(spec.dtype),
+            "x": x.to(spec.dtype),
             "noise": self._normal("noise", (spec.batch_size, latents.num_noise)),
             "draws": {
                 name: self._normal(f"objective {name}", shape)
@@ -167,7 +167,7 @@ class Fleet:
         if self._images.weights is not None:
             inputs["weights"] = self._images.weights[rows].to(spec.dtype)
         if self._objective.needs_other_batch:
-            inputs["other x"] = self._images.batch(self._other_batches.rows(self.step)).to(spec.dtype)
+            inputs["other x"] = self._other_feed.rows_and_images(self.step)[1].to(spec.dtype)
             inputs["other noise"] = self._normal("other noise", (spec.batch_size, latents.num_noise))
         return inputs
 

@@ -22,6 +22,7 @@ from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import load_checkpoints, remove_checkpoints, save_checkpoint
 from unbraid.training.fleet import Fleet, Member, MemberState, fleet_key
 from unbraid.training.interrupt import interruptible
+from unbraid.training.placement import load_or_stream
 
 _ROWS_OF_HISTORY = 500
 
@@ -51,16 +52,20 @@ def train(
     resume: bool = False,
     force: bool = False,
     checkpoint_every: int = 1000,
+    stream: bool | None = None,
     watch: Callable[[Progress], None] = _ignore,
     warn: Callable[[str], None] = _ignore,
 ) -> list[Run]:
     """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
 
     A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes on with it or `force` puts its
-    folder aside and starts afresh. `watch` is told how it goes, `warn` what a person should know.
+    folder aside and starts afresh. Images too many for the device's memory are streamed from the disk, which changes no result; `stream` says so
+    (True) or forbids it (False) whatever their size. `watch` is told how it goes, `warn` what a person should know.
     """
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in seeds]
-    return train_runs(runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every, watch=watch, warn=warn)
+    return train_runs(
+        runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every, stream=stream, watch=watch, warn=warn
+    )
 
 
 def train_runs(
@@ -70,6 +75,7 @@ def train_runs(
     resume: bool = False,
     force: bool = False,
     checkpoint_every: int = 1000,
+    stream: bool | None = None,
     watch: Callable[[Progress], None] = _ignore,
     warn: Callable[[str], None] = _ignore,
 ) -> list[Run]:
@@ -89,7 +95,7 @@ def train_runs(
     for run in pending:
         fleets[fleet_key(run.spec)].append(run)
     for members in fleets.values():
-        _train_members(members, device, checkpoint_every, watch, warn)
+        _train_members(members, device, checkpoint_every, stream, watch, warn)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"All {len(pending)} runs failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm."
@@ -132,11 +138,12 @@ def _train_members(
     runs: Sequence[Run],
     device: torch.device | str,
     checkpoint_every: int,
+    stream: bool | None,
     watch: Callable[[Progress], None],
     warn: Callable[[str], None],
 ) -> None:
     """Train runs that can share a fleet, each under its lock."""
-    images = runs[0].spec.dataset.load(device)
+    images = load_or_stream(runs[0].spec, device, stream)
     with contextlib.ExitStack() as locks:
         for run in runs:
             locks.enter_context(files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"))
@@ -178,7 +185,7 @@ def _train_fleet(
     fleet.restore([state for _, state in group if state is not None])
     histories = [run.history.until(fleet.step) for run in runs]
     for run in runs:
-        run.log(f"training from step {fleet.step} to {num_steps} in a fleet of {len(runs)} on {images.pixels.device}")
+        run.log(f"training from step {fleet.step} to {num_steps} in a fleet of {len(runs)} on {images.device}")
     reporter = _Reporter(runs, histories, num_steps, fleet.step, watch, warn)
     with interruptible() as interrupt:
         while fleet.step < num_steps and bool(reporter.alive.any()):

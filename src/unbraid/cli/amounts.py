@@ -1,0 +1,22 @@
+"""How much, in words."""
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def size_text(num_bytes: int) -> str:
+    """`9_912_422` is "9.9 MB"."""
+    power, number = 0, float(num_bytes)
+    while number >= 999.5 and power + 1 < len(_UNITS):
+        number, power = number / 1000, power + 1
+    return f"{number:.1f} {_UNITS[power]}" if power and number < 99.95 else f"{number:.0f} {_UNITS[power]}"
+
+
+def amount_text(done: int, total: int, unit: str) -> str:
+    """For instance "12,000 of 202,599 images"; without the total where that is 0, for nobody knows it."""
+    if unit == "bytes":
+        return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
+    return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,147 @@
+"""`unbraid datasets show`."""
+
+import inspect
+import re
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, final
+
+import typer
+
+from unbraid import files
+from unbraid.cli.console import say, stage
+from unbraid.cli.datasets import images_in_words, named
+from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
+from unbraid.data.dataset import FactorDataset, FactorImages
+from unbraid.data.selected import subset_of, weighted
+from unbraid.errors import RunError, SpecError
+from unbraid.names import kebab_case
+from unbraid.runs.spec_words import in_words, value_in_words
+from unbraid.sampling import Joint, Subset
+
+
+@final
+@dataclass(frozen=True)
+class Shown:
+    """What is shown: a data set, perhaps some of its images, perhaps with weights."""
+
+    dataset: FactorDataset
+    sampling: Joint | None = None
+    subset: Subset | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot be, before the images are drawn or converted."""
+        if self.subset is not None:
+            self.subset.check(self.dataset.factors, self.dataset.num_images)
+        if self.sampling is not None:
+            self.sampling.check(self.dataset.factors)
+
+    def open(self) -> FactorImages:
+        images = self.dataset.open()
+        if self.subset is not None:
+            images = subset_of(images, self.subset)
+        return images if self.sampling is None else weighted(images, self.sampling)
+
+
+_FLAGS = flags_of(Shown)
+_OWN = ("sampling", "subset", "out", "joint", "seed", "force", "help")
+_PANELS = {
+    "": "Which images, and how likely they are",
+    "dataset.": "Fields of the data set",
+    "sampling.": "Fields of --sampling",
+    "subset.": "Fields of --subset",
+}
+# `--resolution` is `--dataset.resolution`, as `train` has it, without the long name.
+_SHORT = {path: spelled(field) for path in _FLAGS if (field := path.removeprefix("dataset.")) not in (path, *_OWN)}
+
+
+# In the order of the panels. The data set itself is an argument.
+_SHOWN_FLAGS = sorted((flag for path, flag in _FLAGS.items() if path != "dataset"), key=lambda flag: "." in flag.path)
+
+
+@with_flags(_SHOWN_FLAGS, panels=_PANELS, aliases=_SHORT)
+def show(
+    given: Given,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The picture to write, a .png file. By default NAME.png.", show_default=False)
+    ] = None,
+    joint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTOR,FACTOR", help="Draw also how likely each combination of these two is among the images.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="SEED", min=0, help="Which samples are drawn.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a picture of a data set.
+
+    It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for each of its values. With --sampling it
+    also shows the table of probabilities that is asked for, and the samples are drawn accordingly. Fields of the data set, --sampling and --subset are
+    those of `unbraid train`.
+
+    Examples:
+      unbraid datasets show dsprites
+      unbraid datasets show dsprites --resolution 32 --shapes heart --out hearts.png
+      unbraid datasets show dsprites --sampling correlated --sampling.factors scale,position_x --sampling.strength 0.2
+    """
+    dataset_name = kebab_case(named(name), FactorDataset)
+    path = Path(f"{dataset_name}.png") if out is None else out
+    _check_place(path, force)
+    shown = _only(build(Shown, {"dataset": [dataset_name], **given}, _FLAGS))
+    shown.check()
+    pair = None if joint is None else _pair(joint, shown.dataset)
+    images = shown.open()
+    with stage(f"Drawing {path}"):
+        _write(path, shown, images, pair, seed)
+    say(f"The picture is in {path.resolve().as_uri()}")
+
+
+def _check_place(path: Path, force: bool) -> None:
+    if path.suffix != ".png":
+        raise SpecError(f"--out is {path}; the picture is a PNG, so name a .png file.")
+    files.check_writable(path)
+    if path.exists() and not force:
+        raise RunError(f"{path} exists. Name another file with --out, or replace it with --force.")
+
+
+def _only(built: list[Shown]) -> Shown:
+    if len(built) > 1:
+        raise SpecError(f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value.")
+    return built[0]
+
+
+def _pair(joint: str, dataset: FactorDataset) -> list[str]:
+    from unbraid.report.joint_map import places_of_pair
+
+    names = [part.strip() for part in joint.split(",")]
+    places_of_pair(names, dataset.factors)
+    return names
+
+
+def _write(path: Path, shown: Shown, images: FactorImages, pair: list[str] | None, seed: int) -> None:
+    from unbraid.report.dataset_sheet import write_dataset_sheet
+    from unbraid.report.joint_map import map_of_images, maps_of_joint
+
+    # The first line of its docstring says what it is.
+    what, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
+    notes, maps = [what, ", ".join([images_in_words(len(images), images.image_shape), *_settings(shown.dataset)])], []
+    if shown.subset is not None:
+        notes.append(f"Subset: {value_in_words(shown.subset)}")
+    if shown.sampling is not None:
+        maps += maps_of_joint(shown.sampling, images.factor_table, f"Asked for: {value_in_words(shown.sampling)}")
+    if pair is not None:
+        maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
+    write_dataset_sheet(path, images, kebab_case(type(shown.dataset), FactorDataset), notes, maps, seed)
+
+
+def _settings(recipe: Any) -> list[str]:
+    """The fields that are not at their defaults, in words. A checksum is for programs."""
+    values = [(field, getattr(recipe, field.name)) for field in fields(recipe)]
+    return [
+        f"{in_words(field.name)} {value_in_words(value)}"
+        for field, value in values
+        if value != (field.default if field.default_factory is MISSING else field.default_factory())
+        and not re.fullmatch("[0-9a-f]{64}", str(value))
+    ]

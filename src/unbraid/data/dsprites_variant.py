@@ -1,0 +1,62 @@
+"""What the variants of dSprites share: its sprites, its factors, and something random in every image that is none of them."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from unbraid.data import sprites
+from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.dsprites import DSprites
+from unbraid.data.grid import grid_rows
+from unbraid.data.painted_sprites import Paint, PaintedSprites
+from unbraid.errors import SpecError
+
+
+@dataclass(frozen=True)
+class DSpritesVariant(FactorDataset):
+    """dSprites in colour. All fields but `seed` are those of `DSprites`; what is random in image n is drawn from (seed, n)."""
+
+    origin: ClassVar = "drawn"
+
+    resolution: int = 64
+    shapes: tuple[str, ...] = sprites.SHAPES
+    num_scales: int = 6
+    num_orientations: int = 40
+    num_positions: int = 32
+    root: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        # type, not isinstance: True is an int too.
+        if type(self.seed) is not int or not 0 <= self.seed < 2**63:
+            raise SpecError(f"{type(self).__name__}: seed is {self.seed!r}; give a whole number from 0 to 2**63 - 1.")
+        object.__setattr__(self, "root", self.sprites.root)
+
+    @property
+    def sprites(self) -> DSprites:
+        """The same images in black and white."""
+        return DSprites(self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return self.sprites.factors
+
+    @property
+    def num_images(self) -> int:
+        return self.sprites.num_images
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (3, self.resolution, self.resolution)
+
+    @abstractmethod
+    def paint(self) -> Paint:
+        """What makes the difference."""
+
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """All images: the sprites as bits, from the cache of `DSprites`, painted when they are asked for."""
+        paint = self.paint()  # first: what is wrong with it shows before any sprite is drawn
+        pixels = PaintedSprites(self.sprites.bitmaps(verify=verify), paint)
+        return FactorImages(pixels, torch.from_numpy(grid_rows(self.factors)), self.factors)

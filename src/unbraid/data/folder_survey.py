@@ -1,0 +1,228 @@
+"""What a folder of pictures holds: listed whenever it is asked for, looked through once."""
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from unbraid import files
+from unbraid.data import factor_columns, pictures, progress
+from unbraid.data.archives import Folder, Member
+from unbraid.data.dataset import Factor
+from unbraid.data.known_checksums import is_settled
+from unbraid.data.label_csv import read_label_csv
+from unbraid.data.own_pictures import PictureShapes, unreadable
+from unbraid.errors import DataError
+
+log = logging.getLogger(__name__)
+
+_FORMAT = 1
+# Pillow knows these by name and has others read them: EPS files are programs, which it has run.
+_NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """A folder, and the file of labels for its pictures if there is one."""
+
+    folder: Path
+    csv: Path | None
+    recursive: bool
+
+
+@final
+@dataclass(frozen=True)
+class Listing:
+    """The pictures of a folder by name: (name, bytes, nanosecond of the last writing). Bare, because they may be many and are listed at every opening."""
+
+    entries: tuple[tuple[str, int, int], ...]
+    num_others: int
+    stamp: str
+    """Changes when a picture or the file of labels is added, removed or written. Costs no reading."""
+    is_settled: bool
+    """Whether nothing was written so recently that the stamp might miss another writing."""
+
+    def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[int, ...]]:
+        """Some of the pictures, and when each was written."""
+        chosen = [self.entries[index] for index in indices]
+        return tuple(Member(name, num_bytes) for name, num_bytes, _ in chosen), tuple(modified for _, _, modified in chosen)
+
+
+@final
+@dataclass(frozen=True)
+class Survey:
+    """What there is to know of a folder before its pictures are decoded.
+
+    `sha256` is the digest of the names and the contents of the pictures that are used, and of the labels.
+    """
+
+    stamp: str
+    is_settled: bool
+    sha256: str
+    shapes: PictureShapes
+    factor_table: tuple[Factor, ...]
+
+    @property
+    def num_images(self) -> int:
+        return sum(count for _, count, _ in self.shapes.counts)
+
+
+@final
+@dataclass(frozen=True)
+class Labelled:
+    """The pictures that are used, with their labels."""
+
+    members: tuple[Member, ...]
+    modified_ns: tuple[int, ...]
+    factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
+    factor_table: tuple[Factor, ...]
+    words: dict[str, tuple[str, ...]]
+
+
+def listing(place: Place) -> Listing:
+    """Every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind links to folders."""
+    suffixes = _suffixes()
+    found, num_others = [], 0
+    try:
+        for name, about in _walk(place.folder, place.recursive):
+            if name[name.rfind(".") :].lower() in suffixes:
+                found.append((name, about.st_size, about.st_mtime_ns))
+            else:
+                num_others += 1
+        labels = None if place.csv is None else place.csv.stat()
+    except OSError as error:
+        raise DataError(
+            f"{error.filename or place.folder} cannot be read ({error.strerror}). Check that it is there and is yours to read."
+        ) from None
+    if not found:
+        raise DataError(
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that holds them."
+        )
+    found.sort()
+    content = json.dumps([found, labels and [labels.st_size, labels.st_mtime_ns]])
+    times = [modified for _, _, modified in found] + ([] if labels is None else [labels.st_mtime_ns])
+    return Listing(tuple(found), num_others, hashlib.sha256(content.encode()).hexdigest(), all(map(is_settled, times)))
+
+
+def survey(place: Place) -> Survey:
+    """The folder as it is now: remembered, if it has not changed since the last time; else every picture is read, and the head of each understood."""
+    listed = listing(place)
+    known = remembered(place)
+    if known is not None and known.is_settled and known.stamp == listed.stamp:
+        return known
+    found = _look_through(place, listed)
+    with contextlib.suppress(OSError):  # a cache that cannot be written to remembers nothing
+        files.write_json(_memory(place), {"format": _FORMAT, **asdict(found)})
+    return found
+
+
+def remembered(place: Place) -> Survey | None:
+    """What the last survey of this folder found, whether or not it still holds."""
+    try:
+        content = json.loads(_memory(place).read_bytes())
+        if content.pop("format") != _FORMAT:
+            return None
+        counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in content.pop("shapes")["counts"])
+        table = tuple(Factor(**factor) for factor in content.pop("factor_table"))
+        return Survey(**content, shapes=PictureShapes(counts), factor_table=table)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def labelled(place: Place, listed: Listing) -> Labelled:
+    """The pictures that are used: all of them, or those that have labels, where there is a file of labels."""
+    if place.csv is None:
+        return Labelled(*listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {})
+    table = read_label_csv(place.csv)
+    members, modified = listed.used(index for index, (name, _, _) in enumerate(listed.entries) if name in table.labels)
+    if not members:
+        raise DataError(
+            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} first; the first picture is "
+            f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
+        )
+    if len(members) < len(listed.entries):
+        log.warning(
+            "%s of %s pictures have no row in %s and are left out.", len(listed.entries) - len(members), len(listed.entries), place.csv
+        )
+    if len(members) < len(table.labels):
+        log.warning(
+            "%s of %s rows of %s name no picture and are passed over.", len(table.labels) - len(members), len(table.labels), place.csv
+        )
+    cells = zip(*(table.labels[member.name] for member in members), strict=True)
+    columns = [factor_columns.of_texts(name, column) for name, column in zip(table.factor_names, cells, strict=True)]
+    factors, factor_table = factor_columns.table(columns, len(members))
+    words = {column.factor.name: column.words for column in columns if column.words}
+    return Labelled(members, modified, factors, factor_table, words)
+
+
+def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequence[int]) -> None:
+    """Refuse pictures that were written since they were listed."""
+    for member, modified in zip(members, modified_ns, strict=True):
+        try:
+            about = (folder / member.name).stat()
+        except OSError:
+            about = None
+        if about is None or (about.st_size, about.st_mtime_ns) != (member.num_bytes, modified):
+            raise DataError(
+                f"{folder / member.name} was changed while it was read. Leave the folder alone until its pictures are converted."
+            )
+
+
+def _look_through(place: Place, listed: Listing) -> Survey:
+    log.info("%s holds %s pictures; %s files that are none are passed over.", place.folder, len(listed.entries), listed.num_others)
+    used = labelled(place, listed)
+    source, doing = Folder(place.folder), f"looking through {place.folder.name}"
+    digest = hashlib.sha256()
+    shapes, flaws = [], {}
+    for number, (member, content) in enumerate(zip(used.members, source.contents(used.members), strict=True), start=1):
+        name = member.name
+        digest.update(os.fsencode(name) + b"\0" + hashlib.sha256(content).digest())
+        try:
+            shapes.append((name, pictures.shape_of(content, source.named(member))))
+        except DataError as error:
+            flaws[name] = error
+        progress.advance(doing, number, len(used.members), "pictures")
+    if flaws:
+        raise unreadable(str(place.folder), flaws, len(used.members))
+    if place.csv is not None:
+        digest.update(files.sha256(place.csv).encode())
+    check_unchanged(place.folder, used.members, used.modified_ns)
+    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
+
+
+def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
+    """The files that are not hidden, by their names below the folder."""
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(folder / prefix) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if recursive:
+                        waiting.append(f"{prefix}{entry.name}/")
+                elif not entry.is_dir() and stat.S_ISREG((about := entry.stat()).st_mode):
+                    yield f"{prefix}{entry.name}", about
+
+
+def _suffixes() -> frozenset[str]:
+    from PIL import Image
+
+    known = Image.registered_extensions()
+    return frozenset(suffix for suffix, name in known.items() if name in Image.OPEN and name not in _NOT_READ)
+
+
+def _memory(place: Place) -> Path:
+    content = json.dumps([str(place.folder), None if place.csv is None else str(place.csv), place.recursive])
+    return files.cache_folder() / "folders" / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"

@@ -1,0 +1,98 @@
+"""The file of dSprites that its authors published, converted once to bits.
+
+It is an `.npz` of 27 MB whose images take 3 GB when unpacked, so they are unpacked in blocks. It also holds a pickled `metadata`, which is never touched.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8, UInt64
+
+from unbraid import files
+from unbraid.data.bitmaps import BitmapCache
+from unbraid.data.checksums import check_file
+from unbraid.data.dataset import Factor
+from unbraid.data.grid import grid_rows
+from unbraid.data.npz import Npz
+from unbraid.data.publication import Publication, PublishedFile
+from unbraid.errors import DataError
+
+OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+PUBLICATION = Publication(
+    title="dSprites: Disentanglement testing Sprites dataset",
+    homepage="https://github.com/google-deepmind/dsprites-dataset",
+    licence="Apache-2.0",
+    licence_note="The images are drawn here without the file; it is read where root names it.",
+    files=(
+        PublishedFile(
+            OFFICIAL_FILE,
+            f"https://github.com/google-deepmind/dsprites-dataset/raw/master/{OFFICIAL_FILE}",
+            checksum="md5:7da33b31b13a06f4b04a70402ce90c2e",
+            checksum_source="latte-metrics and other libraries that fetch it",
+        ),
+    ),
+    subfolders=("dsprites",),
+)
+
+# Part of the name of a cached file. Raise it when a change here changes a bit.
+_CONVERTER_VERSION = 1
+_IMAGES_PER_BLOCK = 4096
+_FETCH = f"Fetch {OFFICIAL_FILE} again from github.com/google-deepmind/dsprites-dataset, or leave root out to have the images drawn."
+
+
+def official_path(root: str) -> Path:
+    """The file, where `root` is it, or the folder that holds it, or the one above."""
+    for path in (Path(root), Path(root) / OFFICIAL_FILE, *(Path(root) / folder / OFFICIAL_FILE for folder in PUBLICATION.subfolders)):
+        if path.is_file():
+            return path
+    raise DataError(
+        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name the folder that holds {OFFICIAL_FILE}, or leave root out."
+    )
+
+
+def official_bitmaps(path: Path, factors: tuple[Factor, ...], resolution: int) -> BitmapCache:
+    """Its images as bits, kept in the cache under the checksum of the file: what is found there was made from what is there now."""
+    place = files.cache_folder() / "dsprites" / f"official-{_checksum(path)[:16]}_v{_CONVERTER_VERSION}.npy"
+    num_images = int(np.prod([factor.size for factor in factors]))
+    return BitmapCache(place, num_images, resolution, lambda: _packed(path, factors, resolution), doing="converting")
+
+
+def _checksum(path: Path) -> str:
+    try:
+        return files.sha256(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read. {_FETCH}") from error
+
+
+def _packed(path: Path, factors: tuple[Factor, ...], resolution: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
+    _check_arrays(path, factors, resolution)
+    check_file(path, PUBLICATION.files[0])
+    # The first column is the colour, which is always white.
+    if not np.array_equal(Npz(path).read("latents_classes")[:, 1:], grid_rows(factors)):
+        raise DataError(f"'latents_classes' in {path} does not list every combination of the factors in order. {_FETCH}")
+    for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK):
+        if images.max() > 1:
+            raise DataError(f"'imgs' in {path} holds values up to {images.max()}; dSprites has 0 and 1. {_FETCH}")
+        yield packed(images)
+
+
+def _check_arrays(path: Path, factors: tuple[Factor, ...], resolution: int) -> None:
+    num_images = int(np.prod([factor.size for factor in factors]))
+    for name, dtype, shape in (
+        ("imgs", np.uint8, (num_images, resolution, resolution)),
+        ("latents_classes", np.int64, (num_images, len(factors) + 1)),
+    ):
+        header = Npz(path).header(name)
+        if header.shape != shape or header.dtype != dtype:
+            raise DataError(
+                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; expected {np.dtype(dtype)} of shape {shape}. {_FETCH}"
+            )
+
+
+def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, "image row"]:
+    """Rows of 0 and 1 as words: bit c is column c."""
+    octets = np.packbits(images, axis=-1, bitorder="little")
+    words = np.zeros((*images.shape[:2], 8), dtype=np.uint8)
+    words[..., : octets.shape[-1]] = octets
+    return words.view("<u8")[..., 0]

@@ -1,0 +1,41 @@
+"""What the owner of a data set publishes: which files, where, under which licence, and what they must hash to."""
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True)
+class PublishedFile:
+    """One file, under the name that its owner gave it.
+
+    `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and `checksum_source` says who published it;
+    where nobody did, the SHA-256 of the first file seen is recorded and later ones are compared with it.
+    """
+
+    name: str
+    url: str | None
+    num_bytes: int | None = None
+    checksum: str | None = None
+    checksum_source: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Publication:
+    """A data set as its owner gives it out.
+
+    `licence` is a word or two, `licence_note` what a user must know before downloading. The files are looked for in `subfolders` of a folder that the
+    user names, then in that folder itself; a fetch puts them into the first. `how_to_get` tells the way where there is no direct download.
+    """
+
+    title: str
+    homepage: str
+    licence: str
+    files: tuple[PublishedFile, ...]
+    subfolders: tuple[str, ...]
+    licence_note: str = ""
+    how_to_get: str = ""
+
+    def file(self, name: str) -> PublishedFile | None:
+        return next((file for file in self.files if file.name == name), None)

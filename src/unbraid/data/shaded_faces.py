@@ -1,0 +1,160 @@
+"""Shaded faces: a stand-in for the licensed 3D faces of Chen et al., with the same factors, drawn from heads of invented people."""
+
+import logging
+import math
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import ClassVar, final
+
+import numpy as np
+import torch
+from jaxtyping import Float64, UInt8
+from torch import Tensor
+
+from unbraid import files
+from unbraid.data import heads, shading
+from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.grid import grid_rows
+from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.surface_points import SurfacePoints, points_of
+from unbraid.errors import DataError, SpecError
+
+log = logging.getLogger(__name__)
+
+# More would wait for the interpreter, which holds one at a time between the sums.
+_NUM_THREADS = 2
+# Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a pixel.
+_DRAWING_VERSION = 1
+_MIN_RESOLUTION, _MAX_RESOLUTION = 16, 64
+# An image a degree, from one side to the other.
+_MAX_VALUES = 181
+# Forty gigabytes at 64 pixels: more is a slip of the keyboard.
+_MAX_IMAGES = 10_000_000
+
+# How far a factor goes to either side of its middle. The lamp stays above the level of the eyes, wherever it moves.
+_MAX_AZIMUTH, _MAX_LIGHTING, _LAMP_HEIGHT = math.radians(90), math.radians(90), math.radians(25)
+
+
+@final
+@dataclass(frozen=True)
+class ShadedFaces(FactorDataset):
+    """127,050 grey images of 50 invented people: a stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which are under licence.
+
+    It has their factors and their order, `lighting` changing fastest, but none of their images or shapes: numbers measured here are not numbers on
+    the original. A head turns by 90 degrees to either side, is seen from 30 degrees below to 30 above, and is lit by a lamp that moves from the
+    left to the right of the viewer. A factor with a single value stays in the middle. Person k is the same in every grid.
+    """
+
+    origin: ClassVar = "drawn"
+    stands_in_for: ClassVar = "basel-faces"
+
+    num_identities: int = 50
+    num_azimuths: int = 21
+    num_elevations: int = 11
+    num_lightings: int = 11
+    resolution: int = 64
+
+    def __post_init__(self) -> None:
+        _check_whole("num_identities", self.num_identities, 1, _MAX_IMAGES)
+        for name in ("num_azimuths", "num_elevations", "num_lightings"):
+            _check_whole(name, getattr(self, name), 1, _MAX_VALUES)
+        _check_whole("resolution", self.resolution, _MIN_RESOLUTION, _MAX_RESOLUTION)
+        if self.num_images > _MAX_IMAGES:
+            raise SpecError(
+                f"ShadedFaces: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer values of a factor."
+            )
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return (
+            Factor("identity", self.num_identities, ordered=False),
+            Factor("azimuth", self.num_azimuths),
+            Factor("elevation", self.num_elevations),
+            Factor("lighting", self.num_lightings),
+        )
+
+    @property
+    def num_images(self) -> int:
+        return math.prod(factor.size for factor in self.factors)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (1, self.resolution, self.resolution)
+
+    @property
+    def store(self) -> ImageStore:
+        """Where the images are kept once they are drawn."""
+        grid = "x".join(str(factor.size) for factor in self.factors)
+        return ImageStore(files.cache_folder() / "shaded-faces" / f"{grid}_{self.resolution}px_v{_DRAWING_VERSION}")
+
+    def open(self, *, verify: bool = False) -> FactorImages:
+        store = self.store
+        if store.flaw(verify=verify) is not None:
+            try:
+                self._draw_alone(store, verify)
+            except OSError as error:
+                raise DataError(
+                    f"Could not write the drawn images into {store.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you "
+                    f"may write to and that has {self.num_images * self.resolution**2 / 1e6:,.1f} MB of room."
+                ) from error
+        return store.images()
+
+    def _draw_alone(self, store: ImageStore, verify: bool) -> None:
+        doing = "drawing ShadedFaces"
+        with store.locked(doing):
+            # Whoever held the lock before may have drawn them.
+            if (flaw := store.flaw(verify=verify)) is None:
+                return
+            log.info("Drawing %s images into %s (%s).", f"{self.num_images:,}", store.folder, flaw)
+            plan = Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks)
+            store.make(plan, {"recipe": asdict(self), "version": _DRAWING_VERSION}, doing)
+
+    def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
+        """The images from number `start` on, in order; a block is what one person shows at one azimuth."""
+        first, skipped = divmod(start, self.num_elevations * self.num_lightings)
+        with ThreadPoolExecutor(_NUM_THREADS) as threads:
+            drawn: deque[Future[Tensor]] = deque()
+            for drawing in self._drawings(first, threads):
+                drawn.append(drawing)
+                # A few are drawn ahead, so that no thread waits for whoever writes them; not more, so that memory is bounded.
+                if len(drawn) > 2 * _NUM_THREADS:
+                    yield drawn.popleft().result().numpy()[skipped:]
+                    skipped = 0
+            for drawing in drawn:
+                yield drawing.result().numpy()[skipped:]
+                skipped = 0
+
+    def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
+        """A drawing under way for each person and azimuth, from number `first` on."""
+        elevations, lamps = _angles(self.num_elevations, shading.MAX_ELEVATION), _lamps(self.num_lightings)
+
+        def drawing(points: Future[SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
+            # Begun before this, by the same threads: whoever waits here waits for one that works.
+            images = shading.draw(points.result(), azimuth, elevations, lamps, self.resolution)
+            return images.flatten(0, 1)[:, None]
+
+        for identity in range(first // self.num_azimuths, self.num_identities):
+            surfaces = heads.surfaces(heads.numbered(identity))
+            points = threads.submit(points_of, surfaces, shading.spacing_for(self.resolution))
+            for azimuth in _angles(self.num_azimuths, _MAX_AZIMUTH)[max(0, first - identity * self.num_azimuths) :]:
+                yield threads.submit(drawing, points, azimuth)
+
+
+def _angles(number: int, end: float) -> list[float]:
+    """Evenly from -end to end, both included; a single one is 0."""
+    return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
+
+
+def _lamps(number: int) -> Float64[Tensor, "lamp 3"]:
+    """Unit vectors towards the lamp, from the left of the viewer to the right."""
+    angles = torch.tensor(_angles(number, _MAX_LIGHTING), dtype=torch.float64)
+    level, up = math.cos(_LAMP_HEIGHT), math.sin(_LAMP_HEIGHT)
+    return torch.stack([level * angles.sin(), torch.full_like(angles, up), level * angles.cos()], dim=1)
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    # type, not isinstance: True is an int too.
+    if type(value) is not int or not least <= value <= most:
+        raise SpecError(f"ShadedFaces: {name} is {value!r}; give a whole number from {least} to {most:,}.")

@@ -1,0 +1,108 @@
+"""Images by their numbers."""
+
+import hashlib
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from unbraid import files
+from unbraid.errors import DataError, SpecError
+from unbraid.sampling.factor_columns import FactorColumn, Values
+from unbraid.sampling.subset import Part, Subset
+
+
+@final
+@dataclass(frozen=True)
+class Rows(Subset):
+    """The images whose row numbers are in `path`, an `.npy` of integers, each once. `sha256` is the checksum of the file.
+
+    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken from the file. A file that has changed
+    since is refused. `Rows.of(rows)` keeps rows at hand in the cache.
+    """
+
+    path: str
+    sha256: str = ""
+    part: Part = "train"
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.of.")
+        if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            raise SpecError(f"Rows: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+        object.__setattr__(self, "path", files.absolute(self.path))
+        if not self.sha256 and Path(self.path).is_file():
+            object.__setattr__(self, "sha256", files.sha256(Path(self.path)))
+
+    @classmethod
+    def of(cls, rows: Any, part: Part = "train") -> "Rows":
+        """The recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under their checksum, so that a run can be resumed."""
+        try:
+            given = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
+        except ValueError as error:
+            raise DataError(f"Rows.of: no array can be made of what was given ({error}). Give a list of row numbers, or a mask.") from None
+        numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
+        content = io.BytesIO()
+        np.save(content, _checked(numbers, "Rows.of"), allow_pickle=False)
+        checksum = hashlib.sha256(content.getvalue()).hexdigest()
+        path = files.cache_folder() / "rows" / f"{checksum}.npy"
+        try:
+            if not path.is_file() or files.sha256(path) != checksum:
+                files.write_bytes(path, content.getvalue())
+        except OSError as error:
+            raise DataError(
+                f"Could not keep the rows in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write to and that has the room."
+            ) from error
+        return cls(str(path), checksum, part)
+
+    def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
+        """Nothing yet: a run can be read where the file is not. It is looked at when the images are."""
+
+    def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
+        rows = self._read()
+        if rows[-1] >= len(values):
+            raise DataError(
+                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows of these images."
+            )
+        chosen = torch.zeros(len(values), dtype=torch.bool)
+        chosen[torch.from_numpy(rows)] = True
+        return chosen.to(values.device)
+
+    def _read(self) -> Int64[np.ndarray, " row"]:
+        path = Path(self.path)
+        try:
+            found = files.sha256(path)
+            # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making room for them.
+            numbers = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError, tokenize.TokenError) as error:  # the last is what NumPy says of some damaged headers
+            raise DataError(f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save.") from None
+        if self.sha256 and found != self.sha256:
+            raise DataError(
+                f"{path} has SHA-256 {found}, but the recipe expects {self.sha256}: the file was changed or damaged. "
+                "Restore it, or make a new recipe from the new file."
+            )
+        if not isinstance(numbers, np.ndarray):
+            raise DataError(f"{path} holds several arrays; expected an .npy of row numbers. Write one with numpy.save.")
+        return _checked(numbers, str(path))
+
+
+def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
+    """The numbers in order, if they are rows."""
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
+        raise DataError(
+            f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers from 0, at least one."
+        )
+    rows = np.sort(numbers.astype(np.int64))
+    if rows[0] < 0:
+        raise DataError(f"{where}: the least row is {rows[0]}; rows are numbered from 0. Count from the front.")
+    if (repeated := rows[1:][rows[1:] == rows[:-1]]).size:
+        raise DataError(f"{where}: row {repeated[0]} is named twice. Name each once; images that count more than others have weights.")
+    return rows

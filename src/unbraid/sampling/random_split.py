@@ -1,0 +1,44 @@
+"""A random part of the images."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.sampling.factor_columns import FactorColumn, Values
+from unbraid.sampling.rows import permuted_rows
+from unbraid.sampling.subset import Part, Subset
+
+
+@final
+@dataclass(frozen=True)
+class RandomSplit(Subset):
+    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`. A larger fraction of the same seed holds the smaller."""
+
+    fraction: float = 0.9
+    seed: int = 0
+    part: Part = "train"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction < 1:
+            raise SpecError(f"RandomSplit: fraction is {self.fraction}; expected a number between 0 and 1.")
+        if not -(2**63) <= self.seed < 2**63:
+            raise SpecError(f"RandomSplit: seed is {self.seed}; expected a whole number of at most 64 bits, such as 0.")
+
+    def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
+        if not 0 < self._count(num_images) < num_images:
+            raise SpecError(
+                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another fraction."
+            )
+
+    def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
+        chosen = torch.zeros(len(values), dtype=torch.bool)
+        chosen[permuted_rows(len(values), self.seed, "random split")[: self._count(len(values))]] = True
+        return chosen.to(values.device)
+
+    def _count(self, num_images: int) -> int:
+        return round(self.fraction * num_images)

@@ -1,0 +1,50 @@
+"""What a subset of images is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from unbraid.errors import DataError
+from unbraid.sampling.factor_columns import FactorColumn, Values
+
+Part = Literal["train", "test"]
+
+
+class Subset(ABC):
+    """A split of the images in two: those that the recipe describes, `part` "train", and all others, "test".
+
+    A recipe: frozen, comparable, written to JSON by its fields, `part` the last of them. The same recipe with the other part gives the other images.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def part(self) -> Part: ...
+
+    @abstractmethod
+    def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
+        """Which images the recipe describes."""
+
+    @abstractmethod
+    def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
+        """Refuse what can be seen to be impossible before the images are there."""
+
+    def rows(self, factors: Sequence[FactorColumn], values: Values) -> Int64[Tensor, " row"]:
+        """The rows of the chosen part, in order. An empty one is refused."""
+        self.check(factors, len(values))
+        described = self.described(factors, values)
+        rows = (described if self.part == "train" else ~described).nonzero()[:, 0]
+        if len(rows) == 0:
+            raise DataError(
+                f"{type(self).__name__}: of the {len(values):,} images, none is in the {self.part} part. "
+                f"Describe {'more' if self.part == 'train' else 'fewer'} of them, or take the other part."
+            )
+        return rows
+
+
+def whole_share(fraction: float, count: int) -> int:
+    """How many of them this fraction is, rounded down; but 0.29 of 100, which is 28.999999999999996, is 29."""
+    return int(fraction * count + 1e-9)

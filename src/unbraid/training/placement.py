@@ -1,0 +1,32 @@
+"""Where the images of a run lie while it trains."""
+
+import os
+
+import torch
+
+from unbraid.data.dataset import FactorImages
+from unbraid.runs.spec import RunSpec
+
+# The rest is for weights, activations and the codes of all images.
+_SHARE_FOR_IMAGES = 0.5
+
+
+def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | None = None) -> FactorImages:
+    """The images of the spec in the memory of the device, or read from the disk as they are needed.
+
+    By default they are streamed if they would take more than half of the memory that is free. Training takes the same batches either way. Only who asks
+    for streaming is spared a first reading of it all, which takes its checksum.
+    """
+    device = torch.device(device)
+    images = spec.open(verify=not stream)
+    spec.check_images(images)
+    if stream is None:
+        stream = images.pixels.nbytes > _SHARE_FOR_IMAGES * free_memory(device)
+    return images.streamed_to(device) if stream else images.to(device)
+
+
+def free_memory(device: torch.device) -> int:
+    """In bytes: what the GPU has free, or all that this machine has."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,144 @@
+"""`unbraid datasets show`."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import unbraid.cli.datasets_show as show_module
+import unbraid.data
+from tests.cli.dots import CONTENT, Dots
+from unbraid.data import FactorDataset
+from unbraid.runs.recipes import choices
+
+TINY = ["--resolution", "8", "--shapes", "heart,square", "--num-scales", "2", "--num-orientations", "1", "--num-positions", "4"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder to work in."""
+    monkeypatch.setattr(unbraid.data, "Dots", Dots, raising=False)
+    monkeypatch.delenv("UNBRAID_DATA", raising=False)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """What was asked of the picture, which is not drawn."""
+    asked = []
+
+    def remember(path, images, title, notes, maps, seed):
+        asked.append((path, images, title, notes, maps, seed))
+
+    monkeypatch.setattr("unbraid.report.dataset_sheet.write_dataset_sheet", remember)
+    return asked
+
+
+def test_a_picture_is_written_and_said_where(unbraid, here):
+    outcome = unbraid("datasets", "show", "dsprites", *TINY)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.endswith(f"The picture is in {(here / 'dsprites.png').as_uri()}\n")
+    with Image.open(here / "dsprites.png") as picture:
+        assert picture.format == "PNG"
+
+
+def test_a_picture_that_exists_is_kept_unless_forced(unbraid, here):
+    (here / "dsprites.png").write_bytes(b"mine")
+    outcome = unbraid("datasets", "show", "dsprites", *TINY)
+    assert outcome.code == 2
+    assert outcome.err == "Error: dsprites.png exists. Name another file with --out, or replace it with --force.\n"
+    assert (here / "dsprites.png").read_bytes() == b"mine"
+    assert unbraid("datasets", "show", "dsprites", *TINY, "--force").code == 0
+    assert (here / "dsprites.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
+    assert unbraid("datasets", "show", "DSprites", *TINY).code == 0
+    long = [word.replace("--", "--dataset.") for word in TINY]
+    assert unbraid("datasets", "show", "dsprites", *long).code == 0
+    assert [len(images) for _, images, *_ in drawn] == [64, 64]
+    assert drawn[0][3][0].startswith("The 737,280 images of dSprites")
+    assert drawn[0][3][1:] == [
+        "64 images, 8 x 8, grey, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, number of positions 4"
+    ]
+
+
+def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, drawn):
+    sampling = ["--sampling", "correlated", "--sampling.factors", "position_x,position_y", "--sampling.strength", "0.3"]
+    subset = ["--subset", "factor-values", "--subset.factor", "shape", "--subset.values", "1"]
+    outcome = unbraid("datasets", "show", "dsprites", *TINY, *sampling, *subset, "--joint", "scale,position_x", "--seed", 3)
+    assert (outcome.code, outcome.err) == (0, "")
+    ((path, images, title, notes, maps, seed),) = drawn
+    assert (str(path), title, seed) == ("dsprites.png", "dsprites", 3)
+    assert len(images) == 32
+    assert images.factors[:, 0].unique().tolist() == [1]
+    assert float(images.weights.sum()) == pytest.approx(1)
+    assert notes[2] == "Subset: factor-values (factor shape, values 1)"
+    asked, among = maps
+    assert asked.title == "Asked for: correlated (factors position_x, position_y, strength 0.3)"
+    assert among.table.shape == (2, 4)
+    np.testing.assert_allclose(among.table.sum(dim=0), asked.table.sum(dim=1))
+
+
+def test_files_are_converted_first(unbraid, tmp_path, monkeypatch, here):
+    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
+    (here / "dots.bin").write_bytes(CONTENT)
+    assert unbraid("datasets", "show", "dots", "--root", here).code == 0
+    assert Dots(root=str(here)).is_converted
+
+
+def test_images_of_ones_own_need_their_file(unbraid, here):
+    assert "--dataset.path is missing" in unbraid("datasets", "show", "from-arrays").err
+    np.savez(here / "own.npz", images=np.zeros((5, 6, 7), dtype=np.uint8), factors=np.arange(5.0)[:, None])
+    assert unbraid("datasets", "show", "from-arrays", "--path", "own.npz").code == 0
+    assert (here / "from-arrays.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["dsprits"], "There is no data set 'dsprits'. Did you mean 'dsprites'?"),
+        (["dsprites", "--out", "x.jpg"], "the picture is a PNG, so name a .png file"),
+        (["dsprites", "--out", "."], "name a .png file"),
+        (["dsprites", "--resolution", "7"], "resolution is 7"),
+        (["mnist", "--num-scales", "2"], "and --dataset is mnist. Leave it out"),
+        (["mnist"], "Run `unbraid datasets fetch mnist`"),
+        (["dsprites", "--joint", "shape"], "A joint map is of two factors, and shape was given"),
+        (["dsprites", "--joint", "shape,shape"], "Name two"),
+        (["dsprites", "--joint", "shape,scal"], "Did you mean 'scale'?"),
+        (["dsprites", "--sampling", "correlated"], "--sampling.factors is missing"),
+        (["dsprites", "--sampling", "uniform", "--sampling.factors", "hue"], "there is no factor 'hue'"),
+        (["dsprites", "--subset", "row-range", "--subset.start", "1000000"], "Give a start below 737280"),
+        (
+            ["dsprites", "--sampling", "correlated", "--sampling.factors", "scale,shape", "--sampling.strength", "0.1,0.2"],
+            "a picture shows one",
+        ),
+        (["dsprites", "--seed", "-1"], "--seed"),
+        ([], "NAME"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line_and_nothing_is_drawn(unbraid, here, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
+    outcome = unbraid("datasets", "show", *arguments)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert "Traceback" not in outcome.err
+    assert list(here.iterdir()) == []
+    assert not (tmp_path / "cache").exists()
+
+
+def test_no_short_flag_stands_for_two_things():
+    own = {f"--{name}" for name in show_module._OWN}
+    short = list(show_module._SHORT.values())
+    assert len(set(short)) == len(short)
+    assert not own & set(short)
+
+
+def test_the_help_lists_the_fields_of_every_data_set(unbraid):
+    out = unbraid("datasets", "show", "--help").out
+    assert "\n    unbraid datasets show dsprites\n" in out
+    for flag in ("--dataset.resolution, --resolution", "--sampling", "--subset", "--sampling.strength", "--subset.fraction", "--joint"):
+        assert f"  {flag} " in out
+    assert all(name in out for name in choices(FactorDataset) if name != "dots")

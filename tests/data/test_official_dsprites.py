@@ -1,0 +1,171 @@
+import dataclasses
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from unbraid import files
+from unbraid.data import DSprites, Factor, dsprites, official_dsprites, progress
+from unbraid.data.bitmaps import Bitmaps
+from unbraid.data.official_dsprites import OFFICIAL_FILE, packed
+from unbraid.errors import DataError
+
+SMALL = DSprites(resolution=16, num_scales=2, num_orientations=3, num_positions=4)
+
+
+class Trap:
+    def __reduce__(self):
+        return (eval, ("1 / 0",))
+
+
+@pytest.fixture
+def arrays():
+    """What the official file holds, on a small grid; its pickled `metadata` is a trap."""
+    images = SMALL.load()
+    classes = np.concatenate([np.zeros((len(images), 1), dtype=np.int64), images.factors.numpy()], axis=1)
+    return {
+        "metadata": np.array(Trap(), dtype=object),
+        "imgs": images.pixels[:][:, 0].numpy() // 255,
+        "latents_classes": classes,
+        "latents_values": classes.astype(float),
+    }
+
+
+@pytest.fixture
+def official(tmp_path, arrays):
+    path = tmp_path / "official" / OFFICIAL_FILE
+    path.parent.mkdir()
+    np.savez_compressed(path, **arrays)
+    return path
+
+
+@pytest.fixture
+def any_grid(monkeypatch):
+    monkeypatch.setattr(dsprites, "_check_default_grid", lambda recipe: None)
+
+
+@pytest.fixture
+def any_file(monkeypatch, any_grid):
+    """Files of the tests' own pass for the published one."""
+    publication = official_dsprites.PUBLICATION
+    unchecked = tuple(dataclasses.replace(file, checksum=None) for file in publication.files)
+    monkeypatch.setattr(official_dsprites, "PUBLICATION", dataclasses.replace(publication, files=unchecked))
+
+
+@pytest.mark.usefixtures("any_file")
+@pytest.mark.parametrize("place", ["", OFFICIAL_FILE, ".."])
+def test_the_official_file_is_read_and_its_pickle_left_alone(official, place):
+    if place == "..":
+        official.parent.rename(official.parent.with_name("dsprites"))
+        official = official.parent.with_name("dsprites") / OFFICIAL_FILE
+    images = dataclasses.replace(SMALL, root=str(official.parent / place)).load()
+    torch.testing.assert_close(images.pixels[:], SMALL.load().pixels[:])
+    torch.testing.assert_close(images.factors, SMALL.load().factors)
+    assert images.factor_table[0] == Factor("shape", 3, ordered=False)
+
+
+@pytest.mark.usefixtures("any_file")
+def test_it_is_converted_once_and_then_opened_as_bits(official, monkeypatch):
+    dataset = dataclasses.replace(SMALL, root=str(official))
+    told = []
+    with progress.watched(lambda *told_: told.append(told_)):
+        first = dataset.open()
+    assert isinstance(first.pixels, Bitmaps)
+    assert isinstance(dataset.bits(), np.memmap)
+    assert told[-1][1:] == (SMALL.num_images, SMALL.num_images, "images")
+    monkeypatch.setattr(official_dsprites, "_packed", lambda *_: pytest.fail("converted again"))
+    torch.testing.assert_close(dataset.load().pixels[:], first.pixels[:])
+
+
+@pytest.mark.usefixtures("any_file")
+def test_a_file_that_changes_is_converted_again(official, arrays):
+    dataset = dataclasses.replace(SMALL, root=str(official))
+    dataset.load()
+    np.savez_compressed(official, **(arrays | {"imgs": 1 - arrays["imgs"]}))
+    # To a new file that has no published checksum either; so the record of the first is what it is compared with.
+    with pytest.raises(DataError, match="SHA-256"):
+        dataset.load()
+
+
+@pytest.mark.usefixtures("any_file")
+def test_images_are_unpacked_a_block_at_a_time(official, monkeypatch):
+    monkeypatch.setattr(official_dsprites, "_IMAGES_PER_BLOCK", 7)
+    blocks = list(official_dsprites._packed(official, SMALL.factors, 16))
+    assert max(map(len, blocks)) == 7
+    np.testing.assert_array_equal(np.concatenate(blocks), SMALL.bits())
+
+
+@pytest.mark.usefixtures("any_file")
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        (
+            {"imgs": np.zeros((5, 16, 16), dtype=np.uint8)},
+            r"'imgs' in .* is uint8 of shape \(5, 16, 16\); expected uint8 of shape \(288, 16, 16\)",
+        ),
+        ({"imgs": np.zeros((288, 16, 16))}, "float64"),
+        ({"imgs": np.full((288, 16, 16), 255, dtype=np.uint8)}, "values up to 255; dSprites has 0 and 1"),
+        ({"imgs": np.zeros((288, 16, 16), dtype=np.int64)}, "int64"),
+        ({"imgs": np.asfortranarray(np.zeros((288, 16, 16), dtype=np.uint8))}, "Fortran"),
+        ({"latents_classes": np.zeros((288, 5), dtype=np.int64)}, r"shape \(288, 5\)"),
+        ({"latents_classes": np.zeros((288, 6), dtype=np.int64)}, "every combination"),
+        ({"imgs": np.array([None], dtype=object)}, "pickle"),
+    ],
+)
+def test_a_file_that_is_not_the_official_one_is_refused_by_name(official, arrays, changes, match, cache):
+    np.savez(official, **(arrays | changes))
+    with pytest.raises(DataError, match=match) as error:
+        dataclasses.replace(SMALL, root=str(official)).load()
+    assert OFFICIAL_FILE in str(error.value)
+    assert not list(cache.glob("dsprites/official*.npy"))
+
+
+@pytest.mark.usefixtures("any_grid")
+def test_a_file_that_is_not_the_published_one_is_refused(official):
+    with pytest.raises(DataError, match=f"{OFFICIAL_FILE} has the md5 {'.' * 32}; expected 7da33b31b13a06f4b04a70402ce90c2e"):
+        dataclasses.replace(SMALL, root=str(official)).load()
+
+
+def test_a_smaller_file_is_not_taken_for_the_official_one(official):
+    with pytest.raises(DataError, match=r"expected uint8 of shape \(737280, 64, 64\)"):
+        DSprites(root=str(official)).load()
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    # Three gigabytes are promised; a header says what would come, and the zip that there is no room for it.
+    with zipfile.ZipFile(tmp_path / OFFICIAL_FILE, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (737_280, 64, 64)})
+        archive.writestr("imgs.npy", header.getvalue() + bytes(10_000))
+    with pytest.raises(DataError, match=f"{OFFICIAL_FILE} is not a readable .npz .imgs holds 10000 bytes"):
+        DSprites(root=str(tmp_path)).load()
+
+
+def test_a_missing_official_file_says_which_was_looked_for(tmp_path):
+    with pytest.raises(DataError, match=OFFICIAL_FILE):
+        DSprites(root=str(tmp_path)).load()
+
+
+def test_a_conversion_that_fails_leaves_nothing_behind(official, cache, any_file, monkeypatch):
+    def fail(*_):
+        yield np.zeros((7, 16), dtype=np.uint64)
+        raise DataError("the disk is on fire")
+
+    monkeypatch.setattr(official_dsprites, "_packed", fail)
+    with pytest.raises(DataError, match="on fire"):
+        dataclasses.replace(SMALL, root=str(official)).load()
+    assert {path.suffix for path in cache.glob("dsprites/*official*")} == {".lock"}
+
+
+@pytest.mark.parametrize("num_columns", [1, 8, 9, 16, 63, 64])
+def test_column_c_becomes_bit_c(num_columns):
+    images = np.random.default_rng(0).integers(0, 2, (5, 3, num_columns), dtype=np.uint8)
+    expected = [[sum(int(pixel) << c for c, pixel in enumerate(row)) for row in image] for image in images]
+    assert packed(images).tolist() == expected
+
+
+def test_bits_of_the_official_file_are_kept_under_its_checksum(official, any_file, cache):
+    dataclasses.replace(SMALL, root=str(official)).bits()
+    assert [path.name for path in cache.glob("dsprites/official*.npy")] == [f"official-{files.sha256(official)[:16]}_v1.npy"]
