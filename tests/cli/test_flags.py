@@ -117,6 +117,9 @@ def test_a_flag_says_who_has_the_field_and_its_default():
 def test_a_flag_says_what_to_type():
     assert FLAGS["objective"].metavar == "NAME"
     assert FLAGS["model.encoder.hidden"].metavar == "INTEGER|INTEGER,..."
+    # Some data sets take any size, others one of three.
+    assert FLAGS["dataset.resolution"].metavar == "INTEGER"
+    assert FLAGS["dataset.models"].metavar == "all|809"
 
 
 def test_a_metric_is_built_as_a_spec_is():

@@ -187,7 +187,7 @@ def test_missing_files_are_named_with_the_way_to_them(tmp_path, lists):
         CelebA(root=str(tmp_path)).load()
     zip_faces(lists)
     (lists / "list_attr_celeba.txt").unlink()
-    with pytest.raises(DataError, match=r"list_attr_celeba\.txt.* are in none of"):
+    with pytest.raises(DataError, match=r"list_attr_celeba\.txt.* are not all in"):
         CelebA(root=str(tmp_path)).load()
 
 
@@ -195,6 +195,21 @@ def test_a_zip_that_is_not_the_published_one_is_refused(lists, tmp_path):
     zip_faces(lists)
     with pytest.raises(DataError, match=r"img_align_celeba\.zip has .* bytes; expected 1,443,490,838"):
         CelebA(root=str(tmp_path)).load()
+
+
+def test_beside_a_folder_of_faces_the_lists_may_be_ones_own(lists, tmp_path, caplog):
+    (lists / "list_attr_celeba.txt").write_text(attribute_list(NAMES[:15], VALUES[:15]))
+    lay_out_faces(lists / "img_align_celeba")
+    with caplog.at_level(logging.WARNING):
+        images = CelebA(root=str(tmp_path), split="train").load()
+    np.testing.assert_array_equal(images.factors, VALUES[:12])
+    assert "a list may be one's own" in caplog.text
+    assert "expected 26,721,026" in caplog.text
+    # The zip can be verified, and so must they be.
+    zip_faces(lists)
+    (lists / "img_align_celeba.zip").rename(lists / "zip")
+    with pytest.raises(DataError, match=r"list_attr_celeba\.txt has .* bytes; expected 26,721,026"):
+        CelebA(root=str(tmp_path)).verified(lists / "list_attr_celeba.txt", (lists / "zip",))
 
 
 @pytest.mark.parametrize(

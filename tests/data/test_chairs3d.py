@@ -176,7 +176,7 @@ def test_positions_count_the_official_list_even_where_models_are_missing(tmp_pat
         ("models_809.txt", b"f0 nobody", r"models_809\.txt selects 'nobody' and .*rendered_chairs\.tar has no such model"),
         ("models_809.txt", b"f0 c9 f0", r"models_809\.txt selects 'f0' more than once"),
         ("models_809.txt", bytes(2**20 + 1), r"models_809\.txt has more than 1,048,576 bytes"),
-        ("reduced_set1.mat", b"no list", r"reduced_set1\.mat is not the MATLAB file"),
+        ("reduced_set1.mat", b"no list", r"reduced_set1\.mat is not a readable MATLAB file"),
         ("reduced_set1.mat", selected_mat(np.array([[7, 2]])), r"reduced_set1\.mat selects model 7, and all_chair_names\.mat names 5"),
     ],
 )
@@ -232,7 +232,7 @@ FIRST, LAST = views(MODELS[0])[0], views(MODELS[0])[-1]
         (FIRST.replace("p020", "p025"), b"", r"p025_t000_r096\.png.* is not named as a render"),
         (FIRST.replace("image_000_p020_t000", "front"), b"", r"front_r096\.png.* is not named as a render"),
         (FIRST.replace("_000", "_031"), b"", r"image_031_p020_t000_r096\.png.* shows the same view as"),
-        ("all_chair_names.mat", b"no list", r"all_chair_names\.mat.* is not the MATLAB file"),
+        ("all_chair_names.mat", b"no list", r"all_chair_names\.mat.* is not a readable MATLAB file"),
     ],
 )
 def test_a_tree_that_is_not_the_official_one_is_refused_by_name(tmp_path, put, name, content, match):

@@ -205,7 +205,7 @@ def test_what_is_missing_is_named_with_the_ways_to_get_it(tmp_path, monkeypatch,
 def test_where_there_is_no_download_the_owners_way_is_told(monkeypatch, tmp_path):
     closed = replace(Dots.publication, files=(PublishedFile("dots.bin", None),), how_to_get="Ask the owner at example.org for dots.bin.")
     monkeypatch.setattr(Dots, "publication", closed)
-    with pytest.raises(DataError, match=r"Ask the owner at example.org for dots.bin, or put them into"):
+    with pytest.raises(DataError, match=r"Ask the owner at example.org for dots.bin, and put them into"):
         Dots(root=str(tmp_path)).load()
 
 

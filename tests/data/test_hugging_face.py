@@ -63,6 +63,10 @@ def test_numbers_and_words_become_factors():
     assert mixed.load().factors[:2].tolist() == [[1.0, 0.5], [2.0, 1.0]]
 
 
+def test_a_single_factor_may_be_named_alone():
+    assert FromHuggingFace.of(labelled(), factors="label") == FromHuggingFace.of(labelled(), factors=("label",))
+
+
 def test_without_factors_the_images_are_unlabelled():
     recipe = FromHuggingFace.of(labelled(), factors=())
     assert recipe.factors == ()

@@ -53,7 +53,9 @@ class Flag:
     def metavar(self) -> str:
         if self.kinds:
             return "NAME"
-        return "|".join(dict.fromkeys(word for holder in self.holders for word in placeholder(holder.annotation).split("|")))
+        words = dict.fromkeys(word for holder in self.holders for word in placeholder(holder.annotation).split("|"))
+        # Some holders take a few whole numbers only: the word for all of them says enough.
+        return "|".join(word for word in words if not (word.isdigit() and "INTEGER" in words))
 
     @property
     def help(self) -> str:

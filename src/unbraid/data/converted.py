@@ -104,7 +104,7 @@ class ConvertedDataset(FactorDataset):
                 return
             log.info("Converting %s from %s into %s (%s).", type(self).__name__, sources[0], store.folder, flaw)
             plan = self.plan(sources)
-            found = [self._identity(source) for source in sources]
+            found = [self._identity(source, sources) for source in sources]
             # How a file was verified is said differently the second time. That must not begin an interrupted conversion anew.
             store.make(plan, {"sources": found}, doing, made_from=[each["sha256"] or each["stamp"] for each in found])
 
@@ -117,14 +117,18 @@ class ConvertedDataset(FactorDataset):
         if sources is None or [_stamp(source) for source in sources] == [each["stamp"] for each in recorded]:
             return None
         # Perhaps only copied: what counts is their content.
-        found = [self._identity(source) for source in sources]
+        found = [self._identity(source, sources) for source in sources]
         if None in _checksums(found) or _checksums(found) != _checksums(recorded):
             return "the official files have changed since they were converted"
         store.note({"sources": found})
         return None
 
-    def _identity(self, source: Path) -> dict[str, Any]:
-        """What a record says of a source. A file is verified against the checksum that is published for its name."""
+    def verified(self, source: Path, sources: Sequence[Path]) -> str:
+        """How this file, one of the `sources`, was verified. One that is not what is published under its name is refused."""
+        return check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
+
+    def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
+        """What a record says of a source."""
         if source.is_dir():
             return {
                 "name": source.name,
@@ -132,8 +136,7 @@ class ConvertedDataset(FactorDataset):
                 "sha256": None,
                 "verified": "a folder: its files have no published checksum",
             }
-        published = self.publication.file(source.name) or PublishedFile(source.name, None)
-        verified = check_file(source, published)
+        verified = self.verified(source, sources)
         log.info("%s: %s.", source, verified)
         return {"name": source.name, "stamp": _stamp(source), "sha256": files.sha256(source), "verified": verified}
 
@@ -150,18 +153,18 @@ class ConvertedDataset(FactorDataset):
     def _missing(self) -> str:
         """What to do, where no folder holds the files."""
         name, publication = type(self).__name__, self.publication
-        looked = ", ".join(map(str, self._folders()))
+        looked = ", nor in ".join(map(str, self._folders()))
         needed = self.needed_files
         names = ", ".join(file.name for file in needed)
         place = fetched_folder(publication) if self.root is None else Path(self.root)
         if any(file.url for file in needed):
             only = "" if needed == publication.files else "".join(f" --only {file.name}" for file in needed)
             fetch = f"`unbraid datasets fetch {kebab_case(type(self))}{only}`{' and leave root out' if self.root else ''}"
-            way = f"Run {fetch} (licence: {publication.licence})"
+            way = f"Run {fetch} (licence: {publication.licence}), or"
         else:
-            way = publication.how_to_get.rstrip(".")
+            way = f"{publication.how_to_get.rstrip('.')}, and"
         return (
-            f"{name}: its files ({names}) are in none of {looked}. {way}, or put them into {place}, "
+            f"{name}: its files ({names}) are not all in {looked}. {way} put them into {place}, "
             f"or give {name}(root=...), --dataset.root or UNBRAID_DATA the folder where they are."
         )
 

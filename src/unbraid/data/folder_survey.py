@@ -18,6 +18,7 @@ from unbraid import files
 from unbraid.data import factor_columns, pictures, progress
 from unbraid.data.archives import Folder, Member
 from unbraid.data.dataset import Factor
+from unbraid.data.factor_columns import FactorColumn
 from unbraid.data.known_checksums import is_settled
 from unbraid.data.label_csv import read_label_csv
 from unbraid.data.own_pictures import PictureShapes, unreadable
@@ -87,6 +88,8 @@ class Labelled:
     factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
     factor_table: tuple[Factor, ...]
     words: dict[str, tuple[str, ...]]
+    num_rows: int = 0
+    """Of the file of labels."""
 
 
 def listing(place: Place) -> Listing:
@@ -144,25 +147,22 @@ def labelled(place: Place, listed: Listing) -> Labelled:
     if place.csv is None:
         return Labelled(*listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {})
     table = read_label_csv(place.csv)
+    if any(name == table.name_column for name, _, _ in listed.entries):
+        raise DataError(
+            f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the columns. Put them into a line before it, "
+            "such as file,size."
+        )
     members, modified = listed.used(index for index, (name, _, _) in enumerate(listed.entries) if name in table.labels)
     if not members:
         raise DataError(
             f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} first; the first picture is "
             f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
         )
-    if len(members) < len(listed.entries):
-        log.warning(
-            "%s of %s pictures have no row in %s and are left out.", len(listed.entries) - len(members), len(listed.entries), place.csv
-        )
-    if len(members) < len(table.labels):
-        log.warning(
-            "%s of %s rows of %s name no picture and are passed over.", len(table.labels) - len(members), len(table.labels), place.csv
-        )
     cells = zip(*(table.labels[member.name] for member in members), strict=True)
-    columns = [factor_columns.of_texts(name, column) for name, column in zip(table.factor_names, cells, strict=True)]
+    columns = [_column(place.csv, name, column, members) for name, column in zip(table.factor_names, cells, strict=True)]
     factors, factor_table = factor_columns.table(columns, len(members))
     words = {column.factor.name: column.words for column in columns if column.words}
-    return Labelled(members, modified, factors, factor_table, words)
+    return Labelled(members, modified, factors, factor_table, words, len(table.labels))
 
 
 def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequence[int]) -> None:
@@ -181,6 +181,7 @@ def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequen
 def _look_through(place: Place, listed: Listing) -> Survey:
     log.info("%s holds %s pictures; %s files that are none are passed over.", place.folder, len(listed.entries), listed.num_others)
     used = labelled(place, listed)
+    _tell_unmatched(place, len(listed.entries), used)
     source, doing = Folder(place.folder), f"looking through {place.folder.name}"
     digest = hashlib.sha256()
     shapes, flaws = [], {}
@@ -198,6 +199,23 @@ def _look_through(place: Place, listed: Listing) -> Survey:
         digest.update(files.sha256(place.csv).encode())
     check_unchanged(place.folder, used.members, used.modified_ns)
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
+
+
+def _column(csv: Path, name: str, cells: Sequence[str], members: Sequence[Member]) -> FactorColumn:
+    if missing := [member.name for member, cell in zip(members, cells, strict=True) if cell in factor_columns.MISSING]:
+        raise DataError(
+            f"{csv}: factor {name!r} has no label for {len(missing):,} of {len(members):,} pictures, the first of them {missing[0]}. Label them, take "
+            f"their rows out, or leave {name!r} out."
+        )
+    return factor_columns.of_texts(name, cells)
+
+
+def _tell_unmatched(place: Place, num_pictures: int, used: Labelled) -> None:
+    num_used = len(used.members)
+    if num_used < num_pictures:
+        log.warning("%s of %s pictures have no row in %s and are left out.", num_pictures - num_used, num_pictures, place.csv)
+    if num_used < used.num_rows:
+        log.warning("%s of %s rows of %s name no picture and are passed over.", used.num_rows - num_used, used.num_rows, place.csv)
 
 
 def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:

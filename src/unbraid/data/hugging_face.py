@@ -51,7 +51,7 @@ class FromHuggingFace(FactorDataset):
         cls,
         dataset: Any,
         image: str = "image",
-        factors: Sequence[str] = ("label",),
+        factors: str | Sequence[str] = ("label",),
         *,
         resolution: int | None = None,
         channels: int | None = None,
@@ -62,7 +62,7 @@ class FromHuggingFace(FactorDataset):
         `resolution` and `channels` mean what they mean there. Transforms that a data set applies when it is read (`set_transform`) are not applied.
         """
         own_pictures.check_settings("FromHuggingFace.of", resolution, channels)
-        table = _Table.of(dataset, image, factors)
+        table = _Table.of(dataset, image, (factors,) if isinstance(factors, str) else factors)
         content = table.survey()
         image_shape = content.shapes.image_shape(_WHERE, resolution, channels)
         values, factor_table = factor_columns.table(content.columns, len(table))

@@ -18,6 +18,7 @@ class LabelCsv:
     """What a file of labels says: the names of the factors, and the labels of each picture by its name."""
 
     path: Path
+    name_column: str
     factor_names: tuple[str, ...]
     labels: dict[str, tuple[str, ...]]
 
@@ -52,7 +53,7 @@ def read_label_csv(path: Path) -> LabelCsv:
         raise DataError(
             f"{path} cannot be read ({error.strerror or error}). Name a file of comma-separated values, or leave it out."
         ) from None
-    return LabelCsv(path, factor_names, labels)
+    return LabelCsv(path, header[names_at], factor_names, labels)
 
 
 def _checked(path: Path, header: list[str], names_at: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""MATLAB's MAT-files of level 5, as far as arrays of bytes go.
+"""MATLAB's MAT-files of level 5: arrays of bytes, and what lists of names and numbers are made of.
 
 A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag (its type and its length) and
 its content; that of a variable is again made of elements: flags, dimensions, name and values ("MAT-File Format", The MathWorks). Nothing is unpacked
@@ -25,7 +25,7 @@ _HEADER_BYTES = 128
 _LEVEL_5 = 0x0100
 _BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 # Types of elements.
-_INT8, _UINT8, _INT32, _UINT32, _MATRIX, _COMPRESSED = 1, 2, 5, 6, 14, 15
+_INT8, _UINT8, _INT32, _UINT32, MATRIX, _COMPRESSED = 1, 2, 5, 6, 14, 15
 # Types of variables, in the low byte of the flags, from number 6 on; the bits above it say what else they are.
 _NUMBERS = ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _CLASSES = dict(enumerate(_NUMBERS, start=6))
@@ -42,42 +42,73 @@ def read(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8
 
     The axes are those of MATLAB; the first is the fastest in the file and in memory.
     """
-    with _readable(where):
-        variable, order = _find(io.BytesIO(content).read, name, shape, where)
-        kind, values = _element(variable.read, order, math.prod(shape))
+    with readable(where):
+        variable = find(content, name, where)
+        _check_head(variable.head, shape, where)
+        kind, values = variable.element(math.prod(shape))
         if kind != _UINT8 or len(values) != math.prod(shape):
             raise ValueError(f"{name!r} has {len(values)} bytes of type {kind} where {math.prod(shape)} of type {_UINT8} were promised")
-        variable.finish()
+        variable.rest.finish()
     return np.frombuffer(values, np.uint8).reshape(shape[::-1]).T
 
 
 @contextlib.contextmanager
-def _readable(where: str) -> Iterator[None]:
+def readable(where: str) -> Iterator[None]:
+    """Whatever turns out to be wrong inside the block is said of the file that messages call `where`."""
     try:
         yield
     except (EOFError, ValueError, struct.error, zlib.error) as error:
         raise DataError(f"{where} is not a readable MATLAB file ({error}). It may be cut short or damaged: fetch it again.") from error
 
 
-def _find(read: Read, name: str, shape: tuple[int, ...], where: str) -> "tuple[_Part, str]":
-    """What lies behind the head of the variable, and the byte order."""
+def find(content: bytes, name: str, where: str) -> "Variable":
+    """The variable of this name in the content of a file; what is wrong with the file is for `readable` to say."""
+    read = io.BytesIO(content).read
     order = _byte_order(read)
     others: list[str] = []
     while tag := read(8):
         if len(others) == _MAX_VARIABLES:
             raise ValueError(f"{name!r} is not among its first {_MAX_VARIABLES} variables")
         kind, length = struct.unpack(f"{order}II", tag)
-        element = _Part(read, length)
-        variable = _unpacked(element, order) if kind == _COMPRESSED else element
-        if kind not in (_MATRIX, _COMPRESSED):
-            raise ValueError(f"it holds an element of type {kind}; variables are of type {_MATRIX}, or {_COMPRESSED} if packed")
-        head = _head(variable.read, order)
-        if head.name == name:
-            _check_head(head, shape, where)
-            return variable, order
-        others.append(head.name)
+        element = Part(read, length)
+        if kind not in (MATRIX, _COMPRESSED):
+            raise ValueError(f"it holds an element of type {kind}; variables are of type {MATRIX}, or {_COMPRESSED} if packed")
+        variable = Variable.begun(_unpacked(element, order) if kind == _COMPRESSED else element, order)
+        if variable.head.name == name:
+            return variable
+        others.append(variable.head.name)
         element.skip()
     raise DataError(f"{where} has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}. Fetch the official file.")
+
+
+@final
+@dataclass(frozen=True)
+class Variable:
+    """A variable whose head is read. `rest` are the elements behind it: the values or, in a cell array, variables."""
+
+    head: "Head"
+    rest: "Part"
+    order: str
+
+    @classmethod
+    def begun(cls, part: "Part", order: str) -> "Variable":
+        return cls(_head(part.read, order), part, order)
+
+    def element(self, max_bytes: int) -> tuple[int, bytes]:
+        """Type and content of the next element."""
+        return _element(self.rest.read, self.order, max_bytes)
+
+    def elements(self, max_bytes: int) -> "Iterator[tuple[int, bytes]]":
+        """All of them, which together must not be longer than this."""
+        if self.rest.left > max_bytes:
+            raise ValueError(f"{self.head.name!r} takes {self.rest.left} bytes; at most {max_bytes} are expected there")
+        while self.rest.left:
+            yield self.element(max_bytes)
+        self.rest.finish()
+
+    def inside(self, content: bytes) -> "Variable":
+        """The variable that an element of a cell array holds."""
+        return Variable.begun(Part(io.BytesIO(content).read, len(content)), self.order)
 
 
 def _byte_order(read: Read) -> str:
@@ -91,26 +122,42 @@ def _byte_order(read: Read) -> str:
     return order
 
 
-def _unpacked(element: "_Part", order: str) -> "_Part":
+def _unpacked(element: "Part", order: str) -> "Part":
     """The one variable that is packed in this element."""
     content = _Unpacked(element.read)
     kind, length = struct.unpack(f"{order}II", _exactly(content.read, 8))
-    if kind != _MATRIX:
-        raise ValueError(f"a packed element is of type {kind}; variables are of type {_MATRIX}")
-    return _Part(content.read, length, is_all=True)
+    if kind != MATRIX:
+        raise ValueError(f"a packed element is of type {kind}; variables are of type {MATRIX}")
+    return Part(content.read, length, is_all=True)
 
 
 @final
 @dataclass(frozen=True)
-class _Head:
-    """What stands before the values."""
+class Head:
+    """What stands before the values. The low byte of `flags` is the type of the variable."""
 
     name: str
     shape: tuple[int, ...]
-    type: str
+    flags: int
+
+    @property
+    def kind(self) -> int:
+        return self.flags & 0xFF
+
+    @property
+    def is_logical(self) -> bool:
+        return bool(self.flags & _LOGICAL)
+
+    @property
+    def type(self) -> str:
+        """In words."""
+        if self.is_logical:
+            return "logical"
+        numbers = _CLASSES.get(self.kind, f"{self.kind}, which is not one of numbers")
+        return f"complex {numbers}" if self.flags & _COMPLEX else numbers
 
 
-def _head(read: Read, order: str) -> _Head:
+def _head(read: Read, order: str) -> Head:
     kinds, contents = zip(*(_element(read, order, limit) for limit in (8, 4 * _MAX_DIMENSIONS, _MAX_NAME_BYTES)), strict=True)
     flags, dimensions, name = contents
     if kinds != (_UINT32, _INT32, _INT8) or len(flags) != 8 or len(dimensions) % 4:
@@ -118,12 +165,10 @@ def _head(read: Read, order: str) -> _Head:
             f"a variable begins with elements of types {kinds} and lengths {tuple(map(len, contents))}, not with flags, dimensions and a name"
         )
     (bits,) = struct.unpack(f"{order}I", flags[:4])
-    kind = _CLASSES.get(bits & 0xFF, f"{bits & 0xFF}, which is not one of numbers")
-    kind = "logical" if bits & _LOGICAL else f"complex {kind}" if bits & _COMPLEX else kind
-    return _Head(name.decode("latin-1"), struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions), kind)
+    return Head(name.decode("latin-1"), struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions), bits)
 
 
-def _check_head(head: _Head, shape: tuple[int, ...], where: str) -> None:
+def _check_head(head: Head, shape: tuple[int, ...], where: str) -> None:
     if head.type != "uint8":
         raise DataError(f"{where}: {head.name!r} is of type {head.type}; expected uint8. Fetch the official file.")
     if head.shape != shape:
@@ -154,26 +199,26 @@ def _exactly(read: Read, size: int) -> bytes:
 
 
 @final
-class _Part:
+class Part:
     """The next `length` bytes of what `read` gives, and never one more. With `is_all`, nothing may follow them."""
 
     def __init__(self, read: Read, length: int, *, is_all: bool = False) -> None:
         self._read = read
-        self._left = length
+        self.left = length
         self._is_all = is_all
 
     def read(self, size: int) -> bytes:
-        content = self._read(min(size, self._left))
-        self._left -= len(content)
+        content = self._read(min(size, self.left))
+        self.left -= len(content)
         return content
 
     def skip(self) -> None:
-        while self._left:
-            _exactly(self.read, min(self._left, _CHUNK))
+        while self.left:
+            _exactly(self.read, min(self.left, _CHUNK))
 
     def finish(self) -> None:
         """Refuse what goes on. Where a packed stream is read to its end, its checksum is compared."""
-        if self._left or (self._is_all and self._read(1)):
+        if self.left or (self._is_all and self._read(1)):
             raise ValueError("a variable goes on after its values")
 
 

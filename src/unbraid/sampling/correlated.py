@@ -17,7 +17,7 @@ from unbraid.sampling.joint import Joint, check_names
 class Correlated(Joint):
     """A pair of factors whose values lie near a line: p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), a and b scaled to [0, 1].
 
-    Träuble et al., arXiv:2006.07886. The smaller the `strength`, their sigma, the closer the factors: 0.2 is strong, 0.7 is weak, and the uniform table is
+    Träuble et al., arXiv:2006.07886v3. The smaller the `strength`, the closer the factors: 0.2 is strong, 0.7 is weak, and the uniform table is
     approached as it grows. The marginals are not uniform: values at either end are less likely. Values are scaled by their index. `opposed` puts
     1 - b in place of b, so that one factor falls as the other rises.
     """
