@@ -4,9 +4,10 @@
     python -m benchmarks.jpeg_decoding --images 2048   a smaller one, to see that it runs
 
 The faces are drawn: smooth noise with an oval, eyes and hair on it, a little grain, saved with quality 90, which gives files a little larger than the
-official ones (7.1 kB on average). A thousand of them are repeated under as many names as asked for. "into the cache" is all that a conversion does: decoding,
-checksum and writing. Processes are started within the time that is measured. Each row is the fastest of three runs. "processor µs" is the time of processors that an
-image takes, in all processes, and "others" how many cores were busy with something else meanwhile: on a machine that is not idle they tell what an idle one would do.
+official ones (7.1 kB on average). A thousand of them are repeated under as many names as asked for. "into the cache" is all that a conversion does:
+decoding, checksum and writing. Processes are started within the time that is measured. Each row is the fastest of three runs. "processor µs" is the
+time of processors that an image takes, in all processes, and "others" how many cores were busy with something else meanwhile: on a machine that is
+not idle they tell what an idle one would do.
 """
 
 import argparse
@@ -23,10 +24,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from unbraid.data.archives import Container, container
+from unbraid.data.formats.archives import Container, container
+from unbraid.data.formats.pictures import Framing, decode_many
+from unbraid.data.formats.workers import num_cores
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.pictures import Framing, decode_many
-from unbraid.data.workers import num_cores
 
 FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
 NUM_DISTINCT = 1000

@@ -7,7 +7,7 @@ from PIL import Image
 
 from unbraid import draws
 from unbraid.data import BackgroundDSprites, background_dsprites
-from unbraid.data.painted_sprites import random_bytes
+from unbraid.data.drawing.painted_sprites import random_bytes
 from unbraid.errors import DataError, SpecError
 
 GRID = {"resolution": 16, "num_scales": 2, "num_orientations": 3, "num_positions": 4}

@@ -7,8 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
+from tests.data.formats.test_mat import MASK, header, packed, variable
 from tests.data.mutants import mutants, num_read
-from tests.data.test_mat import MASK, header, packed, variable
 from unbraid.data import Cars3D, Factor, cars3d, progress
 from unbraid.errors import DataError, SpecError
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
-from unbraid.data import CelebA, Factor, pictures
+from unbraid.data import CelebA, Factor
 from unbraid.data.celeb_a_lists import ATTRIBUTES
-from unbraid.data.checksums import check_file
+from unbraid.data.fetching.checksums import check_file
+from unbraid.data.formats import pictures
 from unbraid.errors import DataError, SpecError
 
 NUM_FACES = 20

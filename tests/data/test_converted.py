@@ -14,8 +14,8 @@ from unbraid import files
 from unbraid.data import image_store
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError, SpecError
 
 CONTENT = bytes(range(48))

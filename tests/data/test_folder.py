@@ -139,9 +139,9 @@ def test_links_to_pictures_are_followed_and_links_to_folders_are_not(tmp_path, p
 
 
 def test_many_pictures_are_decoded_by_other_processes_to_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.data.pictures._FEWEST_FOR_WORKERS", 4)
-    monkeypatch.setattr("unbraid.data.pictures._PICTURES_PER_BLOCK", 2)
-    monkeypatch.setattr("unbraid.data.workers.num_cores", lambda: 2)
+    monkeypatch.setattr("unbraid.data.formats.pictures._FEWEST_FOR_WORKERS", 4)
+    monkeypatch.setattr("unbraid.data.formats.pictures._PICTURES_PER_BLOCK", 2)
+    monkeypatch.setattr("unbraid.data.formats.workers.num_cores", lambda: 2)
     put(tmp_path / "pictures", COLOUR)
     np.testing.assert_array_equal(FromFolder(str(tmp_path / "pictures")).load().pixels, np.moveaxis(COLOUR, 3, 1))
 
@@ -358,7 +358,7 @@ def test_whoever_watches_sees_how_far_it_is(pictures):
 
 def test_a_picture_that_changes_while_it_is_read_is_refused(pictures, monkeypatch):
     dataset = FromFolder(str(pictures))
-    monkeypatch.setattr("unbraid.data.pictures.decode_many", lambda *_: iter([(os.utime(pictures / "002.png"), GREY[:, None])[1]]))
+    monkeypatch.setattr("unbraid.data.formats.pictures.decode_many", lambda *_: iter([(os.utime(pictures / "002.png"), GREY[:, None])[1]]))
     with pytest.raises(DataError, match=r"002\.png was changed while it was read"):
         dataset.load()
     assert dataset.store.record is None

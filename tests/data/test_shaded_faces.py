@@ -10,7 +10,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from unbraid.data import Factor, ShadedFaces, progress, shaded_faces, shading
+from unbraid.data import Factor, ShadedFaces, progress, shaded_faces
+from unbraid.data.drawing import shading
 from unbraid.errors import DataError, SpecError
 from unbraid.files import sha256
 

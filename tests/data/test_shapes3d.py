@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unbraid.data import Factor, Shapes3D, shapes3d
-from unbraid.data.hdf5 import Hdf5Reader
+from unbraid.data.formats.hdf5 import Hdf5Reader
 from unbraid.data.shapes3d import OFFICIAL_FILE
 from unbraid.errors import DataError
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.data.test_norb import norb_bytes
+from tests.data.formats.test_norb import norb_bytes
 from unbraid.data import Factor, SmallNORB
 from unbraid.errors import DataError, SpecError
 

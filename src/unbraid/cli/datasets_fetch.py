@@ -13,9 +13,9 @@ from unbraid.cli.console import log_as_lines, say
 from unbraid.cli.datasets import named, required
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import FactorDataset
-from unbraid.data.fetch import fetch as fetch_files
-from unbraid.data.fetch import fetched_folder
-from unbraid.data.publication import Publication
+from unbraid.data.fetching.fetch import fetch as fetch_files
+from unbraid.data.fetching.fetch import fetched_folder
+from unbraid.data.fetching.publication import Publication
 from unbraid.errors import SpecError
 from unbraid.names import kebab_case, suggestion
 

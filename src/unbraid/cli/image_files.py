@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid.data.arrays import unlabelled
 from unbraid.data.dataset import FactorImages
-from unbraid.data.pictures import decode, with_channels
+from unbraid.data.formats.pictures import decode, with_channels
 from unbraid.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")

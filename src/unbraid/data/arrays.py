@@ -14,9 +14,9 @@ from torch import Tensor
 from unbraid import files
 from unbraid.data.channels_last import ChannelsLast
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.hashed_stream import HashedStream
-from unbraid.data.known_checksums import known_sha256
-from unbraid.data.npz import Npz
+from unbraid.data.fetching.known_checksums import known_sha256
+from unbraid.data.formats.hashed_stream import HashedStream
+from unbraid.data.formats.npz import Npz
 from unbraid.data.pixels import Pixels
 from unbraid.errors import DataError, SpecError
 

@@ -10,10 +10,10 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from unbraid import draws, files
-from unbraid.data import pictures
+from unbraid.data.drawing.painted_sprites import Paint, random_bytes
+from unbraid.data.drawing.texture import texture
 from unbraid.data.dsprites_variant import DSpritesVariant
-from unbraid.data.painted_sprites import Paint, random_bytes
-from unbraid.data.texture import texture
+from unbraid.data.formats import pictures
 from unbraid.errors import DataError, SpecError
 
 # The size to which the original shrinks its picture.

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats.pth import read_tensor
 from unbraid.data.image_store import Plan
-from unbraid.data.pth import read_tensor
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
 
 _FILE = "basel_face_renders.pth"

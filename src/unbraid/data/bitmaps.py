@@ -19,7 +19,7 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.data import progress
-from unbraid.data.hashed_stream import HashedStream
+from unbraid.data.formats.hashed_stream import HashedStream
 from unbraid.data.pixels import Pixels
 from unbraid.errors import DataError
 

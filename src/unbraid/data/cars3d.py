@@ -10,14 +10,15 @@ import numpy as np
 from einops import rearrange
 from jaxtyping import UInt8
 
-from unbraid.data import mat, progress
-from unbraid.data.archives import Archive, Container, Folder, Member
+from unbraid.data import progress
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats import mat
+from unbraid.data.formats.archives import Archive, Container, Folder, Member
+from unbraid.data.formats.resize import resized
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
-from unbraid.data.publication import Publication, PublishedFile
-from unbraid.data.resize import resized
 from unbraid.errors import DataError, SpecError
 
 _ARCHIVE = "nips2015-analogy-data.tar.gz"

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Int8, UInt8
 
 from unbraid.data import celeb_a_lists
-from unbraid.data.archives import Container, Member, container
 from unbraid.data.celeb_a_lists import ATTRIBUTES
 from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats.archives import Container, Member, container
+from unbraid.data.formats.pictures import Framing, decode_many
 from unbraid.data.image_store import Plan
 from unbraid.data.parted import PartedDataset
-from unbraid.data.pictures import Framing, decode_many
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.data.selected import subset_of
 from unbraid.errors import DataError, SpecError
 from unbraid.sampling import FactorValues, RandomSplit

@@ -11,13 +11,13 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import UInt8
 
-from unbraid.data import mat_lists
-from unbraid.data.archives import Container, Member, container
 from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats import mat_lists
+from unbraid.data.formats.archives import Container, Member, container
+from unbraid.data.formats.pictures import Framing, decode_many, shape_of
 from unbraid.data.image_store import Plan
 from unbraid.data.parted import PartedDataset
-from unbraid.data.pictures import Framing, decode_many, shape_of
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.data.selected import subset_of
 from unbraid.errors import DataError, SpecError
 from unbraid.sampling import FactorValues

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from unbraid import files
 from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.fetch import check_file, fetched_folder
+from unbraid.data.fetching.fetch import check_file, fetched_folder
+from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError, SpecError
 from unbraid.names import kebab_case
 

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float64, UInt64
 
 from unbraid import files
-from unbraid.data import sprites
 from unbraid.data.bitmaps import BitmapCache, Bitmaps
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.drawing import sprites
 from unbraid.data.grid import grid_rows
 from unbraid.data.official_dsprites import official_bitmaps, official_path
 from unbraid.errors import SpecError

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import torch
 
-from unbraid.data import sprites
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.drawing import sprites
+from unbraid.data.drawing.painted_sprites import Paint, PaintedSprites
 from unbraid.data.dsprites import DSprites
 from unbraid.data.grid import grid_rows
-from unbraid.data.painted_sprites import Paint, PaintedSprites
 from unbraid.errors import SpecError
 
 

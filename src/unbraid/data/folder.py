@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
-from unbraid.data import folder_survey, own_pictures, pictures, progress
-from unbraid.data.archives import Folder, Member
+from unbraid.data import folder_survey, own_pictures, progress
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.folder_survey import Labelled, Place, Survey
+from unbraid.data.formats import pictures
+from unbraid.data.formats.archives import Folder, Member
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import DataError, SpecError
 

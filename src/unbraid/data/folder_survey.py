@@ -15,12 +15,13 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from unbraid import files
-from unbraid.data import factor_columns, pictures, progress
-from unbraid.data.archives import Folder, Member
+from unbraid.data import factor_columns, progress
 from unbraid.data.dataset import Factor
 from unbraid.data.factor_columns import FactorColumn
-from unbraid.data.known_checksums import is_settled
-from unbraid.data.label_csv import read_label_csv
+from unbraid.data.fetching.known_checksums import is_settled
+from unbraid.data.formats import pictures
+from unbraid.data.formats.archives import Folder, Member
+from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.own_pictures import PictureShapes, unreadable
 from unbraid.errors import DataError
 

@@ -12,10 +12,11 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
-from unbraid.data import factor_columns, own_pictures, pictures, progress
-from unbraid.data.archives import MAX_MEMBER_BYTES
+from unbraid.data import factor_columns, own_pictures, progress
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.factor_columns import FactorColumn
+from unbraid.data.formats import pictures
+from unbraid.data.formats.archives import MAX_MEMBER_BYTES
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.own_pictures import PictureShapes
 from unbraid.errors import DataError, SpecError

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, final
 
-from unbraid.data import idx
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication
+from unbraid.data.formats import idx
 from unbraid.data.image_store import Plan
-from unbraid.data.publication import Publication
 
 
 @final

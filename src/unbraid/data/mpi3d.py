@@ -10,10 +10,10 @@ from jaxtyping import UInt8
 
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats.npz import Npz
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
-from unbraid.data.npz import Npz
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError, SpecError
 
 Version = Literal["toy", "realistic", "real"]

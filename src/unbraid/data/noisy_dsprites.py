@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
 
+from unbraid.data.drawing.painted_sprites import Paint, random_bytes
 from unbraid.data.dsprites_variant import DSpritesVariant
-from unbraid.data.painted_sprites import Paint, random_bytes
 
 
 @final

@@ -11,11 +11,11 @@ from jaxtyping import UInt8, UInt64
 
 from unbraid import files
 from unbraid.data.bitmaps import BitmapCache
-from unbraid.data.checksums import check_file
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.checksums import check_file
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats.npz import Npz
 from unbraid.data.grid import grid_rows
-from unbraid.data.npz import Npz
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
 
 OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
-from unbraid.data import pictures
+from unbraid.data.formats import pictures
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import DataError, SpecError
 

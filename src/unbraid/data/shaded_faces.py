@@ -14,11 +14,11 @@ from jaxtyping import Float64, UInt8
 from torch import Tensor
 
 from unbraid import files
-from unbraid.data import heads, shading
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.drawing import heads, shading
+from unbraid.data.drawing.surface_points import SurfacePoints, points_of
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.surface_points import SurfacePoints, points_of
 from unbraid.errors import DataError, SpecError
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from jaxtyping import Float64, Int64, UInt8
 
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats.hdf5 import Hdf5Reader
 from unbraid.data.grid import grid_rows
-from unbraid.data.hdf5 import Hdf5Reader
 from unbraid.data.image_store import Plan
-from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
 
 OFFICIAL_FILE = "3dshapes.h5"

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from unbraid.data import norb
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.formats import norb
+from unbraid.data.formats.resize import resized
 from unbraid.data.image_store import Plan
-from unbraid.data.publication import Publication, PublishedFile
-from unbraid.data.resize import resized
 from unbraid.errors import DataError, SpecError
 
 Split = Literal["train", "test", "all"]

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from unbraid.arrays import shown
 from unbraid.codes import Codes
-from unbraid.data.npz import Npz
+from unbraid.data.formats.npz import Npz
 from unbraid.errors import CodesError, UnbraidError
 from unbraid.runs import codes_file
 from unbraid.runs.codes_csv import read_csv

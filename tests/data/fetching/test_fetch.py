@@ -1,0 +1,416 @@
+"""Published files get to their place whole and verified, or not at all."""
+
+import errno
+import hashlib
+import http.client
+import json
+import logging
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.data.flaky_server import Answer, FlakyServer
+from unbraid import files
+from unbraid.data.fetching.download import Patience
+from unbraid.data.fetching.fetch import check_file, fetch, fetched_folder
+from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.errors import DataError
+
+CONTENT = np.random.default_rng(6).bytes(1_000_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+AT_ONCE = Patience(sleep=lambda _: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def publication(*published, **fields):
+    return Publication("A set", "https://example.org/set", "CC0", published, ("a-set", "A"), **fields)
+
+
+def one_file(server, **fields):
+    """A set of one file, whose checksum is published."""
+    return publication(PublishedFile("a.bin", server.url, **{"checksum": f"sha256:{SHA256}", "checksum_source": "its owner"} | fields))
+
+
+def names(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+# What comes of a fetch
+
+
+def test_files_are_put_into_the_first_subfolder_of_the_cache_and_nothing_else_is_left(cache, caplog):
+    caplog.set_level(logging.INFO)
+    other = b"another file"
+    with FlakyServer(CONTENT) as server, FlakyServer(other) as elsewhere:
+        published = publication(
+            PublishedFile("a.bin", server.url, 1_000_000, f"sha256:{SHA256}", "its owner"),
+            PublishedFile("b.bin", elsewhere.url, checksum=f"md5:{hashlib.md5(other).hexdigest()}"),
+        )
+        paths = fetch(published)
+    assert paths == (cache / "files" / "a-set" / "a.bin", cache / "files" / "a-set" / "b.bin")
+    assert [path.read_bytes() for path in paths] == [CONTENT, other]
+    assert fetched_folder(published) == cache / "files" / "a-set"
+    assert names(cache) == ["files/a-set/.a.bin.lock", "files/a-set/.b.bin.lock", "files/a-set/a.bin", "files/a-set/b.bin"]
+    assert f"Fetched {paths[0]}: SHA-256 as published by its owner." in caplog.messages
+
+
+def test_another_folder_can_be_named(tmp_path, cache, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with FlakyServer(CONTENT) as server:
+        assert fetch(one_file(server), Path("mine")) == (tmp_path / "mine" / "a.bin",)
+    assert names(tmp_path / "mine") == [".a.bin.lock", "a.bin"]
+    assert not cache.exists()
+
+
+def test_the_name_is_ours_whatever_the_server_calls_the_file(cache):
+    headers = {"Content-Disposition": 'attachment; filename="../../escaped.bin"'}
+    with FlakyServer(
+        CONTENT, Answer(status=302, headers={"Location": "/..%2f..%2fescaped.bin", **headers}), Answer(headers=headers)
+    ) as server:
+        [path] = fetch(one_file(server))
+    assert path.name == "a.bin"
+    assert names(cache.parent) == ["cache/files/a-set/.a.bin.lock", "cache/files/a-set/a.bin"]
+
+
+def test_the_bytes_reach_the_disk_before_the_name_and_the_name_before_the_end(monkeypatch):
+    events = []
+    replace_file = os.replace
+
+    def fsync(descriptor):
+        events.append("flush folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "flush file")
+
+    def rename(source, target):
+        events.append(f"rename to {Path(target).name}")
+        replace_file(source, target)
+
+    with FlakyServer(CONTENT) as server:
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "replace", rename)
+        fetch(one_file(server))
+    about = ["flush file", "rename to a.bin.part.json", "flush folder"]
+    assert events == [*about, "flush file", "rename to a.bin", "flush folder"]
+
+
+def test_a_file_that_is_there_is_verified_and_not_asked_for(caplog):
+    caplog.set_level(logging.INFO)
+    with FlakyServer(CONTENT) as server:
+        [path] = fetch(one_file(server))
+        assert fetch(one_file(server)) == (path,)
+        assert len(server.asked) == 1
+    assert f"{path} is there: SHA-256 as published by its owner." in caplog.messages
+
+
+def test_a_damaged_file_that_is_there_is_refused_and_left_for_its_owner_to_see(cache):
+    with FlakyServer(CONTENT) as server:
+        [path] = fetch(one_file(server))
+        path.write_bytes(CONTENT[:-1] + b"?")
+        with pytest.raises(DataError, match=rf"a-set/a\.bin has the SHA-256 \w+; expected {SHA256}, .*delete it and get it again"):
+            fetch(one_file(server))
+        assert len(server.asked) == 1
+        path.unlink()
+        assert fetch(one_file(server)) == (path,)
+    assert path.read_bytes() == CONTENT
+
+
+def test_after_cuts_a_redirect_and_an_error_the_file_is_the_one_published():
+    script = [Answer(cut_after=300_000), Answer(status=500), Answer(status=307, headers={"Location": "/mirror"}), Answer(cut_after=1)]
+    with FlakyServer(CONTENT, *script) as server:
+        [path] = fetch(one_file(server), patience=AT_ONCE)
+    assert path.read_bytes() == CONTENT
+    assert server.served == [300_000, 0, 0, 1, 699_999]
+
+
+# Checksums
+
+
+def test_a_wrong_checksum_is_refused_and_what_came_is_removed(cache):
+    wrong = CONTENT[:-1] + b"?"
+    found = hashlib.sha256(wrong).hexdigest()
+    with FlakyServer(wrong) as server:
+        with pytest.raises(
+            DataError, match=rf"a\.bin, fetched from {server.url}, has the SHA-256 {found}; expected {SHA256}, .*was removed"
+        ):
+            fetch(one_file(server))
+        assert len(server.asked) == 1
+        assert names(cache) == ["files/a-set/.a.bin.lock"]
+        server.content = CONTENT
+        fetch(one_file(server))
+        assert server.ranges == [None, None]
+
+
+def test_two_ends_that_do_not_belong_together_are_fetched_anew_once(caplog):
+    other = bytes(1_000_000)
+    with FlakyServer(CONTENT, Answer(content=other, cut_after=400_000)) as server:
+        [path] = fetch(one_file(server), patience=AT_ONCE)
+    assert path.read_bytes() == CONTENT
+    assert server.served == [400_000, 600_000, 1_000_000]
+    assert "Fetching it anew" in caplog.text
+
+
+def test_and_not_twice(cache):
+    with FlakyServer(CONTENT[::-1], Answer(cut_after=400_000), Answer(), Answer(cut_after=300_000)) as server:
+        with pytest.raises(DataError, match=rf"expected {SHA256}"):
+            fetch(one_file(server), patience=AT_ONCE)
+        assert server.served == [400_000, 600_000, 300_000, 700_000]
+    assert names(cache) == ["files/a-set/.a.bin.lock"]
+
+
+def test_where_no_checksum_is_published_the_first_one_is_recorded_beside_the_file(cache, caplog):
+    with FlakyServer(CONTENT) as server:
+        unpublished = one_file(server, checksum=None)
+        [path] = fetch(unpublished)
+        record = json.loads(path.with_name("a.bin.sha256.json").read_text())
+        assert record.items() >= {"name": "a.bin", "url": server.url, "num_bytes": 1_000_000, "sha256": SHA256}.items()
+        assert "No checksum is published for a.bin. Its SHA-256" in caplog.text
+        assert check_file(path, unpublished.files[0]) == f"SHA-256 as recorded at the first fetch on {record['recorded'][:10]}"
+        # A second fetch compares, and so does one after the file is gone.
+        path.unlink()
+        assert fetch(unpublished) == (path,)
+        assert json.loads(path.with_name("a.bin.sha256.json").read_text()) == record
+
+
+def test_a_file_that_is_no_longer_the_one_first_fetched_is_refused(cache):
+    with FlakyServer(CONTENT) as server:
+        unpublished = one_file(server, checksum=None)
+        [path] = fetch(unpublished)
+        path.unlink()
+        server.content = CONTENT[::-1]
+        with pytest.raises(
+            DataError,
+            match=rf"expected {SHA256}, the SHA-256 as recorded at the first fetch on .*new version, delete .*a\.bin\.sha256\.json",
+        ):
+            fetch(unpublished)
+        assert names(cache) == ["files/a-set/.a.bin.lock", "files/a-set/a.bin.sha256.json"]
+        path.with_name("a.bin.sha256.json").unlink()
+        fetch(unpublished)
+    assert path.read_bytes() == CONTENT[::-1]
+
+
+def test_a_failure_between_record_and_name_leaves_a_part_that_the_next_fetch_takes(cache, monkeypatch):
+    with FlakyServer(CONTENT) as server:
+        unpublished = one_file(server, checksum=None)
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "put_in_place", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
+            with pytest.raises(DataError, match=r"cannot be written to .* \(Input/output error\)"):
+                fetch(unpublished)
+        [path] = fetch(unpublished)
+        assert len(server.asked) == 1
+    assert path.read_bytes() == CONTENT
+
+
+# Files that are put there by hand
+
+BY_HAND = PublishedFile("b.bin", None, num_bytes=3)
+
+
+def test_a_file_without_an_address_is_asked_of_the_user_by_name_and_place(cache):
+    told = "Ask for it at https://example.org/form."
+    with pytest.raises(DataError) as refused:
+        fetch(publication(BY_HAND, PublishedFile("c.bin", None), how_to_get=told))
+    assert str(refused.value) == f"A set: Ask for it at https://example.org/form. Put b.bin and c.bin into {cache}/files/a-set."
+
+
+def test_without_a_told_way_the_homepage_is_named(tmp_path):
+    with pytest.raises(
+        DataError, match=rf"A set: There is no direct download; see https://example\.org/set\. Put b\.bin into {tmp_path}/x\."
+    ):
+        fetch(publication(BY_HAND), tmp_path / "x")
+
+
+def test_what_can_be_downloaded_is_and_what_was_put_there_is_verified(cache):
+    with FlakyServer(CONTENT) as server:
+        both = publication(*one_file(server).files, BY_HAND)
+        with pytest.raises(DataError, match=r"Put b\.bin into"):
+            fetch(both)
+        (fetched_folder(both) / "b.bin").write_bytes(b"four")
+        with pytest.raises(DataError, match=r"b\.bin has 4 bytes; expected 3"):
+            fetch(both)
+        (fetched_folder(both) / "b.bin").write_bytes(b"abc")
+        assert [path.name for path in fetch(both)] == ["a.bin", "b.bin"]
+        assert len(server.asked) == 1
+
+
+# Disks
+
+
+def test_a_disk_without_room_is_told_with_what_to_do(monkeypatch, cache):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999_999))
+    with FlakyServer(CONTENT) as server:
+        reason = r"1,000,000 bytes are still to come and 999,999 are free"
+        with pytest.raises(
+            DataError, match=rf"a\.bin cannot be written to {cache}/files/a-set \({reason}\)\. Make room there, or set UNBRAID_CACHE"
+        ):
+            fetch(one_file(server))
+        monkeypatch.undo()
+        monkeypatch.setenv("UNBRAID_CACHE", str(cache))
+        fetch(one_file(server))
+
+
+class FullDisk:
+    """A stream onto a disk that has room for so many bytes."""
+
+    def __init__(self, stream, room):
+        self.stream, self.room = stream, room
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+
+    def write(self, content):
+        self.stream.write(content[: self.room])
+        if len(content) > self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= len(content)
+
+
+def test_a_disk_that_fills_up_keeps_what_came_for_when_there_is_room(monkeypatch, cache):
+    open_file = Path.open
+
+    def open_on_full_disk(self, mode="r"):
+        stream = open_file(self, mode)
+        return FullDisk(stream, 600_000) if mode == "ab" else stream
+
+    with FlakyServer(CONTENT) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", open_on_full_disk)
+            with pytest.raises(DataError, match=r"\(No space left on device\)\. Make room there, or set UNBRAID_CACHE .*and fetch again"):
+                fetch(one_file(server))
+        assert not (cache / "files" / "a-set" / "a.bin").exists()
+        [path] = fetch(one_file(server))
+        assert server.ranges == [None, "bytes=600000-"]
+    assert path.read_bytes() == CONTENT
+
+
+def make_read_only(folder, monkeypatch):
+    """As root may write anywhere, the system's refusal is played."""
+    folder.chmod(0o500)
+    if os.geteuid() != 0:
+        return
+    open_file, make_folder = Path.open, Path.mkdir
+
+    def refuse(do):
+        def guarded(self, *args, **kwargs):
+            writes = do is make_folder or any(letter in (args[0] if args else "r") for letter in "wax+")
+            if writes and self.is_relative_to(folder) and not self.is_dir():
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return do(self, *args, **kwargs)
+
+        return guarded
+
+    monkeypatch.setattr(Path, "open", refuse(open_file))
+    monkeypatch.setattr(Path, "mkdir", refuse(make_folder))
+
+
+def test_a_cache_that_cannot_be_written_to_is_told_before_anything_is_asked(cache, monkeypatch):
+    cache.mkdir()
+    make_read_only(cache, monkeypatch)
+    with FlakyServer(CONTENT) as server:
+        with pytest.raises(
+            DataError,
+            match=rf"a\.bin cannot be written to {cache}/files/a-set \(Permission denied\)\. .*set UNBRAID_CACHE to a folder that you may",
+        ):
+            fetch(one_file(server))
+        assert server.asked == []
+
+
+def test_a_cache_that_cannot_be_written_to_can_still_be_read(cache, monkeypatch):
+    with FlakyServer(CONTENT) as server:
+        [path] = fetch(one_file(server))
+        make_read_only(path.parent, monkeypatch)
+        assert fetch(one_file(server)) == (path,)
+        path.parent.chmod(0o700)
+
+
+# Several at once, and sudden ends
+
+FETCHER = """
+import logging, os, signal, sys, types
+
+# The packages without what their __init__ imports: torch takes seconds, and fetching does without.
+root = sys.argv[4]
+for name, folder in (("unbraid", root), ("unbraid.data", f"{root}/data")):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [folder]
+
+from unbraid.data import progress
+from unbraid.data.fetching.fetch import fetch
+from unbraid.data.fetching.publication import Publication, PublishedFile
+
+url, checksum, killed_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+
+def watch(what, done, total, unit):
+    if what.startswith("downloading") and done >= killed_after > 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with progress.watched(watch):
+    fetch(Publication("A set", "https://example.org", "CC0", (PublishedFile("a.bin", url, checksum=checksum),), ("a-set",)))
+"""
+
+
+def fetcher(server, killed_after=0):
+    command = [sys.executable, "-c", FETCHER, server.url, f"sha256:{SHA256}", str(killed_after), str(Path(files.__file__).parent)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_of_two_processes_that_ask_at_once_one_downloads_and_the_other_finds_it_whole(cache):
+    with FlakyServer(CONTENT) as server:
+        # Held until both are there.
+        with files.locked(cache / "files" / "a-set" / ".a.bin.lock", wait=False, purpose="testing"):
+            both = [fetcher(server), fetcher(server)]
+            for process in both:
+                assert process.stdout.readline() == "Another process is fetching a.bin. Waiting for it.\n"
+        said = [process.communicate()[0].splitlines()[-1] for process in both]
+        assert [process.returncode for process in both] == [0, 0]
+        path = cache / "files" / "a-set" / "a.bin"
+        assert sorted(said) == sorted([f"Fetched {path}: SHA-256 as published.", f"{path} is there: SHA-256 as published."])
+        assert server.served == [1_000_000]
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_process_that_is_killed_leaves_a_part_that_the_next_one_goes_on_with(cache):
+    with FlakyServer(CONTENT) as server:
+        with fetcher(server, killed_after=400_000) as process:
+            process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        folder = cache / "files" / "a-set"
+        assert names(folder) == [".a.bin.lock", "a.bin.part", "a.bin.part.json"]
+        here = (folder / "a.bin.part").stat().st_size
+        assert 0 < here < 1_000_000
+        fetch(one_file(server))
+        assert server.ranges == [None, f"bytes={here}-"]
+        assert server.served[1] == 1_000_000 - here
+    assert (folder / "a.bin").read_bytes() == CONTENT
+    assert names(folder) == [".a.bin.lock", "a.bin"]
+
+
+def test_an_interrupted_fetch_lets_go_and_can_be_taken_up(cache, monkeypatch):
+    read = http.client.HTTPResponse.read1
+
+    def interrupt(self, size):
+        if (cache / "files" / "a-set" / "a.bin.part").stat().st_size > 0:
+            raise KeyboardInterrupt
+        return read(self, size)
+
+    with FlakyServer(CONTENT) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(http.client.HTTPResponse, "read1", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                fetch(one_file(server))
+        [path] = fetch(one_file(server))
+        assert server.ranges[1] is not None
+    assert path.read_bytes() == CONTENT
