@@ -70,7 +70,8 @@ class CelebA(PartedDataset):
             PublishedFile(_PARTITION, None, 2_836_386, "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7", _SOURCE),
         ),
         subfolders=("celeba", "CelebA"),
-        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html leads to (Align&Cropped Images)",
+        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html leads to (Align&Cropped Images; the unpacked folder "
+        "img_align_celeba does as well as its zip)",
     )
 
     split: Split = "all"
