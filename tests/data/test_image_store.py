@@ -196,9 +196,7 @@ def test_whoever_watches_is_told_how_far_it_is(store):
 
 def make_and_count(folder, results):
     store, source = ImageStore(folder), Source()
-    with store.locked("making"):
-        if store.flaw() is not None:
-            store.make(source.plan(), FACTS, "making")
+    store.ensure(store.flaw, lambda flaw: store.make(source.plan(), FACTS, "making"), "making", "Could not make")
     results.put(len(source.given))
 
 

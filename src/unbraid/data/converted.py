@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from unbraid import files
 from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.fetching.fetch import check_file, fetched_folder
+from unbraid.data.fetching.checksums import check_file
+from unbraid.data.fetching.fetch import fetched_folder
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import DataError, SpecError
@@ -79,34 +80,29 @@ class ConvertedDataset(FactorDataset):
         return ImageStore(files.cache_folder() / "converted" / f"{kebab_case(type(self))}-{digest}")
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        sources, store = self.find(), self.store
-        if self._flaw(sources, verify) is not None:
-            if sources is None:
-                raise DataError(self._missing())
-            try:
-                self._convert(store, sources, verify)
-            except OSError as error:
-                raise DataError(
-                    f"Could not convert {type(self).__name__} into {store.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that "
-                    "you may write to and that has the room."
-                ) from error
+        sources, store, name = self.find(), self.store, type(self).__name__
+        if sources is not None:
+            store.ensure(
+                lambda: self._flaw(sources, verify),
+                lambda flaw: self._convert(sources, flaw),
+                f"converting {name}",
+                f"Could not convert {name} into",
+            )
+        elif self._flaw(None, verify) is not None:
+            raise DataError(self._missing())
         return store.images()
 
     def find(self) -> tuple[Path, ...] | None:
         """The official files, in the first folder that has them."""
         return next((sources for folder in self._folders() if (sources := self.sources(folder)) is not None), None)
 
-    def _convert(self, store: ImageStore, sources: tuple[Path, ...], verify: bool) -> None:
-        doing = f"converting {type(self).__name__}"
-        with store.locked(doing):
-            # Whoever held the lock before may have converted them.
-            if (flaw := self._flaw(sources, verify)) is None:
-                return
-            log.info("Converting %s from %s into %s (%s).", type(self).__name__, sources[0], store.folder, flaw)
-            plan = self.plan(sources)
-            found = [self._identity(source, sources) for source in sources]
-            # How a file was verified is said differently the second time. That must not begin an interrupted conversion anew.
-            store.make(plan, {"sources": found}, doing, made_from=[each["sha256"] or each["stamp"] for each in found])
+    def _convert(self, sources: tuple[Path, ...], flaw: str) -> None:
+        name, store = type(self).__name__, self.store
+        log.info("Converting %s from %s into %s (%s).", name, sources[0], store.folder, flaw)
+        plan = self.plan(sources)
+        found = [self._identity(source, sources) for source in sources]
+        # How a file was verified is said differently the second time. That must not begin an interrupted conversion anew.
+        store.make(plan, {"sources": found}, f"converting {name}", made_from=[each["sha256"] or each["stamp"] for each in found])
 
     def _flaw(self, sources: Sequence[Path] | None, verify: bool) -> str | None:
         """Why the files must be converted (again), or None. Files that are gone are not missed."""

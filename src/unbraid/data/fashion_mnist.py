@@ -1,19 +1,17 @@
 """Fashion-MNIST: pieces of clothing."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, final
 
-from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import Publication
 from unbraid.data.formats import idx
-from unbraid.data.image_store import Plan
+from unbraid.data.idx_dataset import IdxDataset
 
 
 @final
 @dataclass(frozen=True)
-class FashionMNIST(ConvertedDataset):
+class FashionMNIST(IdxDataset):
     """Clothing by Xiao, Rasul & Vollgraf (arXiv:1708.07747v2): 60,000 images to train on and 10,000 to test on,
     28 by 28 grey bytes, in 10 classes.
 
@@ -37,26 +35,6 @@ class FashionMNIST(ConvertedDataset):
         subfolders=("fashion-mnist", "FashionMNIST/raw"),
     )
 
-    split: idx.Split = "train"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        idx.check_split(self.split, "FashionMNIST")
-
     @property
     def factors(self) -> tuple[Factor, ...]:
         return (Factor("class", idx.NUM_CLASSES, ordered=False),)
-
-    @property
-    def published_num_images(self) -> int:
-        return idx.NUM_IMAGES[self.split]
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (1, idx.IMAGE_SIDE, idx.IMAGE_SIDE)
-
-    def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        return idx.find(folder, self.split)
-
-    def plan(self, sources: tuple[Path, ...]) -> Plan:
-        return idx.plan("FashionMNIST", sources, self.split, self.factors)

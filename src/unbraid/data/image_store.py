@@ -149,6 +149,23 @@ class ImageStore:
         files.write_json(self.folder / "record.json", record)
         (self.folder / "progress.json").unlink(missing_ok=True)
 
+    def ensure(self, flaw: Callable[[], str | None], make: Callable[[str], None], doing: str, failure: str, room: str = "the room") -> None:
+        """`make` the store where `flaw` finds it wanting, by one process at a time; `make` is told what is wrong.
+
+        `failure` and `room` are the words for a cache that cannot be written: "Could not convert it into", and how much it takes.
+        """
+        if flaw() is None:
+            return
+        try:
+            with self.locked(doing):
+                # Whoever held the lock before may have made it.
+                if (found := flaw()) is not None:
+                    make(found)
+        except OSError as error:
+            raise DataError(
+                f"{failure} {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write to and that has {room}."
+            ) from error
+
     def locked(self, doing: str) -> Any:
         """Hold the store: whoever makes it does so alone, and others wait."""
         return files.locked(self.folder / ".lock", wait=True, purpose=doing)

@@ -1,19 +1,17 @@
 """MNIST: handwritten digits."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, final
 
-from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import Publication
 from unbraid.data.formats import idx
-from unbraid.data.image_store import Plan
+from unbraid.data.idx_dataset import IdxDataset
 
 
 @final
 @dataclass(frozen=True)
-class MNIST(ConvertedDataset):
+class MNIST(IdxDataset):
     """The digits of LeCun, Cortes & Burges: 60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, labelled 0 to 9.
 
     Read from the four official idx files, gzipped or not.
@@ -37,26 +35,6 @@ class MNIST(ConvertedDataset):
         subfolders=("mnist", "MNIST/raw"),
     )
 
-    split: idx.Split = "train"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        idx.check_split(self.split, "MNIST")
-
     @property
     def factors(self) -> tuple[Factor, ...]:
         return (Factor("digit", idx.NUM_CLASSES, ordered=False),)
-
-    @property
-    def published_num_images(self) -> int:
-        return idx.NUM_IMAGES[self.split]
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (1, idx.IMAGE_SIDE, idx.IMAGE_SIDE)
-
-    def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        return idx.find(folder, self.split)
-
-    def plan(self, sources: tuple[Path, ...]) -> Plan:
-        return idx.plan("MNIST", sources, self.split, self.factors)

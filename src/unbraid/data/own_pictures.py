@@ -98,17 +98,10 @@ def keep(store: ImageStore, planned: Callable[[], tuple[Plan, Mapping[str, Any]]
 
     `planned` gives the plan, and the facts that the store records.
     """
-    if store.flaw(verify=verify) is None:
-        return
-    try:
-        with store.locked(doing):
-            # Whoever held the lock before may have made them.
-            if (flaw := store.flaw(verify=verify)) is not None:
-                log.info("%s, into %s (%s).", doing.capitalize(), store.folder, flaw)
-                plan, facts = planned()
-                store.make(plan, facts, doing)
-    except OSError as error:
-        raise DataError(
-            f"Could not keep the images in {store.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write to and "
-            "that has the room."
-        ) from error
+
+    def make(flaw: str) -> None:
+        log.info("%s, into %s (%s).", doing.capitalize(), store.folder, flaw)
+        plan, facts = planned()
+        store.make(plan, facts, doing)
+
+    store.ensure(lambda: store.flaw(verify=verify), make, doing, "Could not keep the images in")

@@ -19,7 +19,7 @@ from unbraid.data.drawing import heads, shading
 from unbraid.data.drawing.surface_points import SurfacePoints, points_of
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import SpecError
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 _NUM_THREADS = 2
 # Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a pixel.
 _DRAWING_VERSION = 1
+_DOING = "drawing ShadedFaces"
 _MIN_RESOLUTION, _MAX_RESOLUTION = 16, 64
 # An image a degree, from one side to the other.
 _MAX_VALUES = 181
@@ -91,25 +92,14 @@ class ShadedFaces(FactorDataset):
 
     def open(self, *, verify: bool = False) -> FactorImages:
         store = self.store
-        if store.flaw(verify=verify) is not None:
-            try:
-                self._draw_alone(store, verify)
-            except OSError as error:
-                raise DataError(
-                    f"Could not write the drawn images into {store.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you "
-                    f"may write to and that has {self.num_images * self.resolution**2 / 1e6:,.1f} MB of room."
-                ) from error
+        room = f"{self.num_images * self.resolution**2 / 1e6:,.1f} MB of room"
+        store.ensure(lambda: store.flaw(verify=verify), self._draw, _DOING, "Could not write the drawn images into", room)
         return store.images()
 
-    def _draw_alone(self, store: ImageStore, verify: bool) -> None:
-        doing = "drawing ShadedFaces"
-        with store.locked(doing):
-            # Whoever held the lock before may have drawn them.
-            if (flaw := store.flaw(verify=verify)) is None:
-                return
-            log.info("Drawing %s images into %s (%s).", f"{self.num_images:,}", store.folder, flaw)
-            plan = Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks)
-            store.make(plan, {"recipe": asdict(self), "version": _DRAWING_VERSION}, doing)
+    def _draw(self, flaw: str) -> None:
+        log.info("Drawing %s images into %s (%s).", f"{self.num_images:,}", self.store.folder, flaw)
+        plan = Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks)
+        self.store.make(plan, {"recipe": asdict(self), "version": _DRAWING_VERSION}, _DOING)
 
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
         """The images from number `start` on, in order; a block is what one person shows at one azimuth."""

@@ -19,8 +19,9 @@ import pytest
 
 from tests.data.flaky_server import Answer, FlakyServer
 from unbraid import files
+from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.download import Patience
-from unbraid.data.fetching.fetch import check_file, fetch, fetched_folder
+from unbraid.data.fetching.fetch import fetch, fetched_folder
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.errors import DataError
 

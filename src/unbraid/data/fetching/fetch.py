@@ -13,8 +13,6 @@ from unbraid.data.fetching.download import PATIENCE, Download, Patience
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.errors import DataError, RunError
 
-__all__ = ["check_file", "fetch", "fetched_folder"]
-
 log = logging.getLogger(__name__)
 
 
