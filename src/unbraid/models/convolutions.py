@@ -9,6 +9,7 @@ from torch import nn
 
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
+from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d
 
 
 @final
@@ -63,10 +64,7 @@ def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modul
     """Convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU after every one."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise(widths):
-        layers += [
-            nn.Conv2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1, bias=not batch_norm),
-            *activation(fan_out, batch_norm=batch_norm),
-        ]
+        layers += [Conv2d(fan_in, fan_out, bias=not batch_norm), *activation(fan_out, batch_norm=batch_norm)]
     return layers
 
 
@@ -75,9 +73,8 @@ def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modu
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = []
     for fan_in, fan_out in inner:
-        convolution = nn.ConvTranspose2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1, bias=not batch_norm)
-        layers += [convolution, *activation(fan_out, batch_norm=batch_norm)]
-    return [*layers, nn.ConvTranspose2d(*last, kernel_size=4, stride=2, padding=1)]
+        layers += [ConvTranspose2d(fan_in, fan_out, bias=not batch_norm), *activation(fan_out, batch_norm=batch_norm)]
+    return [*layers, ConvTranspose2d(*last)]
 
 
 def activation(width: int, *, batch_norm: bool) -> list[nn.Module]:

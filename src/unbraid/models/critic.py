@@ -9,6 +9,7 @@ from torch import nn
 
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
+from unbraid.models.strided_convolutions import Conv2d
 from unbraid.schedule import Weight, extremes
 
 
@@ -53,7 +54,7 @@ class Critic:
         num_channels, height, width = image_shape
         layers: list[nn.Module] = []
         for fan_in, fan_out in pairwise((num_channels, *self.channels)):
-            layers += [nn.Conv2d(fan_in, fan_out, kernel_size=4, stride=2, padding=1), nn.LeakyReLU(0.2)]
+            layers += [Conv2d(fan_in, fan_out), nn.LeakyReLU(0.2)]
             height, width = height // 2, width // 2
         if min(height, width) < 1:
             raise SpecError(f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels.")

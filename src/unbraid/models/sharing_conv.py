@@ -10,6 +10,7 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
 from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.strided_convolutions import Conv2d
 
 
 @final
@@ -40,7 +41,7 @@ class SharingConv(Architecture):
         return nn.Sequential(
             *canvas.frame(),
             *halving((canvas.num_channels, *widths[:-1])),
-            nn.Conv2d(widths[-2], last, kernel_size=4, stride=2, padding=1),
+            Conv2d(widths[-2], last),
             nn.Flatten(),
         )
 

@@ -14,6 +14,7 @@ from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
 from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
 from unbraid.models.heads import heads
+from unbraid.models.strided_convolutions import Conv2d
 
 
 @final
@@ -56,7 +57,7 @@ class _Branches(nn.Module):
         super().__init__()
         self.num_branches = latents.num_latents
         self.heads = heads(latents)
-        self.convolution = nn.Conv2d(fan_in, self.num_branches * channels, kernel_size=4, stride=2, padding=1)
+        self.convolution = Conv2d(fan_in, self.num_branches * channels)
         self.hidden = _LinearStack(self.num_branches, channels * map_size**2, width)
         self.outputs = nn.ModuleList(_LinearStack(head.num_latents, width, head.numbers_each) for head in self.heads)
 

@@ -1,0 +1,42 @@
+"""How finely a run computes: what its nets multiply in, and what everything else is kept in."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+Precision = Literal["float32", "tf32", "bf16", "float64"]
+"""Weights, losses and the optimiser are float32, unless all is float64. What differs is how nets multiply:
+
+======== ==================================================================================================
+float32  as they are
+tf32     inputs of products rounded to 10 bits by a GPU that can; on a CPU, as they are
+bf16     encoder, decoder and critic in bfloat16 (7 bits) throughout, from weights kept in float32
+float64  all in float64
+======== ==================================================================================================
+"""
+
+
+def kept_in(precision: Precision) -> torch.dtype:
+    """The type of weights, losses and codes."""
+    return torch.float64 if precision == "float64" else torch.float32
+
+
+def nets_run_in(precision: Precision) -> torch.dtype:
+    """The type of what goes through encoder, decoder and critic."""
+    return torch.bfloat16 if precision == "bf16" else kept_in(precision)
+
+
+@contextlib.contextmanager
+def matrix_units(precision: Precision) -> Iterator[None]:
+    """Within the block, a GPU rounds the inputs of float32 products to TF32, or does not. Both settings are global, and are put back."""
+    may_round = precision in ("tf32", "bf16")
+    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("high" if may_round else "highest")
+    torch.backends.cudnn.allow_tf32 = may_round
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(products)
+        torch.backends.cudnn.allow_tf32 = convolutions
