@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Iterator
@@ -23,8 +24,11 @@ def every_module() -> Iterator[ModuleType]:
     def refuse(name: str) -> None:
         raise ImportError(f"{name} could not be imported, so what it defines would go untested.")
 
+    apart = {"unbraid.__main__"}  # importing it runs the command line
+    if importlib.util.find_spec("triton") is None:
+        apart.add("unbraid.information.gaussian_mixture_kernels")
     for found in pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse):
-        if found.name != "unbraid.__main__":  # importing it runs the command line
+        if found.name not in apart:
             yield importlib.import_module(found.name)
 
 

@@ -21,10 +21,12 @@ def test_columns_hold_p_of_image_and_value():
     torch.testing.assert_close(values.columns(torch.tensor([3, 1])), TABLE[[3, 1]])
 
 
-def test_grouped_columns_are_sums_of_rows(monkeypatch):
+@pytest.mark.parametrize("num_places", [1, 7])
+def test_grouped_columns_are_sums_of_rows(monkeypatch, num_places):
     values = FactorValues.of((HARD, SOFT), 4, P)
     scales = torch.tensor([[1.0, 1, 1, 1], [2, 0, -1, 3]], dtype=torch.float64)
-    monkeypatch.setattr(factor_values, "_ROWS_PER_BLOCK", 3)
+    monkeypatch.setattr(factor_values, "_ROWS_PER_BLOCK", {"cpu": 3})
+    monkeypatch.setattr(factor_values, "_NUM_PLACES", {"cpu": num_places})
     found = values.grouped_columns(torch.tensor([0, 2, 0, 2]), 3, lambda rows: list(scales[:, rows]))
     for scale, table in zip(scales, found, strict=True):
         scaled = scale[:, None] * TABLE

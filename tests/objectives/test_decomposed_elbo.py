@@ -10,6 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import grad, vmap
 
 from tests.objectives.steps import (
     a_mixed_step,
@@ -23,10 +25,10 @@ from tests.objectives.steps import (
 from tests.training.squares import Squares
 from unbraid.distributions import CorrelatedGaussian, DeterministicLatents, DiagonalGaussian, FullGaussian, GaussianLatents, StandardNormal
 from unbraid.errors import SpecError
-from unbraid.information.aggregate import Estimator
+from unbraid.information.aggregate import Estimator, log_weights
 from unbraid.models import Autoencoder
-from unbraid.objectives import HFVAE, VAE, BetaSVAE, BetaTCVAE, BetaVAE, Composite, DecomposedELBO
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives import HFVAE, VAE, BetaSVAE, BetaTCVAE, BetaVAE, Composite, DecomposedELBO, decomposed_elbo
+from unbraid.objectives.decomposed_elbo import decomposition, fused_decompositions, pairwise_decompositions, sums_as_it_goes
 from unbraid.runs.spec import RunSpec
 
 ESTIMATORS = get_args(Estimator)
@@ -298,3 +300,65 @@ def test_a_weight_may_be_negative():
 def test_a_weight_that_is_not_finite_is_refused_by_name(name, value):
     with pytest.raises(SpecError, match=f"DecomposedELBO: {name} is {value}"):
         DecomposedELBO(**{name: value})
+
+
+# Two ways to the same parts: with all densities in a table, and summed as they are computed
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_both_ways_give_the_same_parts_and_gradients_to_every_member(estimator, weighted):
+    if weighted and estimator == "mss":
+        pytest.skip("mss is not defined for weighted images")
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.randn(3, 20, 4, dtype=torch.float64, generator=generator)
+    weights = torch.rand(3, 20, dtype=torch.float64, generator=generator) / 20
+    like = a_step(batch=20, latents=4)
+
+    def loss_of(way):
+        def loss(loc, log_var, noise, weights):
+            posterior = DiagonalGaussian(loc, log_var)
+            step = replace(like, posterior=posterior, z=posterior.rsample(noise), weights=weights if weighted else None)
+            table = log_weights(estimator, 20, step.dataset_size, step.weights, dtype=torch.float64)
+            (parts,) = way(step, [table])
+            # In the mean over the batch, so that no code's part is hidden by another's.
+            return (
+                (parts.mutual_information.square() + 2 * parts.total_correlation.square() + 3 * parts.dimension_wise_kl.square()).mean(),
+                (parts.mutual_information, parts.total_correlation, parts.total_correlation_within, parts.dimension_wise_kl),
+            )
+
+        return loss
+
+    loc, log_var = (like.posterior.loc + noise.flip(0)), (like.posterior.log_var + 0.1 * noise)
+    fused, pairwise = (
+        vmap(grad(loss_of(way), argnums=(0, 1), has_aux=True))(loc, log_var, noise, weights)
+        for way in (fused_decompositions, lambda step, tables: pairwise_decompositions(step, tables, None))
+    )
+    torch.testing.assert_close(fused, pairwise)
+
+
+def test_densities_are_summed_as_they_are_computed_on_a_gpu_where_latents_are_independent_gaussians():
+    step = a_step(dtype=torch.float32)
+    assert not sums_as_it_goes(step)
+
+    def on_a_gpu(step):
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            return replace(step, z=torch.empty(step.z.shape, dtype=step.z.dtype, device="cuda"))
+
+    assert sums_as_it_goes(on_a_gpu(step))
+    correlated = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, 0.5, exact=True)
+    learned = FullGaussian(torch.zeros(3), torch.eye(3))
+    mixed = a_mixed_step()
+    others = (a_step(), replace(step, posterior=correlated), replace(step, prior=learned), replace(mixed, z=mixed.z.float()))
+    assert not any(sums_as_it_goes(on_a_gpu(other)) for other in others)
+
+
+def test_latents_that_are_each_a_group_go_the_short_way_and_groups_the_long_one(monkeypatch):
+    step = a_step()
+    each, grouped = decomposition(step, "eq13"), decomposition(step, "eq13", ((0, 1), (2,)))
+    monkeypatch.setattr(decomposed_elbo, "sums_as_it_goes", lambda step: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(decomposed_elbo, "pairwise_decompositions", None)
+        torch.testing.assert_close(vars(decomposition(step, "eq13")), vars(each))
+    monkeypatch.setattr(decomposed_elbo, "fused_decompositions", None)
+    torch.testing.assert_close(vars(decomposition(step, "eq13", ((0, 1), (2,)))), vars(grouped))

@@ -134,14 +134,35 @@ def decompose(
     """
     joint = joint or product_densities(log_posterior, pairwise_log_prob, log_prior, groups)
     log_q = torch.logsumexp(joint.pairwise + log_weights, dim=1)
-    # Relative to the prior: a correlation that the prior has too is none.
-    whole = log_q - joint.prior
     by_group = by_latent = (log_aggregate(pairwise_log_prob, log_weights) - log_prior).sum(dim=1)
     if joint.pairwise_groups is not pairwise_log_prob:
         by_group = (log_aggregate(joint.pairwise_groups, log_weights) - joint.prior_groups).sum(dim=1)
+    return _parts(joint.own, log_q, joint.prior, by_group, by_latent)
+
+
+def decompose_aggregates(
+    log_posterior: Float[Tensor, "sample latent"],
+    log_q: Float[Tensor, " sample"],
+    log_q_of_latents: Float[Tensor, "sample latent"],
+    log_prior: Float[Tensor, "sample latent"],
+) -> Decomposition:
+    """What `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j) are known already."""
+    by_latent = (log_q_of_latents - log_prior).sum(dim=1)
+    return _parts(log_posterior.sum(dim=1), log_q, log_prior.sum(dim=1), by_latent, by_latent)
+
+
+def _parts(
+    own: Float[Tensor, " sample"],
+    log_q: Float[Tensor, " sample"],
+    log_prior: Float[Tensor, " sample"],
+    by_group: Float[Tensor, " sample"],
+    by_latent: Float[Tensor, " sample"],
+) -> Decomposition:
+    """The parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over groups and over latents."""
     return Decomposition(
-        mutual_information=joint.own - log_q,
-        total_correlation=whole - by_group,
+        mutual_information=own - log_q,
+        # Relative to the prior: a correlation that the prior has too is none.
+        total_correlation=log_q - log_prior - by_group,
         total_correlation_within=by_group - by_latent,
         dimension_wise_kl=by_latent,
     )

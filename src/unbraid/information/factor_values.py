@@ -11,8 +11,11 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 
-# Rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them out among threads.
-_ROWS_PER_BLOCK = 32_768
+# On a CPU rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them out among threads. A GPU takes
+# nearly all at once: to start an addition takes it longer than the addition of so few.
+_ROWS_PER_BLOCK = {"cpu": 32_768, "cuda": 1_048_576}
+# On a GPU, additions to the same place wait for each other. There, where there are few groups, each has several places, so that all have this many.
+_NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 
 
 @final
@@ -85,13 +88,17 @@ class FactorValues:
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.
         assignments, sizes = self._with_unknown or (torch.zeros_like(self.weights, dtype=torch.int64),), self.sizes or (0,)
-        tables = [self.weights.new_zeros(len(scales(slice(0, 0))), num_groups * (size + 1)) for size in sizes]
-        for begin in range(0, len(self.weights), _ROWS_PER_BLOCK):
-            rows = slice(begin, begin + _ROWS_PER_BLOCK)
+        kind = "cpu" if self.weights.device.type == "cpu" else "cuda"
+        num_copies = max(1, _NUM_PLACES[kind] // num_groups)
+        if num_copies > 1:
+            groups = groups + num_groups * (torch.arange(len(groups), device=groups.device) % num_copies)
+        tables = [self.weights.new_zeros(len(scales(slice(0, 0))), num_copies * num_groups * (size + 1)) for size in sizes]
+        for begin in range(0, len(self.weights), _ROWS_PER_BLOCK[kind]):
+            rows = slice(begin, begin + _ROWS_PER_BLOCK[kind])
             scaled = [scale * self.weights[rows] for scale in scales(rows)]
             for table, assignment, size in zip(tables, assignments, sizes, strict=True):
                 _add_rows(table, groups[rows] * (size + 1), assignment[rows], scaled)
-        by_factor = [table.unflatten(1, (num_groups, -1)) for table in tables]
+        by_factor = [table.unflatten(1, (num_copies, num_groups, -1)).sum(dim=1) for table in tables]
         return torch.cat([by_factor[0].sum(dim=2, keepdim=True), *(table[:, :, :-1] for table in by_factor)], dim=2)
 
     def split(self, table: Float64[Tensor, "*axes column"]) -> tuple[Float64[Tensor, "*axes _value"], ...]:

@@ -132,8 +132,8 @@ class Objective(ABC):
         """The fields that are numbers or schedules, by name. One that may be left out, and is, is not among them."""
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
-    def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""]]) -> "Objective":
-        """A copy whose hyperparameters are these tensors. Not `replace`: a tensor under `vmap` cannot be validated.
+    def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
+        """A copy with these hyperparameters. Not `replace`: a tensor under `vmap` cannot be validated.
 
         A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so validate, the general form.
         """

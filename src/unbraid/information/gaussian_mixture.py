@@ -1,0 +1,205 @@
+"""The aggregate posterior of Gaussians without a table of every code, image and latent: the densities are summed as they are computed.
+
+The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in bits, because the exponential of a GPU
+is that of 2.
+"""
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.information import gaussian_mixture_sums
+
+_LOG_2 = math.log(2)
+
+
+def gaussian_log_aggregate(
+    z: Float[Tensor, "sample latent"],
+    loc: Float[Tensor, "batch latent"],
+    log_var: Float[Tensor, "batch latent"],
+    log_weights: Float[Tensor, "sample batch"],
+) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
+    """log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
+
+    What `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights. It can be differentiated once, with
+    respect to `z`, `loc` and `log_var`; the weights are constants.
+    """
+    in_bits = log_weights.detach() / _LOG_2
+    joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
+    return _LOG_2 * joint, _LOG_2 * latents
+
+
+class _Log2Aggregate(torch.autograd.Function):
+    """`gaussian_log_aggregate` in bits, and so its gradients find the logarithms as they were summed, not scaled and rounded."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        z: Float[Tensor, "sample latent"],
+        loc: Float[Tensor, "batch latent"],
+        log_var: Float[Tensor, "batch latent"],
+        log_weights: Float[Tensor, "sample batch"],
+        log_weights_by_image: Float[Tensor, "batch sample"],
+    ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
+        del log_weights
+        codes = z.mT.contiguous()[None]
+        joint, latents = log_sums(codes[None], _posteriors(loc, log_var)[None], log_weights_by_image[None], _slice_length(len(loc)))
+        return gaussian_mixture_sums.log2_sum(joint[0]), gaussian_mixture_sums.log2_sum(latents[0]).mT.contiguous()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs, *output)
+
+    @staticmethod
+    def backward(ctx: Any, *output_gradients: Tensor) -> tuple[Tensor | None, ...]:
+        return (*_Log2AggregateGradients.apply(*ctx.saved_tensors, *output_gradients), None, None)
+
+
+class _Log2AggregateGradients(torch.autograd.Function):
+    """The backward pass of `_Log2Aggregate`: a function too, because an op by itself cannot be called on what `grad` follows."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        z: Float[Tensor, "sample latent"],
+        loc: Float[Tensor, "batch latent"],
+        log_var: Float[Tensor, "batch latent"],
+        log_weights: Float[Tensor, "sample batch"],
+        log_weights_by_image: Float[Tensor, "batch sample"],
+        joint: Float[Tensor, " sample"],
+        latents: Float[Tensor, "sample latent"],
+        joint_gradient: Float[Tensor, " sample"],
+        latents_gradient: Float[Tensor, "sample latent"],
+    ) -> tuple[Float[Tensor, "sample latent"], Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+        of_codes, of_posteriors = gradients(
+            torch.stack([z.mT, gaussian_mixture_sums.finite(latents).mT, latents_gradient.mT])[None],
+            torch.stack([gaussian_mixture_sums.finite(joint), joint_gradient])[None],
+            _posteriors(loc, log_var)[None],
+            log_weights[None],
+            log_weights_by_image[None],
+            _slice_length(len(loc)),
+            _slice_length(len(z)),
+        )
+        of_loc, of_log_var = of_posteriors[0].sum(dim=0)
+        return of_codes[0].sum(dim=0).mT, of_loc.mT, of_log_var.mT
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *output_gradients: Tensor) -> None:
+        raise NotImplementedError("gaussian_log_aggregate can be differentiated once. For a second derivative use log_aggregate.")
+
+
+def _posteriors(loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]) -> Float[Tensor, "3 latent batch"]:
+    """loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
+    inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
+    log_peak = (-0.5 / _LOG_2) * (log_var + math.log(2 * math.pi))
+    return torch.stack([loc.mT, inverse_scale.mT, log_peak.mT])
+
+
+def _slice_length(size: int) -> int:
+    """How many entries of an axis are summed in one go. A power of 2, small enough for a GPU to have many goes at once; the same in every fleet."""
+    return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
+
+
+@torch.library.custom_op(
+    "unbraid::gaussian_log_sums",
+    mutates_args=(),
+    schema="(Tensor codes, Tensor posteriors, Tensor log_weights_by_image, int length) -> (Tensor, Tensor)",
+)
+def log_sums(
+    codes: Float[Tensor, "member 1 latent sample"],
+    posteriors: Float[Tensor, "member 3 latent batch"],
+    log_weights_by_image: Float[Tensor, "#member batch sample"],
+    length: int,
+) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
+    """log2 of the sums over each slice of `length` images, of all latents together and of each alone."""
+    return _sums_for(codes).log_sums(codes, posteriors, log_weights_by_image, length)
+
+
+@torch.library.custom_op(
+    "unbraid::gaussian_log_sums_gradients",
+    mutates_args=(),
+    schema="(Tensor codes, Tensor joint, Tensor posteriors, Tensor log_weights, Tensor log_weights_by_image, int length, int length_of_samples)"
+    " -> (Tensor, Tensor)",
+)
+def gradients(
+    codes: Float[Tensor, "member 3 latent sample"],
+    joint: Float[Tensor, "member 2 sample"],
+    posteriors: Float[Tensor, "member 3 latent batch"],
+    log_weights: Float[Tensor, "#member sample batch"],
+    log_weights_by_image: Float[Tensor, "#member batch sample"],
+    length: int,
+    length_of_samples: int,
+) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
+    """The gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of codes.
+
+    `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the logarithms of the sums of all
+    latents together, and the gradients with respect to them. The weights come twice because a GPU reads a table fast along one axis only.
+    """
+    return _sums_for(codes).gradients(codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples)
+
+
+def _sums_for(codes: Tensor) -> Any:
+    """The module with the sums for these codes: kernels where they can run, else plain torch."""
+    if codes.is_cuda and codes.dtype == torch.float32 and _has_kernels():
+        from unbraid.information import gaussian_mixture_kernels
+
+        return gaussian_mixture_kernels
+    return gaussian_mixture_sums
+
+
+@cache
+def _has_kernels() -> bool:
+    """Whether Triton is there, and has tuples: from 3.3 on, which torch 2.7 brought."""
+    if importlib.util.find_spec("triton") is None:
+        return False
+    return hasattr(importlib.import_module("triton.language"), "tuple")
+
+
+@log_sums.register_fake
+def _empty_log_sums(codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int) -> tuple[Tensor, Tensor]:
+    del log_weights_by_image
+    return gaussian_mixture_sums.empty_log_sums(codes, posteriors, length)
+
+
+@gradients.register_fake
+def _empty_gradients(
+    codes: Tensor, joint: Tensor, posteriors: Tensor, log_weights: Tensor, log_weights_by_image: Tensor, length: int, length_of_samples: int
+) -> tuple[Tensor, Tensor]:
+    del joint, log_weights, log_weights_by_image
+    return gaussian_mixture_sums.empty_gradients(codes, posteriors, length, length_of_samples)
+
+
+def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
+    """The rule by which `vmap` calls an op once, with all that it maps over as members.
+
+    The tensors after the first `num_tables` are weights, which all members may share.
+    """
+
+    def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        def of_all(position: int, argument: Any, dim: int | None) -> Any:
+            if not isinstance(argument, Tensor) or (dim is None and position >= num_tables and len(argument) == 1):
+                return argument
+            mapped = argument.expand(info.batch_size, *argument.shape) if dim is None else argument.movedim(dim, 0)
+            return mapped.flatten(0, 1)
+
+        outputs = op(*(of_all(position, *each) for position, each in enumerate(zip(arguments, in_dims, strict=True))))
+        return tuple(output.unflatten(0, (info.batch_size, -1)) for output in outputs), (0,) * len(outputs)
+
+    return rule
+
+
+log_sums.register_vmap(_over_members(log_sums, 2))
+gradients.register_vmap(_over_members(gradients, 3))

@@ -1,0 +1,288 @@
+"""The sums of `gaussian_mixture` on a GPU, in Triton, which comes with torch for CUDA only: import this module where one runs, not before.
+
+A program is one warp. Each lane owns two entries of one axis (codes, or images), whose numbers stay in registers, and all lanes walk together over a slice of
+the other axis. So a sum is one lane's, in one order: nothing is exchanged, and a member's numbers do not depend on its company. Latents are unrolled; where
+there are too many for the registers, programs share them, and each adds up the joint density of all by itself.
+
+Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight -inf, and adds nothing.
+"""
+
+from typing import no_type_check
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.nn.functional import pad
+
+from unbraid.information.gaussian_mixture_sums import empty_gradients, empty_log_sums
+
+_MOST_LATENTS = 16
+_MOST_LATENTS_SHARED = 10
+_OWN = 64
+_WARPS = 1
+_STEP_OF_SUMS = 8
+_STEP_OF_GRADIENTS = 2
+
+# Below every log density but finite: -inf - (-inf) would be NaN.
+_LOWEST = tl.constexpr(-3.0e38)
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its peak.
+_HALF = tl.constexpr(0.7213475204444817)
+
+
+def log_sums(codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int) -> tuple[Tensor, Tensor]:
+    """`gaussian_mixture.log_sums` on a GPU."""
+    joint, latents = empty_log_sums(codes, posteriors, length)
+    sizes = _sizes(codes, posteriors)
+    chunks = _chunks(sizes[2])
+    tables = _padded(codes, 1, chunks), _padded(posteriors, length, chunks)
+    weights = log_weights_by_image.contiguous()
+    grid = (triton.cdiv(sizes[0], _OWN), joint.shape[1] * chunks, len(codes))
+    with torch.cuda.device_of(codes):
+        _log_sums[grid](
+            *tables, weights, joint, latents, *sizes, _member_stride(weights), LENGTH=length, **_constants(*tables, chunks, _STEP_OF_SUMS)
+        )
+    return joint, latents
+
+
+def gradients(
+    codes: Tensor,
+    joint: Tensor,
+    posteriors: Tensor,
+    log_weights: Tensor,
+    log_weights_by_image: Tensor,
+    length: int,
+    length_of_samples: int,
+) -> tuple[Tensor, Tensor]:
+    """`gaussian_mixture.gradients` on a GPU."""
+    of_codes, of_posteriors = empty_gradients(codes, posteriors, length, length_of_samples)
+    sizes = _sizes(codes, posteriors)
+    chunks = _chunks(sizes[2])
+    tables = _padded(codes, length_of_samples, chunks), _padded(posteriors, length, chunks)
+    of_samples = _padded(joint[:, :, None], length_of_samples, 1)
+    by_sample, by_image = log_weights.contiguous(), log_weights_by_image.contiguous()
+    constants = _constants(*tables, chunks, _STEP_OF_GRADIENTS)
+    with torch.cuda.device_of(codes):
+        _gradient_of_codes[triton.cdiv(sizes[0], _OWN), of_codes.shape[1] * chunks, len(codes)](
+            *tables, of_samples, by_image, of_codes, *sizes, _member_stride(by_image), LENGTH=length, **constants
+        )
+        _gradients_of_posteriors[triton.cdiv(sizes[1], _OWN), of_posteriors.shape[1] * chunks, len(codes)](
+            *tables, of_samples, by_sample, of_posteriors, *sizes, _member_stride(by_sample), LENGTH=length_of_samples, **constants
+        )
+    return of_codes, of_posteriors
+
+
+def _sizes(codes: Tensor, posteriors: Tensor) -> tuple[int, int, int]:
+    """The number of samples, of images and of latents."""
+    return codes.shape[3], posteriors.shape[3], codes.shape[2]
+
+
+def _chunks(num_latents: int) -> int:
+    """How many programs share the latents."""
+    return 1 if num_latents <= _MOST_LATENTS else triton.cdiv(num_latents, _MOST_LATENTS_SHARED)
+
+
+def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
+    """The table with whole slices, and as many latents for each program."""
+    missing = (0, -table.shape[3] % length, 0, -table.shape[2] % chunks)
+    return (pad(table, missing) if any(missing) else table).contiguous()
+
+
+def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
+    """What kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a program goes through them."""
+    latents = codes.shape[2] // chunks
+    sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
+    return {**sizes, "OWN": _OWN, "STEP": step, "num_warps": _WARPS}
+
+
+def _member_stride(weights: Tensor) -> int:
+    """From one member's weights to the next one's: 0 where all have the same."""
+    return 0 if weights.shape[0] == 1 else weights.stride(0)
+
+
+@triton.jit(do_not_specialize=["num_samples", "num_images"])
+@no_type_check
+def _log_sums(
+    codes, posteriors, log_weights, joint, latents, num_samples, num_images, num_latents, member_stride,
+    LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
+    OWN: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """A lane's codes, over a slice of the images, STEP at a time: one rescaling of each sum a step."""
+    member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
+    row = member * (tl.num_programs(1) // CHUNKS) + piece
+    codes += member * CHUNKS * LATENTS * SAMPLES
+    loc = posteriors + member * 3 * CHUNKS * LATENTS * IMAGES
+    inverse_scale = loc + CHUNKS * LATENTS * IMAGES
+    log_peak = inverse_scale + CHUNKS * LATENTS * IMAGES
+    log_weights += member * member_stride
+
+    sample = tl.program_id(0) * OWN + tl.arange(0, OWN)
+    inside = sample < num_samples
+    zs, tops, totals = (), (), ()
+    for latent in tl.static_range(LATENTS):
+        zs += (tl.load(codes + (chunk * LATENTS + latent) * SAMPLES + sample, mask=inside, other=0.0),)
+        tops += (tl.full([OWN], _LOWEST, tl.float32),)
+        totals += (tl.zeros([OWN], tl.float32),)
+    joint_top, joint_total = tl.full([OWN], _LOWEST, tl.float32), tl.zeros([OWN], tl.float32)
+
+    for start in range(0, LENGTH, STEP):
+        image = piece * LENGTH + start + tl.arange(0, STEP)
+        pairs = inside[:, None] & (image < num_images)[None, :]
+        weight = tl.load(log_weights + image[None, :] * num_samples + sample[:, None], mask=pairs, other=float("-inf"))
+        everything = weight
+        new_tops, new_totals = (), ()
+        for latent in tl.static_range(LATENTS):
+            at = (chunk * LATENTS + latent) * IMAGES + image
+            u = (zs[latent][:, None] - tl.load(loc + at)[None, :]) * tl.load(inverse_scale + at)[None, :]
+            log_density = tl.load(log_peak + at)[None, :] - u * u
+            everything += log_density
+            top, total = _added(tops[latent], totals[latent], log_density + weight)
+            new_tops += (top,)
+            new_totals += (total,)
+        tops, totals = new_tops, new_totals
+        for further in range(LATENTS, CHUNKS * LATENTS):
+            there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+            z, at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
+            u = (z[:, None] - tl.load(loc + at)[None, :]) * tl.load(inverse_scale + at)[None, :]
+            everything += tl.load(log_peak + at)[None, :] - u * u
+        joint_top, joint_total = _added(joint_top, joint_total, everything)
+
+    tl.store(joint + row * num_samples + sample, joint_top + tl.log2(joint_total), mask=inside & (chunk == 0))
+    for latent in tl.static_range(LATENTS):
+        own = chunk * LATENTS + latent
+        to = latents + (row * num_latents + own) * num_samples + sample
+        tl.store(to, tops[latent] + tl.log2(totals[latent]), mask=inside & (own < num_latents))
+
+
+@triton.jit
+@no_type_check
+def _added(top, total, terms):
+    """The sum of total 2^top and of the 2^terms of each row, as a new top, the greatest exponent, and a new total."""
+    new_top = tl.maximum(top, tl.max(terms, axis=1))
+    return new_top, total * tl.exp2(top - new_top) + tl.sum(tl.exp2(terms - new_top[:, None]), axis=1)
+
+
+@triton.jit(do_not_specialize=["num_samples", "num_images"])
+@no_type_check
+def _gradient_of_codes(
+    codes, posteriors, joint, log_weights, of_codes, num_samples, num_images, num_latents, member_stride,
+    LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
+    OWN: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """A lane's codes, over a slice of the images."""
+    member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
+    row = member * (tl.num_programs(1) // CHUNKS) + piece
+    codes += member * 3 * CHUNKS * LATENTS * SAMPLES
+    joint += member * 2 * SAMPLES
+    loc = posteriors + member * 3 * CHUNKS * LATENTS * IMAGES
+    inverse_scale = loc + CHUNKS * LATENTS * IMAGES
+    log_peak = inverse_scale + CHUNKS * LATENTS * IMAGES
+    log_weights += member * member_stride
+
+    sample = tl.program_id(0) * OWN + tl.arange(0, OWN)
+    inside = sample < num_samples
+    log_joint = tl.load(joint + sample, mask=inside, other=0.0)
+    joint_gradient = tl.load(joint + SAMPLES + sample, mask=inside, other=0.0)
+    zs, logs, slopes, sums = (), (), (), ()
+    for latent in tl.static_range(LATENTS):
+        own = codes + (chunk * LATENTS + latent) * SAMPLES + sample
+        zs += (tl.load(own, mask=inside, other=0.0),)
+        logs += (tl.load(own + CHUNKS * LATENTS * SAMPLES, mask=inside, other=0.0),)
+        slopes += (tl.load(own + 2 * CHUNKS * LATENTS * SAMPLES, mask=inside, other=0.0),)
+        sums += (tl.zeros([OWN], tl.float32),)
+
+    for start in range(0, LENGTH, STEP):
+        for step in tl.static_range(STEP):
+            image = piece * LENGTH + start + step
+            weight = tl.load(log_weights + image * num_samples + sample, mask=inside & (image < num_images), other=float("-inf"))
+            everything = weight
+            us, scales, log_densities = (), (), ()
+            for latent in tl.static_range(LATENTS):
+                at = (chunk * LATENTS + latent) * IMAGES + image
+                scale = tl.load(inverse_scale + at)
+                u = (zs[latent] - tl.load(loc + at)) * scale
+                log_density = tl.load(log_peak + at) - u * u
+                everything += log_density
+                us += (u,)
+                scales += (scale,)
+                log_densities += (log_density,)
+            for further in range(LATENTS, CHUNKS * LATENTS):
+                there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+                z, there_at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
+                further_u = (z - tl.load(loc + there_at)) * tl.load(inverse_scale + there_at)
+                everything += tl.load(log_peak + there_at) - further_u * further_u
+            # Subtracted last, here and below, as in the sums: what dominates a sum then has a share of exactly 1, however small both are. No share is
+            # more, but programs that share the latents add them up in orders of their own.
+            shared = joint_gradient * tl.exp2(tl.minimum(everything - log_joint, 0.0))
+            new_sums = ()
+            for latent in tl.static_range(LATENTS):
+                slope = tl.exp2(log_densities[latent] + weight - logs[latent]) * slopes[latent] + shared
+                new_sums += (sums[latent] + slope * us[latent] * scales[latent],)
+            sums = new_sums
+
+    for latent in tl.static_range(LATENTS):
+        index = chunk * LATENTS + latent
+        to = of_codes + (row * num_latents + index) * num_samples + sample
+        tl.store(to, -2 * sums[latent], mask=inside & (index < num_latents))
+
+
+@triton.jit(do_not_specialize=["num_samples", "num_images"])
+@no_type_check
+def _gradients_of_posteriors(
+    codes, posteriors, joint, log_weights, of_posteriors, num_samples, num_images, num_latents, member_stride,
+    LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
+    OWN: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """A lane's images, over a slice of the codes."""
+    member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
+    row = member * (tl.num_programs(1) // CHUNKS) + piece
+    codes += member * 3 * CHUNKS * LATENTS * SAMPLES
+    latents = codes + CHUNKS * LATENTS * SAMPLES
+    latents_gradient = latents + CHUNKS * LATENTS * SAMPLES
+    joint += member * 2 * SAMPLES
+    posteriors += member * 3 * CHUNKS * LATENTS * IMAGES
+    log_weights += member * member_stride
+
+    image = tl.program_id(0) * OWN + tl.arange(0, OWN)
+    inside = image < num_images
+    locs, scales, peaks, loc_sums, log_var_sums = (), (), (), (), ()
+    for latent in tl.static_range(LATENTS):
+        own = posteriors + (chunk * LATENTS + latent) * IMAGES + image
+        locs += (tl.load(own, mask=inside, other=0.0),)
+        scales += (tl.load(own + CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0),)
+        peaks += (tl.load(own + 2 * CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0),)
+        loc_sums += (tl.zeros([OWN], tl.float32),)
+        log_var_sums += (tl.zeros([OWN], tl.float32),)
+
+    for start in range(0, LENGTH, STEP):
+        for step in tl.static_range(STEP):
+            sample = piece * LENGTH + start + step
+            weight = tl.load(log_weights + sample * num_images + image, mask=inside & (sample < num_samples), other=float("-inf"))
+            everything = weight
+            us, log_densities = (), ()
+            for latent in tl.static_range(LATENTS):
+                u = (tl.load(codes + (chunk * LATENTS + latent) * SAMPLES + sample) - locs[latent]) * scales[latent]
+                log_density = peaks[latent] - u * u
+                everything += log_density
+                us += (u,)
+                log_densities += (log_density,)
+            for further in range(LATENTS, CHUNKS * LATENTS):
+                there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+                mean = posteriors + there * IMAGES + image
+                scale = tl.load(mean + CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0)
+                further_u = (tl.load(codes + there * SAMPLES + sample) - tl.load(mean, mask=inside, other=0.0)) * scale
+                everything += tl.load(mean + 2 * CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0) - further_u * further_u
+            shared = tl.load(joint + SAMPLES + sample) * tl.exp2(tl.minimum(everything - tl.load(joint + sample), 0.0))
+            new_loc_sums, new_log_var_sums = (), ()
+            for latent in tl.static_range(LATENTS):
+                at, u = (chunk * LATENTS + latent) * SAMPLES + sample, us[latent]
+                slope = tl.exp2(log_densities[latent] + weight - tl.load(latents + at)) * tl.load(latents_gradient + at) + shared
+                new_loc_sums += (loc_sums[latent] + slope * u,)
+                new_log_var_sums += (log_var_sums[latent] + slope * (u * u - _HALF),)
+            loc_sums, log_var_sums = new_loc_sums, new_log_var_sums
+
+    for latent in tl.static_range(LATENTS):
+        index = chunk * LATENTS + latent
+        to, exists = of_posteriors + (row * 2 * num_latents + index) * num_images + image, inside & (index < num_latents)
+        tl.store(to, 2 * scales[latent] * loc_sums[latent], mask=exists)
+        tl.store(to + num_latents * num_images, log_var_sums[latent], mask=exists)
