@@ -15,18 +15,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.training import Fleet, Member
+from unbraid.training.feed import Feed
 
 BATCH_SIZE, STEPS_A_TURN, NUM_TURNS, NUM_OPENINGS = 64, 10, 7, 5
 IMAGE_SHAPE = (3, 64, 64)
@@ -104,7 +106,7 @@ def _print_feeding(patches: Patches, device: str, num_members: int) -> None:
     members = [Member(spec, seed) for seed in range(num_members)]
     loaded, streamed = patches.open().to(device), patches.open().streamed_to(device)
     ways = {
-        "nothing fed": _Way(_Unfed(members, loaded)),
+        "nothing fed": _Way(_unfed(members, loaded)),
         "from memory": _Way(Fleet(members, loaded)),
         "from disk, pages dropped": _Way(Fleet(members, streamed), before=lambda: _drop_pages(patches)),
         "from disk": _Way(Fleet(members, streamed)),
@@ -127,6 +129,9 @@ class _Way:
     fleet: Fleet
     before: Callable[[], None] = lambda: None
 
+    def __post_init__(self) -> None:
+        self.fleet.prepare()
+
     def step(self, device: str) -> float:
         """Seconds a step, over a few."""
         self.before()
@@ -138,14 +143,28 @@ class _Way:
         return (time.perf_counter() - began) / STEPS_A_TURN
 
 
-class _Unfed:
+def _unfed(members: list[Member], images: FactorImages) -> Fleet:
     """A fleet that sees one batch for ever."""
+    fleet = Fleet(members, images)
+    fleet._feeds[""] = _Still(fleet._feeds[""])
+    return fleet
 
-    def __init__(self, members: list[Member], images: FactorImages) -> None:
-        self._fleet = Fleet(members, images)
-        seen = self._fleet._feed.rows_and_images(0)
-        self._fleet._feed = type("Still", (), {"rows_and_images": lambda _, step: seen})()
-        self.advance = self._fleet.advance
+
+class _Still:
+    """A feed that brings its first batch again and again."""
+
+    def __init__(self, feed: Feed) -> None:
+        rows, images = feed.batch(0)
+        self._supplied = {"rows": rows, "images": images}
+
+    def supply(self, step: int) -> dict[str, Tensor]:
+        return self._supplied
+
+    def rows(self, supplied: Mapping[str, Tensor], step: Tensor) -> Tensor:
+        return supplied["rows"]
+
+    def images(self, supplied: Mapping[str, Tensor], rows: Tensor) -> Tensor:
+        return supplied["images"]
 
 
 def _wait(device: str) -> None:

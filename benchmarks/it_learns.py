@@ -21,6 +21,7 @@ from typing import final
 import torch
 
 from benchmarks import learning_settings
+from benchmarks.evidence import Claim
 from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantised_conditional_entropy
 from benchmarks.learning_settings import Settings
 from unbraid.cli.allocator import keep_freed_memory
@@ -69,18 +70,6 @@ class Options:
 
     def steps(self, full: int) -> int:
         return max(2, round(self.scale * full))
-
-
-@final
-@dataclass(frozen=True)
-class Claim:
-    """A sentence that may be false, and whether it held."""
-
-    holds: bool
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"- {'pass' if self.holds else 'FAIL'}: {self.sentence}"
 
 
 Results = dict[str, list[Learned]]

@@ -1,6 +1,7 @@
 """A file is the old one or the new one, never a half; a lock has one holder."""
 
 import errno
+import fcntl
 import json
 import math
 import os
@@ -170,6 +171,99 @@ def test_sha256_is_the_published_one(tmp_path):
     # FIPS 180-2, appendix B.1.
     files.write_bytes(tmp_path / "a", b"abc")
     assert files.sha256(tmp_path / "a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+# What the dead have left
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from unbraid import files
+with files.atomic_writer(Path(sys.argv[1])) as stream:
+    stream.write(b"half")
+    stream.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_writer_has_left_is_removed_by_the_next_and_what_a_living_one_writes_is_not(tmp_path):
+    path = tmp_path / "a.txt"
+    files.write_text(path, "old")
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+        try:
+            assert writer.stdout.readline() == "writing\n"
+            assert len(names(tmp_path)) == 2
+            files.write_text(path, "new")
+            files.sweep(tmp_path)
+            assert len(names(tmp_path)) == 2
+        finally:
+            writer.send_signal(signal.SIGKILL)
+    assert len(names(tmp_path)) == 2
+    files.write_text(tmp_path / "b.txt", "another file of the folder")
+    assert names(tmp_path) == ["a.txt", "b.txt"]
+    assert path.read_text() == "new"
+
+
+def test_a_writer_whose_new_file_is_swept_before_it_holds_it_makes_another(tmp_path, monkeypatch):
+    swept, flock = [], fcntl.flock
+
+    def sweep_first(stream, how):
+        if not swept:
+            swept.append(names(tmp_path))
+            files.sweep(tmp_path)
+            assert names(tmp_path) == []
+        flock(stream, how)
+
+    monkeypatch.setattr(fcntl, "flock", sweep_first)
+    files.write_text(tmp_path / "a.txt", "text")
+    assert len(swept[0]) == 1
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "text"
+
+
+def test_where_there_are_no_locks_files_are_written_and_nothing_is_swept(tmp_path, monkeypatch):
+    def refuse(stream, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    left = tmp_path / f".a.txt.{'0' * 32}.part"
+    left.touch()
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    files.write_text(tmp_path / "a.txt", "text")
+    assert names(tmp_path) == [left.name, "a.txt"]
+
+
+def test_only_what_is_named_like_ours_is_swept(tmp_path):
+    others = ["data.zip.part", "images.part", ".mine.part", f"a.{'0' * 32}.part", f".a.{'0' * 31}.part"]
+    for name in others:
+        (tmp_path / name).touch()
+    files.write_text(tmp_path / "a.txt", "text")
+    assert names(tmp_path) == sorted(["a.txt", *others])
+
+
+# Disks that are full
+
+
+def test_a_write_that_fails_says_which_file_it_was(tmp_path):
+    with pytest.raises(OSError, match="No space left") as caught, files.atomic_writer(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as `write` does: without a name
+    assert caught.value.filename == str(tmp_path / "a.txt")
+    assert names(tmp_path) == []
+
+
+def test_an_error_that_names_another_file_keeps_its_name(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught, files.atomic_writer(tmp_path / "a.txt"):
+        (tmp_path / "b.txt").open()
+    assert caught.value.filename == str(tmp_path / "b.txt")
+
+
+def test_that_the_half_cannot_be_removed_does_not_hide_why_it_is_a_half(tmp_path, monkeypatch):
+    def refuse(path, *args, **kwargs):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(OSError, match="Input/output error"), files.atomic_writer(tmp_path / "a.txt"):
+        raise OSError(errno.EIO, "Input/output error")
 
 
 # The cache

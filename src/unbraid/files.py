@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import sys
 import uuid
 from collections.abc import Iterator
@@ -18,24 +19,33 @@ from typing import IO, Any
 from unbraid.errors import RunError, SpecError
 
 _MAX_SHOWN = 120  # characters of a path, in a message
+_LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name only when the block ends well; after an error nothing is left behind."""
+    """A binary file that takes its name only when the block ends well; after an error nothing is left behind.
+
+    What processes that were killed while they wrote have left in the folder is removed on the way.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every thread.
-    temporary = _beside(path)
-    try:
-        with temporary.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+    sweep(path.parent)
+    with _naming(path), _held_beside(path) as (stream, temporary):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     _flush_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writers that are no more have left in the folder. A writer holds the lock of its file, so one that is free has no writer."""
+    for name in os.listdir(folder):
+        if _LEFTOVER.fullmatch(name):
+            # Gone already, on a file system without locks, or not ours: it may lie there.
+            with contextlib.suppress(OSError), (folder / name).open("rb+") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (folder / name).unlink()
 
 
 def put_in_place(finished: Path, path: Path) -> None:
@@ -56,7 +66,7 @@ def check_writable(path: Path) -> None:
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         probe = _beside(folder / path.name)
         probe.touch(exist_ok=False)
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # whoever sweeps the folder may have been faster
     except (OSError, ValueError) as error:
         shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -74,6 +84,17 @@ def write_text(path: Path, content: str) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a text file, in one piece; if the last writer died within a line, on a line of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _naming(path), path.open("ab+", buffering=0) as stream:
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, end - 1))
+        is_torn = stream.read(1) not in (b"", b"\n")
+        stream.write((b"\n" if is_torn else b"") + line.encode() + b"\n")
+        os.fsync(stream.fileno())
 
 
 def sha256(path: Path) -> str:
@@ -111,6 +132,37 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
         except BlockingIOError:
             raise RunError(f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it.") from None
         yield
+
+
+@contextlib.contextmanager
+def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """A new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless it was renamed."""
+    while True:
+        # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every thread.
+        temporary = _beside(path)
+        with temporary.open("xb") as stream:
+            with contextlib.suppress(OSError):  # a file system without locks: nobody can tell that it has no writer either
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            # In the moment between the two somebody may have swept the folder. The name is like no other, so what has it is ours.
+            if temporary.exists():
+                try:
+                    yield stream, temporary
+                except BaseException:
+                    with contextlib.suppress(OSError):  # the first error is the one to tell
+                        temporary.unlink(missing_ok=True)
+                    raise
+                return
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """A write that fails, for want of room for one, does not say where. Whoever reads the message must know."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def _beside(path: Path) -> Path:

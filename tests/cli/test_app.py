@@ -98,6 +98,12 @@ def raising(error: BaseException):
             2,
             "Error: xx: File name too long. Check the path, the permissions and the space on the disk.\n",
         ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/runs/x"),
+            1,
+            "Error: /runs/x: No space left on device. Make room on that disk. What is finished is kept; to go on, type the command again "
+            "(`unbraid train` with --resume).\n",
+        ),
         (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from unbraid.cli.progress import PlainDisplay
 from unbraid.runs import Run
-from unbraid.training import Progress
+from unbraid.training import Event, Progress
 
 
 def names(folder) -> list[str]:
@@ -32,6 +32,7 @@ def test_every_spec_is_trained_from_every_seed(unbraid, tiny, tmp_path):
     ]
     assert all(run.status == "finished" for run in runs)
     assert "Training 6 models side by side for 2 steps" in outcome.out
+    assert "Encoding the images with " in outcome.out
     assert outcome.out.endswith(f"Score them with: unbraid score {tmp_path}\n")
 
 
@@ -121,17 +122,34 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_line(unbraid, tiny):
 def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
     outcome = unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
-    assert "1 of 2 runs failed" in outcome.err
+    [failed] = [run for name in names(tmp_path) if (run := Run.open(tmp_path / name)).status == "failed"]
+    assert f"1 of 2 runs failed. It is {failed.folder}: its loss was not finite (" in outcome.err
+    assert f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}." in outcome.err
     assert "--learning-rate" in outcome.err
     assert "Traceback" not in outcome.err
+    assert "failed at step 2" in unbraid("runs", tmp_path).out
+
+
+def test_a_loss_above_the_bound_is_a_failure(unbraid, tiny, tmp_path):
+    outcome = unbraid("train", *tiny, "--max-loss", "1e-3", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "was above max_loss, 0.001 at step 1" in outcome.err
+
+
+def test_the_plan_is_printed_before_training(unbraid, tiny, tmp_path):
+    lines = unbraid("train", *tiny, "--seeds", "0-2", "--out", tmp_path).out.splitlines()
+    plan = next(
+        number for number, line in enumerate(lines) if line.startswith("The plan: 3 models, 2 steps each, on cpu. A model takes at most ")
+    )
+    assert lines[plan + 1] == "Training 3 models side by side for 2 steps ..."
 
 
 def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid, tiny, tmp_path, monkeypatch):
     steps = [*tiny[:-4], "--steps", "6", "--device", "cpu"]
     assert unbraid("train", *steps, "--out", tmp_path / "undisturbed").code == 0
 
-    def interrupt(display: object, progress: Progress) -> None:
-        if progress.step == 3:
+    def interrupt(display: object, event: Event) -> None:
+        if isinstance(event, Progress) and event.step == 3:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:

@@ -18,6 +18,12 @@ def test_a_batch_has_the_shape_of_its_rows():
     assert FactorImages(PIXELS, FACTORS, TABLE).batch(torch.tensor([[0, 1, 1], [1, 0, 0]])).shape == (2, 3, 3, 4, 5)
 
 
+def test_rows_that_follow_one_another_may_be_a_slice():
+    images = FactorImages(PIXELS, FACTORS, TABLE)
+    assert torch.equal(images.batch(slice(1, 2)), images.batch(torch.tensor([1])))
+    assert torch.equal(images.streamed_to("cpu").batch(slice(0, 2)), images.batch(torch.arange(2)))
+
+
 def test_it_knows_its_length_and_the_shape_of_an_image():
     images = FactorImages(PIXELS, FACTORS, TABLE)
     assert len(images) == 2

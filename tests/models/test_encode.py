@@ -13,7 +13,7 @@ from unbraid.distributions import (
     GroupedLatents,
     LaplaceLatents,
 )
-from unbraid.models import MLP, Autoencoder, encode
+from unbraid.models import MLP, Autoencoder, encode, encode_all
 
 MODEL = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=GaussianLatents(3)).build((1, 4, 4), seed=0)
 TABLE = (Factor("shape", 3, ordered=False), Factor("scale", 5))
@@ -43,6 +43,52 @@ def test_the_batch_size_does_not_matter(batch_size):
     # Matrix products of other sizes may sum in another order.
     torch.testing.assert_close(found.mean, expected.mean, atol=1e-6, rtol=0)
     torch.testing.assert_close(found.std, expected.std, atol=1e-6, rtol=0)
+
+
+LATENTS = {
+    "Gaussian": GaussianLatents(3),
+    "Laplace": LaplaceLatents(3),
+    "correlated": CorrelatedGaussianLatents(3, rho=0.9),
+    "grouped": GroupedLatents((LaplaceLatents(2), GaussianLatents(1), ConcreteLatents(5), BernoulliLatents(2))),
+}
+
+
+@pytest.mark.parametrize("latents", LATENTS.values(), ids=LATENTS)
+def test_models_together_give_the_codes_that_each_gives_alone(latents):
+    images = some_images(weights=torch.full((10,), 0.1))
+    models = [Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=latents).build((1, 4, 4), seed) for seed in range(3)]
+    together = encode_all(models, images, batch_size=4)
+    assert not torch.equal(together[0].mean, together[1].mean)
+    for model, codes in zip(models, together, strict=True):
+        alone = encode(model, images, batch_size=4)
+        assert (codes.groups, codes.factor_names) == (alone.groups, alone.factor_names)
+        for name in ("mean", "std", "covariance", "samples", "weights"):
+            found, expected = getattr(codes, name), getattr(alone, name)
+            assert (found is None and expected is None) or torch.equal(found, expected)
+        assert all(map(torch.equal, codes.probabilities, alone.probabilities))
+
+
+def test_images_are_read_once_for_all_models(monkeypatch):
+    read = []
+    batch = FactorImages.batch
+    monkeypatch.setattr(FactorImages, "batch", lambda self, rows: read.append(rows) or batch(self, rows))
+    encode_all([MODEL, MODEL, MODEL], some_images(10), batch_size=4)
+    assert read == [slice(0, 4), slice(4, 8), slice(8, 10)]
+
+
+def test_no_models_have_no_codes():
+    assert encode_all([], some_images()) == []
+
+
+@pytest.mark.parametrize(("precision", "setting"), [("float32", "highest"), ("tf32", "high"), ("bf16", "high")])
+def test_products_are_rounded_where_the_precision_says_so(precision, setting):
+    seen = []
+    model = model_with(GaussianLatents(3))
+    model.encoder.register_forward_hook(lambda *_: seen.append(torch.get_float32_matmul_precision()))
+    before = torch.get_float32_matmul_precision()
+    encode(model, some_images(), precision=precision)
+    assert seen == [setting]
+    assert torch.get_float32_matmul_precision() == before
 
 
 def test_codes_keep_the_factors_and_whether_they_are_ordered():

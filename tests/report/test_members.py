@@ -103,7 +103,7 @@ def test_what_is_said_of_a_run_that_is_not_finished(trained, spec, tmp_path):
     (run.folder / "finished.json").unlink()
     assert why_left_out(run) == "is not finished: it stands at step 2 of 2"
     (run.folder / "failed.json").write_text(json.dumps({"step": 1}))
-    assert why_left_out(run) == "failed: its loss stopped being finite at step 1 of 2"
+    assert why_left_out(run) == "failed: its loss or gradient was not finite, at step 1 of 2"
     assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never begun"
 
 

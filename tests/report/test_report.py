@@ -158,7 +158,7 @@ def test_runs_that_are_not_finished_are_named_and_left_out(trained, tmp_path):
     (unfinished.folder / "finished.json").unlink()
     shown = page([failed, *trained[2:], unfinished], tmp_path)
     assert "Not in the figures: 2 of 4 runs." in shown.text
-    assert "of-failure failed: its loss stopped being finite at step 1 of 2." in shown.text
+    assert "of-failure failed: its loss or gradient was not finite, at step 1 of 2." in shown.text
     assert "of-haste is not finished" in shown.text
     assert len([a for a in shown.all("circle") if a["class"].startswith("dot")]) == 2
 

@@ -112,13 +112,25 @@ def test_an_empty_history_survives_too(tmp_path):
     [
         b"",
         b"step,loss\n1,0.5\n2",
+        b"step,loss\n1,0.5\n2,0.25",
+        b"step,lo",
         b"step,loss\n1,abc\n",
         b"step,loss\n1,0.5,0.5\n",
         b"\xff\xfe\x00step",
         b"step,loss\n1,0.5\n\n2,0.5\n",
         b'step,loss\n1,"' + b"9" * 200_000,
     ],
-    ids=["empty", "cut short", "no number", "one too many", "no text", "a gap", "a field without end"],
+    ids=[
+        "empty",
+        "cut short",
+        "within a number",
+        "within the names",
+        "no number",
+        "one too many",
+        "no text",
+        "a gap",
+        "a field without end",
+    ],
 )
 def test_a_damaged_file_is_refused_by_name(tmp_path, content):
     (tmp_path / "history.csv").write_bytes(content)

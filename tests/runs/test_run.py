@@ -12,7 +12,7 @@ from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import VAE
 from unbraid.runs import Run
-from unbraid.runs.run import seal
+from unbraid.runs.run import Failure, seal
 
 SPEC = replace(MLP_SPEC, precision="float32")
 
@@ -58,9 +58,43 @@ def test_a_run_is_new_then_unfinished_then_finished(tmp_path):
 def test_or_it_fails(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
     run.create()
-    run.fail(17)
+    assert run.failure is None
+    kept = run.folder / "checkpoints" / "last-good-0000000016.safetensors"
+    run.fail(17, "its loss was not finite (nan)", kept)
     assert run.status == "failed"
-    assert json.loads((run.folder / "failed.json").read_text()) == {"step": 17}
+    assert json.loads((run.folder / "failed.json").read_text()) == {
+        "step": 17,
+        "reason": "its loss was not finite (nan)",
+        "last_good": "checkpoints/last-good-0000000016.safetensors",
+    }
+    assert run.failure == Failure(17, "its loss was not finite (nan)", kept)
+    assert run.steps_done == 16
+
+
+def test_what_an_earlier_version_wrote_of_a_failure_is_read(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    (run.folder / "failed.json").write_text('{"step": 17}')
+    assert run.failure == Failure(17, "its loss or gradient was not finite", None)
+
+
+def test_lines_of_the_log_come_one_after_the_other_and_a_torn_one_keeps_to_itself(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.log("one")
+    run.log("two")
+    with (run.folder / "log.txt").open("a") as stream:
+        stream.write("2026-11-15T12:00:00+00:00 half a li")
+    run.log("three")
+    lines = (run.folder / "log.txt").read_text().splitlines()
+    assert [line.split(" ", 1)[1] for line in lines] == ["one", "two", "half a li", "three"]
+
+
+def test_the_log_is_not_written_anew_for_every_line(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.log("one")
+    before = (run.folder / "log.txt").stat().st_ino
+    run.log("two")
+    assert (run.folder / "log.txt").stat().st_ino == before
 
 
 def test_creating_it_again_changes_nothing(tmp_path):

@@ -47,6 +47,9 @@ CHANGES = [
     {"adam_beta2": 0.99},
     {"max_gradient_norm": 1.0},
     {"precision": "float64"},
+    {"precision": "tf32"},
+    {"precision": "bf16"},
+    {"max_loss": 1e6},
     {"sampling": Correlated(("position_x", "position_y"), 0.2)},
     {"sampling": Correlated(("position_x", "position_y"), 0.4)},
     {"sampling": Product((Uniform(("scale",)), ChenDesign("D", ("position_x", "position_y"))))},
@@ -70,11 +73,33 @@ def test_sampling_and_subset_survive_json():
         assert from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec) == spec
 
 
-def test_without_sampling_and_subset_the_digest_is_that_of_versions_that_knew_neither():
+def test_without_what_came_later_the_digest_is_that_of_versions_that_did_not_know_it():
     content = SPEC.to_json()
     assert content.pop("sampling") is content.pop("subset") is None
+    assert content.pop("max_loss") == 1e9
     assert hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12] == SPEC.digest
     assert from_json(content, RunSpec) == SPEC
+
+
+@pytest.mark.parametrize(
+    ("changes", "digest"),
+    [
+        # As they were before there were other precisions and a largest loss.
+        ({}, "91b7d53f1a0d"),
+        ({"precision": "float64"}, "9f318870b563"),
+        (
+            {"objective": FactorVAE(), "critic": Critic(hidden=(5,)), "max_gradient_norm": 1.0, "subset": RandomSplit(0.9)},
+            "008672e637f5",
+        ),
+        # As they are since.
+        ({"precision": "tf32"}, "2f2672345d5b"),
+        ({"precision": "bf16"}, "dc0d0d472eae"),
+        ({"max_loss": 1e4}, "40cb192d4b2b"),
+    ],
+    ids=str,
+)
+def test_a_spec_is_found_under_the_name_it_always_had(changes, digest):
+    assert replace(SPEC, **changes).digest == digest
 
 
 def test_a_digest_is_twelve_hexadecimal_digits():
@@ -145,7 +170,7 @@ def test_a_whole_number_in_a_float_field_has_the_digest_of_the_float(outside):
 
 def test_what_a_field_cannot_hold_is_refused_by_name(outside):
     assert outside["said"] == [
-        "RunSpec.precision is 'float16'; expected one of float32, float64.",
+        "RunSpec.precision is 'float16'; expected one of float32, tf32, bf16, float64.",
         "RunSpec.num_steps is 1.5; expected a whole number.",
         "RunSpec.batch_size is True; expected a whole number.",
         "RunSpec.learning_rate is '1e-3'; expected a number or a Schedule.",
@@ -182,6 +207,12 @@ def test_a_batch_of_two_or_of_all_is_allowed(batch_size):
 def test_a_rate_or_norm_that_is_not_positive_and_finite_is_refused(name, value):
     with pytest.raises(SpecError, match=f"{name} is {value}; expected a positive, finite number"):
         replace(SPEC, **{name: value})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_largest_loss_that_is_not_finite_is_refused(value):
+    with pytest.raises(SpecError, match=f"max_loss is {value}; expected a finite number of nats per image"):
+        replace(SPEC, max_loss=value)
 
 
 @pytest.mark.parametrize("name", ["adam_beta1", "adam_beta2"])
@@ -225,6 +256,8 @@ def test_a_learning_rate_may_follow_a_schedule_that_ends_at_0():
 def test_precision_is_a_dtype():
     assert SPEC.dtype == torch.float32
     assert replace(SPEC, precision="float64").dtype == torch.float64
+    # What is kept: with these, nets multiply in another type, or may.
+    assert replace(SPEC, precision="tf32").dtype == replace(SPEC, precision="bf16").dtype == torch.float32
 
 
 # Which images, and how likely

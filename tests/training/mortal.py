@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from tests.training.squares import CONV_SPEC
-from unbraid.training import train
+from unbraid.training import Progress, train
 
 # Small, but of a kind for which company matters in float32, so that a fleet that is not put together again as it was would be found out.
 SPEC = replace(CONV_SPEC, precision="float32", num_steps=6)
@@ -89,8 +89,8 @@ def at_random(folder: Path) -> None:
 def by_two_signals(folder: Path) -> None:
     """A life that is asked to stop twice between two steps, by a signal that Python leaves to the system."""
 
-    def ask_twice(progress: Any) -> None:
-        if progress.step == 3:
+    def ask_twice(event: Any) -> None:
+        if isinstance(event, Progress) and event.step == 3:
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGTERM)
 

@@ -1,24 +1,46 @@
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
+import unbraid
 from tests.training.squares import MLP_SPEC
+from unbraid.distributions import GaussianLatents
+from unbraid.models import MLP, Autoencoder, Critic
+from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.runs import Run
-from unbraid.training.checkpoint import load_checkpoints, remove_checkpoints, save_checkpoint
-from unbraid.training.fleet import MemberState
+from unbraid.training import train
+from unbraid.training.checkpoint import load_checkpoint, remove_checkpoints, save_checkpoint, save_last_good, usable_checkpoints
+from unbraid.training.fleet import Fleet, Member, MemberState
+from unbraid.training.layout import member_layout
+
+DATA = Path(__file__).parent / "data"
+
+
+LAYOUT = {
+    "weights.0": torch.zeros(2, dtype=torch.float64),
+    "first_moment.0": torch.zeros(2, dtype=torch.float64),
+    "second_moment.0": torch.zeros(2, dtype=torch.float64),
+    "critic_weights.0": torch.zeros(1),
+    "state.covariance": torch.zeros(2, 2, dtype=torch.float64),
+    "state.started": torch.zeros((), dtype=torch.float64),
+}
 
 
 def state(step, failed_at=None):
-    tensors = {
-        "weights": torch.tensor([step + 0.1, 0.2], dtype=torch.float64),
-        "first_moment": torch.tensor([1e-30, -0.0], dtype=torch.float64),
-        "second_moment": torch.tensor([float("inf"), 3.0], dtype=torch.float64),
-        "critic_weights": torch.tensor([0.25], dtype=torch.float32),
-        "state_covariance": torch.tensor([[1.0, 0.5], [0.5, 2.0]], dtype=torch.float64),
-        "state_started": torch.tensor(1.0, dtype=torch.float64),
+    numbers = {
+        "weights.0": [step + 0.1, 0.2],
+        "first_moment.0": [1e-30, -0.0],
+        "second_moment.0": [float("inf"), 3.0],
+        "critic_weights.0": [0.25],
+        "state.covariance": [[1.0, 0.5], [0.5, 2.0]],
+        "state.started": 1.0,
     }
+    tensors = {name: torch.tensor(values, dtype=LAYOUT[name].dtype) for name, values in numbers.items()}
     return MemberState(step=step, tensors=tensors, failed_at=failed_at)
 
 
@@ -40,15 +62,20 @@ def names(run):
     return sorted(path.name for path in (run.folder / "checkpoints").iterdir())
 
 
-def loaded(run):
-    """The good checkpoints, and what was said of the others."""
+def save(run, state, fleet=("a", "b")):
+    save_checkpoint(run, state, fleet)
+
+
+def loaded(run, layout=LAYOUT):
+    """What the good checkpoints hold, and what was said of the others."""
     said = []
-    return load_checkpoints(run, said.append), said
+    found = usable_checkpoints(run, layout, said.append)
+    return {step: load_checkpoint(run, checkpoint, layout) for step, checkpoint in found.items()}, said
 
 
 @pytest.mark.parametrize("failed_at", [None, 17])
 def test_a_state_comes_back_as_it_was(run, failed_at):
-    save_checkpoint(run, state(20, failed_at))
+    save(run, state(20, failed_at))
     states, said = loaded(run)
     assert list(states) == [20]
     assert same(states[20], state(20, failed_at))
@@ -56,30 +83,51 @@ def test_a_state_comes_back_as_it_was(run, failed_at):
 
 
 def test_it_is_a_safetensors_file_and_a_json_that_tells_what_it_is(run):
-    save_checkpoint(run, state(20))
+    save(run, state(20))
     assert names(run) == ["step-0000000020.json", "step-0000000020.safetensors"]
     record = json.loads((run.folder / "checkpoints" / "step-0000000020.json").read_text())
-    assert (record["digest"], record["seed"], record["step"], record["num_parameters"]) == (MLP_SPEC.digest, 3, 20, 2)
+    assert (record["format"], record["unbraid"], record["torch"]) == (3, unbraid.__version__, torch.__version__)
+    assert (record["digest"], record["seed"], record["step"], record["fleet"]) == (MLP_SPEC.digest, 3, 20, ["a", "b"])
+    assert record["tensors"]["weights.0"] == {"dtype": "float64", "shape": [2]}
+    assert record["tensors"]["critic_weights.0"] == {"dtype": "float32", "shape": [1]}
+    assert record["tensors"].keys() == LAYOUT.keys()
+
+
+def test_it_remembers_who_was_trained_beside_it(run):
+    save(run, state(20), fleet=("x", "y"))
+    assert usable_checkpoints(run, LAYOUT, print)[20].fleet == ("x", "y")
+
+
+def test_the_weights_before_a_failure_are_kept_under_the_step_that_led_to_them_when_the_others_are_removed(run):
+    for step in (10, 20):
+        save(run, state(step, failed_at=8))
+    path = save_last_good(run, state(20, failed_at=8))
+    assert path == run.folder / "checkpoints" / "last-good-0000000007.safetensors"
+    remove_checkpoints(run)
+    assert names(run) == ["last-good-0000000007.json", "last-good-0000000007.safetensors"]
+    assert torch.equal(load_file(path)["weights.0"], state(20).tensors["weights.0"])
+    record = json.loads(path.with_suffix(".json").read_text())
+    assert (record["step"], record["failed_at"]) == (7, 8)
 
 
 def test_the_last_two_are_kept(run):
     for step in (10, 20, 30):
-        save_checkpoint(run, state(step))
+        save(run, state(step))
     assert list(loaded(run)[0]) == [20, 30]
 
 
 def test_saving_an_earlier_step_removes_the_later_ones(run):
     # A process died at 30 before the rest of the fleet had got there; they went on from 20, and stopped at 25.
     for step in (20, 30, 25):
-        save_checkpoint(run, state(step))
+        save(run, state(step))
     assert list(loaded(run)[0]) == [20, 25]
 
 
 def test_a_half_written_one_does_not_push_out_a_good_one(run):
     for step in (10, 20):
-        save_checkpoint(run, state(step))
+        save(run, state(step))
     (run.folder / "checkpoints" / "step-0000000020.json").unlink()
-    save_checkpoint(run, state(30))
+    save(run, state(30))
     assert list(loaded(run)[0]) == [10, 30]
 
 
@@ -90,14 +138,14 @@ def test_without_checkpoints_there_is_nothing_to_load_or_remove(run):
 
 def test_they_can_be_removed_whole_or_not(run):
     for step in (10, 20):
-        save_checkpoint(run, state(step))
+        save(run, state(step))
     (run.folder / "checkpoints" / "step-0000000020.json").unlink()
     remove_checkpoints(run)
     assert not (run.folder / "checkpoints").exists()
 
 
 def test_what_is_not_ours_stays_where_it_is(run):
-    save_checkpoint(run, state(10))
+    save(run, state(10))
     (run.folder / "checkpoints" / "notes.txt").write_text("mine")
     remove_checkpoints(run)
     assert names(run) == ["notes.txt"]
@@ -134,7 +182,7 @@ def another_object(path):
 )
 def test_a_damaged_one_is_passed_over_with_a_message_and_the_one_before_it_is_used(run, suffix, damage):
     for step in (10, 20):
-        save_checkpoint(run, state(step))
+        save(run, state(step))
     damage(run.folder / "checkpoints" / f"step-0000000020{suffix}")
     states, said = loaded(run)
     assert list(states) == [10]
@@ -146,7 +194,7 @@ def test_a_damaged_one_is_passed_over_with_a_message_and_the_one_before_it_is_us
 
 @pytest.mark.parametrize("suffix", [".safetensors", ".json"])
 def test_no_flipped_bit_goes_unnoticed(run, suffix):
-    save_checkpoint(run, state(20, failed_at=17))
+    save(run, state(20, failed_at=17))
     path = run.folder / "checkpoints" / f"step-0000000020{suffix}"
     content = path.read_bytes()
     for place in range(len(content)):
@@ -159,21 +207,74 @@ def test_no_flipped_bit_goes_unnoticed(run, suffix):
 
 def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
     other = Run.place(tmp_path, replace(MLP_SPEC, learning_rate=0.5), 3)
-    save_checkpoint(other, state(20))
+    save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
     states, said = loaded(run)
     assert states == {}
     assert "another run" in said[0]
 
 
+def test_tensors_of_another_shape_are_refused_by_name(run):
+    save(run, state(20))
+    states, said = loaded(run, LAYOUT | {"weights.0": torch.zeros(3, dtype=torch.float64)})
+    assert states == {}
+    assert "(weights.0 is float64 of (2,); expected float64 of (3,))" in said[0]
+
+
 @pytest.mark.parametrize("number", [1, 99])
 def test_a_format_of_the_past_or_the_future_is_passed_over_by_its_number(run, number):
     # Format 1 knew no critics and no state of an objective.
-    save_checkpoint(run, state(20))
+    save(run, state(20))
     path = run.folder / "checkpoints" / "step-0000000020.json"
-    assert '"format": 2' in path.read_text()
-    path.write_text(path.read_text().replace('"format": 2', f'"format": {number}'))
+    assert '"format": 3' in path.read_text()
+    path.write_text(path.read_text().replace('"format": 3', f'"format": {number}'))
     states, said = loaded(run)
     assert states == {}
     assert f"it has format {number}, written by unbraid" in said[0]
-    assert "this version reads 2" in said[0]
+    assert "this version reads 2 and 3" in said[0]
+
+
+# ---------------------------------------------------------------------------------- format 2, as unbraid 0.1.0 wrote it
+
+TINY = replace(
+    MLP_SPEC, model=Autoencoder(encoder=MLP(hidden=(3,), decoder_hidden=(3,)), latents=GaussianLatents(2)), num_steps=8, precision="float64"
+)
+OLD = {
+    "factor-vae": replace(TINY, objective=FactorVAE(), critic=Critic(hidden=(4,), channels=(2,))),
+    "dip-vae": replace(TINY, objective=DIPVAE(mode="moments")),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_checkpoint_of_format_2_is_gone_on_from_as_if_nothing_had_changed(tmp_path, name):
+    # The step they are of is the fourth. What came after it is computed here, in float64: earlier versions summed in another order.
+    [whole] = train([OLD[name]], [3], folder=tmp_path / "whole")
+    run = Run.place(tmp_path / "old", OLD[name], 3)
+    run.create()
+    shutil.copytree(DATA / "format-2" / name, run.folder / "checkpoints")
+    steps = []
+    train([OLD[name]], [3], folder=tmp_path / "old", resume=True, watch=lambda event: steps.append(getattr(event, "step", None)))
+    assert [step for step in steps if step] == [5, 6, 7, 8]
+    for each, tensor in whole.model().state_dict().items():
+        torch.testing.assert_close(run.model().state_dict()[each], tensor, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_checkpoint_of_format_2_has_every_tensor_under_its_name(tmp_path, name):
+    run = Run.place(tmp_path, OLD[name], 3)
+    shutil.copytree(DATA / "format-2" / name, run.folder / "checkpoints")
+    layout = member_layout(OLD[name])
+    states, said = loaded(run, layout)
+    assert said == []
+    fleet = Fleet([Member(OLD[name], 3)], OLD[name].dataset.load())
+    for _ in range(4):
+        fleet.advance()
+    for each, tensor in fleet.state(0).tensors.items():
+        torch.testing.assert_close(states[4].tensors[each], tensor, rtol=1e-9, atol=1e-12)
+
+
+def test_a_checkpoint_of_format_2_of_another_net_is_refused_by_name(tmp_path):
+    run = Run.place(tmp_path, OLD["dip-vae"], 3)
+    shutil.copytree(DATA / "format-2" / "dip-vae", run.folder / "checkpoints")
+    _, said = loaded(run, member_layout(MLP_SPEC))
+    assert "weights holds 476 numbers; expected" in said[0]

@@ -29,7 +29,7 @@ def test_streamed_batches_are_those_from_memory(change):
     images = change(Squares().load())
     loaded, streamed = Feed(images, SEEDS, 8), Feed(images.streamed_to("cpu"), SEEDS, 8)
     for step in range(11):  # over the ends of two epochs of four batches
-        (rows, x), (rows_streamed, x_streamed) = loaded.rows_and_images(step), streamed.rows_and_images(step)
+        (rows, x), (rows_streamed, x_streamed) = loaded.batch(step), streamed.batch(step)
         torch.testing.assert_close(rows_streamed, rows, rtol=0, atol=0)
         torch.testing.assert_close(x_streamed, x, rtol=0, atol=0)
         torch.testing.assert_close(x, images.pixels[Batches(SEEDS, 36, 8, images.weights).rows(step)] / 255, rtol=0, atol=0)
@@ -39,7 +39,7 @@ def test_a_feed_can_start_anywhere_and_go_back():
     images = Squares().load()
     loaded, streamed = Feed(images, SEEDS, 8), Feed(images.streamed_to("cpu"), SEEDS, 8)
     for step in (17, 18, 2, 3, 40):
-        torch.testing.assert_close(streamed.rows_and_images(step)[0], loaded.rows_and_images(step)[0])
+        torch.testing.assert_close(streamed.batch(step)[0], loaded.batch(step)[0])
 
 
 class Watched(Pixels):
@@ -78,7 +78,7 @@ def test_pixels_are_gathered_ahead_by_another_thread_and_only_once():
     images = watched(Squares().load())
     feed = Feed(images, SEEDS, 8)
     for step in range(5):
-        feed.rows_and_images(step)
+        feed.batch(step)
     feed._reader.shutdown()
     assert len(images.pixels.threads) == 5 + 2  # two steps ahead
     assert all(name.startswith("unbraid-feed") for name in images.pixels.threads)
@@ -87,10 +87,10 @@ def test_pixels_are_gathered_ahead_by_another_thread_and_only_once():
 def test_a_disk_that_fails_is_heard():
     images = watched(Squares().load())
     feed = Feed(images, SEEDS, 8)
-    feed.rows_and_images(0)
+    feed.batch(0)
     images.pixels.is_broken = True
     with pytest.raises(OSError, match="Input/output error"):
-        [feed.rows_and_images(step) for step in range(1, 5)]
+        [feed.batch(step) for step in range(1, 5)]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_on_a_gpu_streamed_batches_are_those_from_memory():
     images = skewed(Squares().load())
     loaded, streamed = Feed(images.to("cuda"), SEEDS.cuda(), 8), Feed(images.streamed_to("cuda"), SEEDS.cuda(), 8)
     for step in range(11):
-        (rows, x), (rows_streamed, x_streamed) = loaded.rows_and_images(step), streamed.rows_and_images(step)
+        (rows, x), (rows_streamed, x_streamed) = loaded.batch(step), streamed.batch(step)
         assert x_streamed.device.type == "cuda"
         torch.testing.assert_close(rows_streamed, rows, rtol=0, atol=0)
         torch.testing.assert_close(x_streamed, x, rtol=0, atol=0)

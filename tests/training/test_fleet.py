@@ -145,7 +145,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     # 1e-6, not 1e-8: a GPU sums in another order, and Adam divides by the root of small second moments.
     here, there = trained(seeds_of(spec, 3, 1)), trained(seeds_of(spec, 3, 1), device="cuda")
     torch.testing.assert_close(there.weights.cpu(), here.weights, rtol=0, atol=1e-6)
-    assert there.state(0).tensors["weights"].device.type == "cpu"
+    assert {tensor.device.type for tensor in there.state(0).tensors.values()} == {"cpu"}
 
 
 # --------------------------------------------------------------------------------------------------------------- who may share
@@ -275,7 +275,40 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     assert bool(fleet.advance()["loss"].isfinite())
     assert not bool(fleet.alive.any())
-    assert bool(fleet.state(0).tensors["second_moment"].isfinite().all())
+    moments = [tensor for name, tensor in fleet.state(0).tensors.items() if name.startswith("second_moment.")]
+    assert moments
+    assert all(bool(moment.isfinite().all()) for moment in moments)
+
+
+HASTY = replace(MLP_SPEC, learning_rate=1.0)
+"""From seed 1 its losses are 81, then 2e4, then 3e7: finite, and no use."""
+
+
+@pytest.mark.parametrize(("max_loss", "failed_at"), [(1e3, 2), (1e5, 3)])
+def test_a_member_whose_loss_is_above_the_most_allowed_is_stopped_alone_at_that_step(max_loss, failed_at):
+    images = MLP_SPEC.dataset.load()
+    limited, free = (
+        Fleet([Member(replace(spec, max_loss=most), seed) for seed, spec in enumerate((MLP_SPEC, HASTY, MLP_SPEC))], images)
+        for most in (max_loss, MLP_SPEC.max_loss)
+    )
+    for step in range(1, 6):
+        if step == failed_at:
+            last_good = limited.weights[1].clone()
+        losses = limited.advance()["loss"]
+        assert torch.equal(losses[[0, 2]], free.advance()["loss"][[0, 2]])
+        assert bool(losses[1] <= max_loss) == (step < failed_at)
+    assert [limited.failed_at(index) for index in range(3)] == [None, failed_at, None]
+    assert bool(free.alive.all())
+    assert torch.equal(limited.weights[1], last_good)
+    assert torch.equal(limited.weights[[0, 2]], free.weights[[0, 2]])
+    torch.testing.assert_close(limited.weights[[0, 2]], trained(seeds_of(MLP_SPEC, 0, 2), 5).weights, rtol=0, atol=1e-12)
+
+
+def test_the_most_a_loss_may_be_is_allowed():
+    first = float(Fleet(seeds_of(MLP_SPEC, 0), MLP_SPEC.dataset.load()).advance()["loss"])
+    for max_loss, is_alive in ((first, True), (first - 1e-9, False)):
+        fleet = trained(seeds_of(replace(MLP_SPEC, max_loss=max_loss), 0), 1)
+        assert fleet.alive.tolist() == [is_alive]
 
 
 # ------------------------------------------------------------------------------------------------------- leaving and joining

@@ -13,11 +13,17 @@ from unbraid.models import encode
 from unbraid.objectives import BetaTCVAE
 from unbraid.runs import Run
 from unbraid.sampling import ChenDesign, FactorValues, HeldOutCombinations, RandomSplit
-from unbraid.training import train
+from unbraid.training import Progress, train
 from unbraid.training.fleet import Fleet, Member
 
 DESIGN = ChenDesign("D", ("row", "column"))
 SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(estimator="eq13"))
+
+
+def inputs_at(fleet, step):
+    """What the members see at this step."""
+    fleet.restore([replace(fleet.state(index), step=step) for index in range(len(fleet.members))])
+    return fleet._inputs(fleet._given(fleet._tensors()), torch.zeros((), dtype=torch.float64))
 
 
 def seen_rows(spec, num_steps):
@@ -25,8 +31,7 @@ def seen_rows(spec, num_steps):
     fleet = Fleet([Member(spec, 0)], spec.load())
     rows = []
     for step in range(num_steps):
-        fleet.step = step
-        x = fleet._inputs(torch.zeros(()))["x"][0, :, 0]
+        x = inputs_at(fleet, step)["x"][0, :, 0]
         rows.append(torch.stack([x.amax(dim=2).argmax(dim=1), x.amax(dim=1).argmax(dim=1)], dim=1))
     return torch.cat(rows)
 
@@ -41,7 +46,7 @@ def test_batches_are_drawn_as_the_table_says():
 
 def test_the_estimators_are_told_how_likely_the_images_of_the_batch_are():
     fleet, images = Fleet([Member(SPEC, 0), Member(SPEC, 1)], SPEC.load()), SPEC.load()
-    weights = fleet._inputs(torch.zeros(()))["weights"]
+    weights = inputs_at(fleet, 0)["weights"]
     assert weights.shape == (2, 8)
     assert set(weights.flatten().tolist()) <= set(images.weights.tolist())
 
@@ -80,8 +85,8 @@ def test_a_run_with_sampling_and_subset_that_was_stopped_goes_on_to_the_same_bit
     spec = replace(SPEC, subset=RandomSplit(0.8), batch_size=6)
     [whole] = train([spec], [0], folder=tmp_path / "whole")
 
-    def stop(progress):
-        if progress.step == 7:
+    def stop(event):
+        if isinstance(event, Progress) and event.step == 7:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

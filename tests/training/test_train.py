@@ -1,4 +1,4 @@
-import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +12,14 @@ from safetensors.torch import load_file
 from tests.discovery import ROOT
 from tests.training import mortal
 from tests.training.squares import MLP_SPEC, Squares, everything, result
+from tests.training.watchers import Stopwatch
 from unbraid import files
 from unbraid.data import FromArrays
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
 from unbraid.runs import Run
+from unbraid.runs.run import Failure
+from unbraid.sampling import HeldOutCombinations
 from unbraid.training import train
 from unbraid.training.fleet import Fleet, Member
 from unbraid.training.train import put_aside
@@ -24,18 +27,6 @@ from unbraid.training.train import put_aside
 SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
 ABSURD = replace(SPEC, learning_rate=1e30)
 """Its second loss is not finite."""
-
-
-class Stopwatch:
-    """Watches a training, and may do something at a step."""
-
-    def __init__(self, at=None, do=None):
-        self.seen, self._at, self._do = [], at, do
-
-    def __call__(self, progress):
-        self.seen.append(progress)
-        if progress.step == self._at:
-            self._do()
 
 
 def stop():
@@ -175,6 +166,13 @@ def test_a_checkpoint_every_zero_steps_is_refused(tmp_path):
         train([SPEC], [0], folder=tmp_path, checkpoint_every=0)
 
 
+def test_images_too_few_for_a_later_kind_are_found_out_before_the_first_is_trained(tmp_path):
+    few = replace(SPEC, batch_size=36, subset=HeldOutCombinations(("row", "column"), ((0, 0),)))
+    with pytest.raises(SpecError, match="batch_size is 36, and the subset has 35 images"):
+        train([SPEC, few], [0], folder=tmp_path)
+    assert everything(tmp_path) == {}
+
+
 def test_nothing_to_do_is_done():
     assert train([], [0]) == []
 
@@ -224,19 +222,41 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
     said = []
     good, bad = train([SPEC, ABSURD], [0], folder=tmp_path, warn=said.append)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
-    assert json.loads((bad.folder / "failed.json").read_text()) == {"step": 2}
+    kept = bad.folder / "checkpoints" / "last-good-0000000001.safetensors"
+    assert bad.failure == Failure(2, "its loss was not finite (nan)", kept)
     assert bad.history.column("step") == [1]
-    assert len(said) == 1
-    assert bad.name in said[0]
-    assert "step 2" in (bad.folder / "log.txt").read_text()
+    assert said == [
+        f"{bad.name}: its loss was not finite (nan) at step 2. It is frozen, its last good weights are kept, and the others go on."
+    ]
+    assert "failed at step 2: its loss was not finite (nan)" in (bad.folder / "log.txt").read_text()
 
 
-def test_the_last_good_weights_of_a_member_that_failed_are_in_its_checkpoint(tmp_path):
-    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path)
+def test_a_loss_above_the_bound_is_a_failure_with_its_number(tmp_path):
+    bound = replace(SPEC, max_loss=1.0)
+    with pytest.raises(TrainingError, match="All 1 runs failed"):
+        train([bound], [0], folder=tmp_path)
+    failure = Run.place(tmp_path, bound, 0).failure
+    assert failure.step == 1
+    assert re.fullmatch(r"its loss, \d+\.\d, was above max_loss, 1", failure.reason)
+
+
+def test_the_last_good_weights_of_a_member_that_failed_are_kept_and_nothing_else_is(tmp_path):
+    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path, checkpoint_every=3)
     fleet = Fleet([Member(ABSURD, 0)], SPEC.dataset.load())
     fleet.advance()
-    [path] = (bad.folder / "checkpoints").glob("*.safetensors")
-    torch.testing.assert_close(load_file(path)["weights"], fleet.weights[0])
+    path = bad.failure.last_good
+    assert sorted(path.parent.iterdir()) == [path.with_suffix(".json"), path]
+    for name, tensor in fleet.state(0).tensors.items():
+        if name.startswith("weights."):
+            torch.testing.assert_close(load_file(path)[name], tensor)
+
+
+def test_a_member_that_failed_unnoticed_before_a_checkpoint_has_its_last_good_weights_kept_in_the_end(tmp_path):
+    stopped([SPEC, ABSURD], [0], tmp_path, at=5)
+    for path in tmp_path.rglob("last-good-*"):
+        path.unlink()
+    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path, resume=True)
+    assert bad.failure.last_good.exists()
 
 
 def test_a_failed_run_is_not_tried_again_unless_forced(tmp_path):
@@ -274,7 +294,7 @@ def test_a_member_that_failed_stays_failed_after_a_stop(tmp_path):
     stopped([SPEC, ABSURD], [0], tmp_path, at=5)
     good, bad = train([SPEC, ABSURD], [0], folder=tmp_path, resume=True)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
-    assert json.loads((bad.folder / "failed.json").read_text()) == {"step": 2}
+    assert bad.failure.step == 2
 
 
 # ---------------------------------------------------------------------------------------------------------- stopping and resuming
@@ -349,6 +369,16 @@ def test_checkpoints_that_a_finished_run_was_killed_before_removing_are_removed_
     (run.folder / "checkpoints" / "step-0000000010.safetensors").write_bytes(b"old")
     train([SPEC], [0], folder=tmp_path)
     assert not (run.folder / "checkpoints").exists()
+
+
+def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_never_begun(tmp_path):
+    stopped([SPEC], [0, 1], tmp_path, at=4)
+    watch = Stopwatch()
+    train([SPEC], [0, 1, 2], folder=tmp_path, resume=True, watch=watch)
+    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [
+        *((step, 2) for step in range(5, 11)),
+        *((step, 1) for step in range(1, 11)),
+    ]
 
 
 # --------------------------------------------------------------------------------------------------------- processes that die

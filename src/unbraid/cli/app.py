@@ -28,6 +28,8 @@ from unbraid.errors import UnbraidError
 from unbraid.version import __version__
 
 _FAILURE = 1
+_INTERRUPTED = 130  # what typer leaves with after Ctrl-C
+_GO_ON = "What is finished is kept; to go on, type the command again (`unbraid train` with --resume)."
 _LESS_MEMORY = {
     "score": "Score a random subset of the images, or ask for fewer metrics at a time with --metrics.",
     "report": "Report on fewer runs at a time.",
@@ -65,11 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with warnings_as_notes(), log_as_notes(), data_progress():
             make_app()(arguments)
+    except SystemExit as left:
+        if left.code == _INTERRUPTED:
+            complain(f"Stopped at once, as asked. {_GO_ON}")
+        raise
     except UnbraidError as error:
         complain(str(error))
         sys.exit(error.exit_code)
     except OSError as error:
-        complain(f"{error.filename or 'A file'}: {error.strerror or error}. Check the path, the permissions and the space on the disk.")
+        complain(f"{error.filename or 'A file'}: {error.strerror or error}. {_advice(error)}")
         # No file can have such a name, so it was typed.
         sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
@@ -79,6 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         traceback.print_exc()
         complain("This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the lines above.")
         sys.exit(_FAILURE)
+
+
+def _advice(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"Make room on that disk. {_GO_ON}"
+    return "Check the path, the permissions and the space on the disk."
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -14,7 +14,15 @@ _MAX_SEEDS = 1000
 _MAX_SEED = 2**63 - 1
 
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")]
-CheckpointEvery = Annotated[int, typer.Option(metavar="STEPS", min=1, help="Steps between two checkpoints. One is also saved on Ctrl-C.")]
+CheckpointEvery = Annotated[
+    int | None,
+    typer.Option(
+        metavar="STEPS",
+        min=1,
+        help="Steps between two checkpoints. By default the clock decides: under 2 % of the time goes into them. One is also saved on Ctrl-C.",
+        show_default=False,
+    ),
+]
 OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the runs are kept.")]
 
 

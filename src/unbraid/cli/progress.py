@@ -15,13 +15,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from unbraid.cli.amounts import amount_text, capitalised
+from unbraid.cli.amounts import amount_text, capitalised, size_text
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, note, output, say
 from unbraid.cli.tables import median
 from unbraid.data.progress import watched
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
-from unbraid.training.train import Progress
+from unbraid.training.events import Compiling, Encoding, Event, Plan, Progress
 
 _IMAGES = "Drawing or reading the images"
 
@@ -36,7 +36,7 @@ class TrainingDisplay(ABC):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
 
     @abstractmethod
-    def watch(self, progress: Progress) -> None: ...
+    def watch(self, event: Event) -> None: ...
 
     @abstractmethod
     def warn(self, message: str) -> None: ...
@@ -50,7 +50,7 @@ def training_display(runs: Sequence[Run]) -> TrainingDisplay:
 
 @final
 class PlainDisplay(TrainingDisplay):
-    """A line when a fleet begins and ends, and at most one a minute between."""
+    """The plan, a line when a fleet begins and ends, and at most one a minute between."""
 
     def __init__(self, runs: Sequence[Run], clock: Callable[[], float] = time.monotonic) -> None:
         self._labels = spec_labels([run.spec for run in runs])
@@ -65,7 +65,18 @@ class PlainDisplay(TrainingDisplay):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         return None
 
-    def watch(self, progress: Progress) -> None:
+    def watch(self, event: Event) -> None:
+        match event:
+            case Plan():
+                say(plan_text(event))
+            case Compiling():
+                say(_compiling(event))
+            case Progress():
+                self._progress(event)
+            case Encoding(runs):
+                say(f"Encoding the images with {models(len(runs))} ...")
+
+    def _progress(self, progress: Progress) -> None:
         fleet, now = tuple(run.name for run in progress.runs), self._clock()
         if fleet != self._fleet:
             self._fleet, self._last = fleet, now
@@ -78,8 +89,6 @@ class PlainDisplay(TrainingDisplay):
             for label, means in medians(progress, self._labels)
         )
         say(f"{_headline(progress)}. {'. '.join(parts)}.")
-        if progress.step == progress.num_steps:
-            say(f"Encoding the images with {models(len(progress.runs))} ...")
 
     def warn(self, message: str) -> None:
         note(message)
@@ -87,13 +96,13 @@ class PlainDisplay(TrainingDisplay):
 
 @final
 class LiveDisplay(TrainingDisplay):
-    """A bar and a table of losses, redrawn in place."""
+    """The plan, then a bar for each fleet and a table of losses, redrawn in place."""
 
     def __init__(self, console: Console, runs: Sequence[Run]) -> None:
         self._labels = spec_labels([run.spec for run in runs])
         self._latest: dict[tuple[str, ...], Progress] = {}
         self._is_over = False
-        self._images = _IMAGES
+        self._doing = f"{_IMAGES} ..."
         self._watching = contextlib.ExitStack()
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
@@ -108,26 +117,50 @@ class LiveDisplay(TrainingDisplay):
         self._watching.close()
         self._live.stop()
 
-    def watch(self, progress: Progress) -> None:
-        self._latest[tuple(run.name for run in progress.runs)] = progress
+    def watch(self, event: Event) -> None:
+        match event:
+            case Plan():
+                self._say(plan_text(event))
+            case Compiling(seconds=None):
+                self._doing = _compiling(event)
+            case Compiling():
+                self._say(_compiling(event))
+            case Progress():
+                self._doing = ""
+                self._latest[tuple(run.name for run in event.runs)] = event
+            case Encoding(runs):
+                self._doing = f"Encoding the images with {models(len(runs))} ..."
 
     def warn(self, message: str) -> None:
-        self._live.console.print(Text(f"Note: {message}"), soft_wrap=True)
+        self._say(f"Note: {message}")
+
+    def _say(self, message: str) -> None:
+        self._live.console.print(Text(message), soft_wrap=True)
 
     def _see_images(self, what: str, done: int, total: int, unit: str) -> None:
-        self._images = _IMAGES if 0 < total <= done else f"{capitalised(what)}: {amount_text(done, total, unit)}"
+        self._doing = f"{_IMAGES if 0 < total <= done else f'{capitalised(what)}: {amount_text(done, total, unit)}'} ..."
 
     def _render(self) -> RenderableType:
+        doing = [Text(self._doing)] if self._doing and not self._is_over else []
         if not self._latest:
-            return Text("" if self._is_over else f"{self._images} ...")
+            return Group(*doing)
         bars = Table.grid(padding=(0, 2))
         for progress in list(self._latest.values()):
             bar = ProgressBar(total=progress.num_steps, completed=progress.step, width=24)
             bars.add_row(models(len(progress.runs)), bar, _headline(progress))
         newest = list(self._latest.values())[-1]
-        is_encoding = newest.step == newest.num_steps and not self._is_over
-        below = [Text(f"Encoding the images with {models(len(newest.runs))} ...")] if is_encoding else []
-        return Group(bars, _losses(newest, self._labels), *below)
+        return Group(bars, _losses(newest, self._labels), *doing)
+
+
+def plan_text(plan: Plan) -> str:
+    """How many models in how many fleets, for how many steps, with how much memory."""
+    sizes = [len(fleet) for fleet in plan.fleets]
+    count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
+    fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
+    text = f"The plan: {count}{fleets}, {plan.num_steps} steps each, on {plan.device}."
+    if plan.memory is not None:
+        text += f" A model takes at most {size_text(plan.memory.per_member)}, and {size_text(plan.memory.free)} are free."
+    return text + (f" Then {_others(plan.num_later)}." if plan.num_later else "")
 
 
 def medians(progress: Progress, labels: dict[str, str]) -> list[tuple[str, dict[str, float]]]:
@@ -157,11 +190,23 @@ def models(count: int) -> str:
     return "1 model" if count == 1 else f"{count} models side by side"
 
 
+def _compiling(event: Compiling) -> str:
+    if event.seconds is None:
+        return f"Compiling the step for {models(len(event.runs))} ..."
+    return f"Compiled in {duration(event.seconds)}." if event.seconds > 0 else "It was compiled before."
+
+
+def _others(count: int) -> str:
+    return f"{count} {'model' if count == 1 else 'models'} of another kind"
+
+
 def _headline(progress: Progress) -> str:
-    speed = progress.steps_per_second
-    left = duration((progress.num_steps - progress.step) / speed if speed > 0 else math.inf)
-    remaining = f", {left} left" if progress.step < progress.num_steps else ""
-    return f"step {progress.step} of {progress.num_steps}, {speed:.3g} steps/s{remaining}"
+    done = f"step {progress.step} of {progress.num_steps}"
+    if progress.steps_per_second <= 0:
+        return done
+    left = f", {duration(progress.seconds_left)} left" if progress.seconds_left > 0 else ""
+    later = f", then {_others(progress.num_later)}" if progress.num_later else ""
+    return f"{done}, {progress.steps_per_second:.3g} steps/s{left}{later}"
 
 
 def _losses(progress: Progress, labels: dict[str, str]) -> Table:

@@ -54,7 +54,7 @@ def quickstart(
     from unbraid.report import write_report
 
     runs = placed([recipe(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))], parse_seeds(seeds), out)
-    train_and_tell(runs, device=device, resume=True, force=False, checkpoint_every=500)
+    train_and_tell(runs, device=device, resume=True, force=False)
     output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
     with stage("Writing the report"):
         report = write_report(runs, out / "report.html", title="The quickstart: a VAE and a beta-TCVAE on small sprites")

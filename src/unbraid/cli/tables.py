@@ -31,7 +31,9 @@ class Scored:
 def run_row(run: Run, name: str) -> list[str]:
     """What the run is and how far it is, as a row of `runs_table`."""
     label = spec_labels([run.spec])[run.spec.digest]
-    return [name, label, str(run.seed), run.status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]
+    failure = run.failure
+    status = run.status if failure is None else f"failed at step {failure.step}"
+    return [name, label, str(run.seed), status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:

@@ -36,7 +36,7 @@ def train(
     ] = None,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
-    checkpoint_every: CheckpointEvery = 1000,
+    checkpoint_every: CheckpointEvery = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out.")
     ] = False,
@@ -83,7 +83,7 @@ def unfinished_in(out: Path) -> list[Run]:
 
 
 def train_and_tell(
-    runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int, stream: bool | None = None
+    runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int | None = None, stream: bool | None = None
 ) -> None:
     """Train what is not finished, and say how it goes."""
     from unbraid.cli.progress import training_display
@@ -97,7 +97,9 @@ def train_and_tell(
         say(f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in {existing[0].folder.parent / '.aside'}.")
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
-    if pending:
+    if not pending:
+        train_runs(runs, device=place)  # which removes what a process that died has left of them
+    else:
         for described in dict.fromkeys(_describe(run.spec) for run in pending):
             say(f"{described}, on {place}.")
         with training_display(pending) as display:
@@ -121,9 +123,12 @@ def _describe(spec: RunSpec) -> str:
 
 
 def refuse_failed(runs: Sequence[Run]) -> None:
-    failed = [run for run in runs if run.status == "failed"]
-    if failed:
+    failures = [(run, failure) for run in runs if (failure := run.failure)]
+    if failures:
+        run, failure = failures[0]
+        kept = "" if failure.last_good is None else f"; its last good weights are in {failure.last_good}"
+        which = "It is" if len(failures) == 1 else "The first is"
         raise TrainingError(
-            f"{len(failed)} of {len(runs)} runs failed: their loss stopped being finite (the first is {failed[0].folder}). "
+            f"{len(failures)} of {len(runs)} runs failed. {which} {run.folder}: {failure.reason}, at step {failure.step}{kept}. "
             "Try a smaller --learning-rate, or --max-gradient-norm 1. (--force would repeat them as they are.)"
         )

@@ -71,11 +71,11 @@ class FactorImages:
         """Where batches are made: the device of the factors."""
         return self.factors.device
 
-    def bytes_of(self, rows: Int[Tensor, "*batch"]) -> UInt8[Tensor, "*batch channel height width"]:
-        """The images of these rows, as bytes on the device."""
-        return self.pixels[rows.to(self.pixels.device)].to(self.device)
+    def bytes_of(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "*batch channel height width"]:
+        """The images of these rows, as bytes on the device. Rows that follow one another are best given as a slice: no list of them is made."""
+        return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
-    def batch(self, rows: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch channel height width"]:
+    def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
         """The images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte 255 is 1."""
         return self.bytes_of(rows).to(torch.float32) / 255
 

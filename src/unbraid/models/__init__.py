@@ -8,6 +8,7 @@ from unbraid.models.conv import Conv as Conv
 from unbraid.models.critic import Critic as Critic
 from unbraid.models.do_tran_celeba import DoTranCelebA as DoTranCelebA
 from unbraid.models.encode import encode as encode
+from unbraid.models.encode import encode_all as encode_all
 from unbraid.models.esmaeili_celeba import EsmaeiliCelebA as EsmaeiliCelebA
 from unbraid.models.esmaeili_dsprites import EsmaeiliDSprites as EsmaeiliDSprites
 from unbraid.models.esmaeili_mnist import EsmaeiliMNIST as EsmaeiliMNIST

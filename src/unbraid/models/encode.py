@@ -1,6 +1,8 @@
 """All images through the encoder, once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import final
 
 import torch
 from jaxtyping import Float, Int, Int64
@@ -11,32 +13,90 @@ from unbraid.codes import Codes, Labels
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.distributions.posterior import Posterior
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.precision import Precision, matrix_units
 
 _NUM_DRAWS = 16
+_IMAGES_ON_A_CPU = 1024
+# A GPU takes as many images at once as have so many pixels: enough to keep it busy with one model (16,384 of 64 x 64), and few enough for what a
+# convolution puts out, some eight times as much, to stay at 2 GB. Not a share of the memory that happens to be free: codes would depend on it.
+_PIXELS_ON_A_GPU = 2**26
+
+
+def encode(model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32") -> Codes:
+    """q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images lie.
+
+    Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the image is encoded. `batch_size` is
+    1024 on a CPU and larger on a GPU, unless it is given. With the `precision` "tf32" or "bf16" a GPU may round the inputs of products to TF32.
+    """
+    return encode_all([model], images, batch_size, precision=precision)[0]
 
 
 @torch.no_grad()
-def encode(model: AutoencoderModule, images: FactorImages, batch_size: int = 1024) -> Codes:
-    """q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images lie.
+def encode_all(
+    models: Sequence[AutoencoderModule], images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
+) -> list[Codes]:
+    """The codes of each model, as `encode` gives them. The images are read, unpacked and moved once for all models."""
+    found = [_Tables(len(images)) for _ in models]
+    with matrix_units(precision):
+        for rows in _batches(images, batch_size):
+            x = images.batch(rows)
+            # One model after the other: a batch this large keeps a GPU busy, and none has to hold what all of them put out in between.
+            for model, tables in zip(models, found, strict=True):
+                tables.put(rows, _described(model, x, rows))
+    labels = _labels(images.factors, images.factor_table)
+    return [tables.codes(model, images.weights, labels) for model, tables in zip(models, found, strict=True)]
 
-    Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the image is encoded.
-    """
-    weights = next(model.parameters())
-    posteriors, samples = [], []
-    for rows in torch.arange(len(images), device=images.device).split(batch_size):
-        posterior = model.encode(images.batch(rows).to(weights.dtype))
-        posteriors.append(posterior)
-        samples.append(_draws(posterior, rows, model.latents.num_noise))
-    return Codes(
-        mean=torch.cat([p.mean for p in posteriors]),
-        std=_joined([p.std for p in posteriors]) if posteriors[0].covariance is None else None,
-        covariance=_joined([p.covariance for p in posteriors]),
-        samples=_joined(samples, dim=1),
-        probabilities=tuple(torch.cat(tables) for tables in zip(*(p.probabilities for p in posteriors), strict=True)),
-        groups=model.latents.groups if len(model.latents.groups) > 1 else (),
-        factors=_labels(images.factors, images.factor_table),
-        weights=None if images.weights is None else images.weights.to(weights.dtype),
-    )
+
+def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
+    if batch_size is None:
+        on_a_gpu = max(_IMAGES_ON_A_CPU, _PIXELS_ON_A_GPU // prod(images.image_shape))
+        batch_size = _IMAGES_ON_A_CPU if images.device.type == "cpu" else on_a_gpu
+    for begin in range(0, len(images), batch_size):
+        yield slice(begin, min(begin + batch_size, len(images)))
+
+
+def _described(model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice) -> dict[str, Tensor]:
+    """What codes keep of the posteriors of these images, by name."""
+    posterior = model.encode(x.to(next(model.parameters()).dtype))
+    numbers = torch.arange(rows.start, rows.stop, device=x.device)
+    known = {
+        "mean": posterior.mean,
+        "std": posterior.std if posterior.covariance is None else None,
+        "covariance": posterior.covariance,
+        "samples": _draws(posterior, numbers, model.latents.num_noise),
+        **{f"probabilities {latent}": table for latent, table in enumerate(posterior.probabilities)},
+    }
+    return {name: tensor for name, tensor in known.items() if tensor is not None}
+
+
+@final
+class _Tables:
+    """What is known of all images, filled batch by batch: nothing is held twice."""
+
+    def __init__(self, num_images: int) -> None:
+        self._num_images = num_images
+        self._tensors: dict[str, Tensor] = {}
+
+    def put(self, rows: slice, parts: dict[str, Tensor]) -> None:
+        for name, part in parts.items():
+            axis = 1 if name == "samples" else 0  # which have the draws first
+            if name not in self._tensors:
+                shape = [*part.shape[:axis], self._num_images, *part.shape[axis + 1 :]]
+                self._tensors[name] = part.new_empty(shape)
+            self._tensors[name].narrow(axis, rows.start, rows.stop - rows.start).copy_(part)
+
+    def codes(self, model: AutoencoderModule, weights: Float[Tensor, " image"] | None, labels: tuple[Labels, ...]) -> Codes:
+        mean = self._tensors["mean"]
+        return Codes(
+            mean=mean,
+            std=self._tensors.get("std"),
+            covariance=self._tensors.get("covariance"),
+            samples=self._tensors.get("samples"),
+            probabilities=tuple(tensor for name, tensor in self._tensors.items() if name.startswith("probabilities")),
+            groups=model.latents.groups if len(model.latents.groups) > 1 else (),
+            factors=labels,
+            weights=None if weights is None else weights.to(mean.dtype),
+        )
 
 
 def _draws(posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int) -> Float[Tensor, "draw image latent"] | None:
@@ -47,11 +107,6 @@ def _draws(posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int) 
     noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean.dtype)
     num_continuous = posterior.mean.shape[1]
     return torch.stack([posterior.rsample(each)[:, :num_continuous] for each in noise.unbind(dim=1)])
-
-
-def _joined(parts: Sequence[Tensor | None], dim: int = 0) -> Tensor | None:
-    tensors = [part for part in parts if part is not None]
-    return torch.cat(tensors, dim=dim) if tensors else None
 
 
 def _labels(values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], table: Sequence[Factor]) -> tuple[Labels, ...]:

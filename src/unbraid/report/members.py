@@ -10,7 +10,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.runs.history import History
-from unbraid.runs.run import Run, read_json
+from unbraid.runs.run import Run
 
 Role = Literal["only", "best", "median", "worst"]
 
@@ -85,8 +85,8 @@ def read_members(runs: Sequence[Run]) -> list[Member]:
 
 def why_left_out(run: Run) -> str:
     """What to say of a run that is not finished."""
-    if run.status == "failed":
-        return f"failed: its loss stopped being finite at step {read_json(run.folder / 'failed.json').get('step')} of {run.spec.num_steps}"
+    if failure := run.failure:
+        return f"failed: {failure.reason}, at step {failure.step} of {run.spec.num_steps}"
     if run.status == "new":
         return "was never begun"
     rows = run.history.rows

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor
 
-from unbraid import files
 from unbraid.codes import Codes, Labels
+from unbraid.runs.tensor_file import write_tensors
+from unbraid.version import __version__
 
 
 def write_codes(path: Path, codes: Codes) -> None:
@@ -21,10 +21,9 @@ def write_codes(path: Path, codes: Codes) -> None:
     metadata = {
         "factors": json.dumps([{"name": labels.name, "ordered": labels.ordered} for labels in codes.factors]),
         "groups": json.dumps(codes.groups),
+        "unbraid": __version__,
     }
-    # Copies: safetensors refuses tensors that share memory, as columns of one table may.
-    present = {name: tensor.cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items() if tensor is not None}
-    files.write_bytes(path, save(present, metadata))
+    write_tensors(path, {name: tensor for name, tensor in tensors.items() if tensor is not None}, metadata)
 
 
 def read_codes(path: Path) -> Codes:
@@ -49,8 +48,9 @@ def read_codes(path: Path) -> Codes:
 
 
 def _small(values: Tensor) -> Tensor:
-    fits = not values.is_floating_point() and 0 <= int(values.min()) <= int(values.max()) < 256
-    return values.to(torch.uint8) if fits else values
+    if values.is_floating_point():
+        return values
+    return values.to(torch.uint8 if 0 <= int(values.min()) <= int(values.max()) < 256 else torch.int64)
 
 
 def _wide(values: Tensor) -> Tensor:

@@ -42,21 +42,26 @@ class History:
         """The rows of the first `step` steps."""
         return History(self.columns, [row for row in self.rows if row[0] <= step])
 
-    def write(self, path: Path) -> None:
+    def to_csv(self) -> str:
+        """The same bits have the same text."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
         # repr keeps every bit of a float, so that a resumed history equals an undisturbed one.
         writer.writerows([int(row[0]), *map(repr, row[1:])] for row in self.rows)
-        files.write_text(path, text.getvalue())
+        return text.getvalue()
+
+    def write(self, path: Path) -> None:
+        files.write_text(path, self.to_csv())
 
     @classmethod
     def read(cls, path: Path) -> "History":
         if not path.exists():
             return cls()
         try:
-            header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-            if any(len(row) != len(header) for row in rows):
+            text = path.read_text(encoding="utf-8")
+            header, *rows = csv.reader(text.splitlines())
+            if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
                 raise ValueError("a row is cut short")
             return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])
         except (ValueError, csv.Error) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 
 from unbraid import files
 from unbraid.codes import Codes
@@ -28,11 +28,22 @@ from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
 from unbraid.runs.recipes import check_value, from_json
 from unbraid.runs.spec import RunSpec
+from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
 
 _FORMAT = 1
 
 Status = Literal["new", "unfinished", "finished", "failed"]
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """At which step, counted from 1, a run failed, why, and the safetensors file with its last good weights."""
+
+    step: int
+    reason: str
+    last_good: Path | None
 
 
 @final
@@ -46,8 +57,9 @@ class Run:
     checkpoints/         the last two states of an unfinished run
     weights.safetensors  the trained weights, those of a learned prior or likelihood and BatchNorm's statistics among them
     codes.safetensors    q(z | x) of every image, and its factors
-    finished.json        written last: the checksums of weights and codes, and how long it took
-    failed.json          in place of finished.json: at which step the loss stopped being finite
+    kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
+    finished.json        the same file, renamed once all of the fleet have it: the run is finished
+    failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
     scores.json          the scores so far, with the tables behind them
     log.txt              what happened, line by line
     ==================== ================================================================================================
@@ -94,9 +106,11 @@ class Run:
 
     @property
     def steps_done(self) -> int:
-        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished."""
+        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished, and the last good ones if it failed."""
         if self.status == "finished":
             return self.spec.num_steps
+        if failure := self.failure:
+            return failure.step - 1
         return max((int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.json")), default=0)
 
     def create(self) -> None:
@@ -115,7 +129,7 @@ class Run:
         """Add a line to log.txt."""
         path = self.folder / "log.txt"
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        files.write_bytes(path, (path.read_bytes() if path.exists() else b"") + f"{now} {message}\n".encode())
+        files.append_line(path, f"{now} {message}")
 
     @property
     def history(self) -> History:
@@ -123,16 +137,53 @@ class Run:
 
     def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
         """Keep the trained model and its codes, then say that the run is finished."""
-        # Cloned: safetensors refuses tensors that share memory, as tied weights do.
-        weights = {name: tensor.cpu().contiguous().clone() for name, tensor in model.state_dict().items()}
-        files.write_bytes(self.folder / "weights.safetensors", save(weights))
-        write_codes(self.folder / "codes.safetensors", codes)
-        sums = {name: files.sha256(self.folder / name) for name in ("weights.safetensors", "codes.safetensors")}
-        files.write_json(self.folder / "finished.json", {"sha256": sums, "seconds": round(seconds, 3)})
+        self.keep(model, codes, seconds)
+        self.conclude()
 
-    def fail(self, step: int) -> None:
-        """Say that the loss stopped being finite at this step."""
-        files.write_json(self.folder / "failed.json", {"step": step})
+    def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
+        """Keep the trained model and its codes, and all that is to be said once the whole `fleet`, the names of its runs, is kept."""
+        weights, written = self.folder / "weights.safetensors", self.folder / "codes.safetensors"
+        of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
+        write_codes(written, codes)
+        sums = {weights.name: of_weights.hexdigest(), written.name: files.sha256(written)}
+        files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
+
+    def conclude(self) -> None:
+        """Say that the run, of which all is kept, is finished."""
+        files.put_in_place(self._kept, self.folder / "finished.json")
+
+    def forget_kept(self) -> None:
+        """Take back that all is kept: the run is trained on."""
+        self._kept.unlink(missing_ok=True)
+
+    @property
+    def can_conclude(self) -> bool:
+        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say that they are finished."""
+        if self.status != "unfinished" or not self._kept.exists():
+            return False
+        fleet = read_json(self._kept).get("fleet", [])
+        ends = ("finished.json", "failed.json", self._kept.name)
+        return all(any((self.folder.parent / str(name) / end).exists() for end in ends) for name in fleet)
+
+    @property
+    def _kept(self) -> Path:
+        return self.folder / "kept.json"
+
+    def fail(self, step: int, reason: str = "its loss or gradient was not finite", last_good: Path | None = None) -> None:
+        """Say why the run came to an end at this step, and which file of the folder holds its last good weights."""
+        kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
+        files.write_json(self.folder / "failed.json", {"step": step, "reason": reason, "last_good": kept})
+
+    @property
+    def failure(self) -> "Failure | None":
+        """Why the run failed, if it did."""
+        if self.status != "failed":
+            return None
+        content = read_json(self.folder / "failed.json")
+        kept = content.get("last_good")
+        # Earlier versions wrote the step alone.
+        reason = str(content.get("reason", "its loss or gradient was not finite"))
+        return Failure(int(content.get("step", 0)), reason, None if kept is None else self.folder / str(kept))
 
     def model(self) -> AutoencoderModule:
         """The trained model, on the CPU."""
@@ -178,8 +229,10 @@ class Run:
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
-        if self.status == "failed":
-            raise RunError(f"{self.folder} failed, so it has no {name}. Train with a smaller learning_rate, or with max_gradient_norm.")
+        if failure := self.failure:
+            raise RunError(
+                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller learning_rate, or with max_gradient_norm."
+            )
         if self.status != "finished":
             raise RunError(
                 f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`."
@@ -194,9 +247,9 @@ class Run:
         return path
 
 
-def seal(record: dict[str, Any], content: bytes = b"") -> str:
-    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of."""
-    checksum = hashlib.sha256(content)
+def seal(record: dict[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
+    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of, whose checksum is begun."""
+    checksum = hashlib.sha256() if of_content is None else of_content
     checksum.update(json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode())
     return checksum.hexdigest()
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Any, final
 
 import torch
 from torch import nn
@@ -16,9 +16,15 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
+from unbraid.precision import Precision, kept_in
 from unbraid.runs.recipes import to_json
 from unbraid.sampling import Joint, Subset
 from unbraid.schedule import Weight, extremes
+
+# No model of images comes near it, unless it diverges.
+_MAX_LOSS = 1e9
+# Fields that came later, and what they are where nobody used them.
+_LATER: dict[str, Any] = {"sampling": None, "subset": None, "max_loss": _MAX_LOSS}
 
 
 @final
@@ -27,8 +33,9 @@ class RunSpec:
     """One training run: what is learned from which images, with which net, for how long.
 
     `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of each member on its own; without it
-    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`. `subset` chooses among the images of the data set, and
-    `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says otherwise.
+    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`. `precision` says what the nets multiply in. `subset` chooses
+    among the images of the data set, and `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says
+    otherwise. A run whose loss is not finite, or above `max_loss` nats per image, has failed.
     """
 
     dataset: FactorDataset
@@ -41,9 +48,10 @@ class RunSpec:
     adam_beta1: float = 0.9
     adam_beta2: float = 0.999
     max_gradient_norm: float | None = None
-    precision: Literal["float32", "float64"] = "float32"
+    precision: Precision = "float32"
     sampling: Joint | None = None
     subset: Subset | None = None
+    max_loss: float = _MAX_LOSS
 
     def __post_init__(self) -> None:
         self.to_json()  # refuses a field, of this or of any recipe in it, that does not hold what its annotation says
@@ -60,6 +68,8 @@ class RunSpec:
             raise SpecError(f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up.")
         if self.max_gradient_norm is not None and not (math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0):
             raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
+        if not math.isfinite(self.max_loss):
+            raise SpecError(f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}.")
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
@@ -121,10 +131,11 @@ class RunSpec:
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
         # What came later counts only where it is used, so that runs from before are found under the names that they have.
-        content = {name: value for name, value in self.to_json().items() if value is not None or name not in ("sampling", "subset")}
+        content = {name: value for name, value in self.to_json().items() if name not in _LATER or value != _LATER[name]}
         canonical = json.dumps(content, sort_keys=True, allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     @property
     def dtype(self) -> torch.dtype:
-        return torch.float32 if self.precision == "float32" else torch.float64
+        """The type of weights, losses and codes."""
+        return kept_in(self.precision)

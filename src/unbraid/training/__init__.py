@@ -1,7 +1,11 @@
 """From specs to runs."""
 
+from unbraid.training.events import Compiling as Compiling
+from unbraid.training.events import Encoding as Encoding
+from unbraid.training.events import Event as Event
+from unbraid.training.events import Plan as Plan
+from unbraid.training.events import Progress as Progress
 from unbraid.training.fleet import Fleet as Fleet
 from unbraid.training.fleet import Member as Member
-from unbraid.training.train import Progress as Progress
 from unbraid.training.train import train as train
 from unbraid.training.train import train_runs as train_runs

@@ -3,7 +3,7 @@
 from typing import final
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid import draws
@@ -32,19 +32,31 @@ class Batches:
         # Summed on the CPU: a GPU adds in another order, and a rounding more or less could change a row.
         self._cumulative = None if weights is None else weights.double().cpu().cumsum(0).to(seeds.device)
         self._epoch = -1
-        self._order = torch.empty(0, dtype=torch.int64)
+        self._order = torch.empty(0, dtype=torch.int64, device=seeds.device)
 
     @property
     def steps_per_epoch(self) -> int:
         return self._num_images // self._batch_size
 
-    def rows(self, step: int) -> Int64[Tensor, "member batch"]:
-        """The rows of the batch at this step, counted from 0."""
+    def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
+        """What the rows of this step are taken from, always in the same place of memory: the order of this epoch, or the cumulative weights."""
+        if self._cumulative is not None:
+            return self._cumulative
+        epoch = step // self.steps_per_epoch
+        if epoch != self._epoch:
+            order = draws.permutation(self._seeds, self._stream, epoch, self._num_images)
+            self._epoch, self._order = epoch, self._order.copy_(order) if len(self._order) else order
+        return self._order
+
+    def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
+        """The rows of the batch at this step, counted from 0. A GPU does it without being told the step anew."""
         if self._cumulative is not None:
             uniform = draws.uniform(self._seeds, self._stream, step, (self._batch_size,))
             # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform < 1.
-            return torch.searchsorted(self._cumulative, uniform * self._cumulative[-1])
-        epoch, place = divmod(step, self.steps_per_epoch)
-        if epoch != self._epoch:
-            self._epoch, self._order = epoch, draws.permutation(self._seeds, self._stream, epoch, self._num_images)
-        return self._order[:, place * self._batch_size : (place + 1) * self._batch_size]
+            return torch.searchsorted(source, uniform * source[-1])
+        first = step % self.steps_per_epoch * self._batch_size
+        return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))
+
+    def rows(self, step: int) -> Int64[Tensor, "member batch"]:
+        """The rows of the batch at this step, counted from 0."""
+        return self.taken_from(self.source(step), torch.full((), step, device=self._seeds.device))

@@ -2,30 +2,95 @@
 
 The tensors are written first and the JSON last, with the SHA-256 of both in it. So a checkpoint without its JSON, or that does not match it,
 is one that was being written when the process died, or that the disk has damaged; the one before it is used.
+
+Of a member that has failed there is one more, which is kept: its last good weights.
 """
 
 import contextlib
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, final
 
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import load
+from torch import Tensor
 
 from unbraid import files
 from unbraid.runs.run import Run, seal
+from unbraid.runs.tensor_file import write_tensors
 from unbraid.training.fleet import MemberState
+from unbraid.training.layout import check_layout, from_flat
 from unbraid.version import __version__
 
-_FORMAT = 2
+_FORMAT = 3
+_FLAT_FORMAT = 2
 _NUM_KEPT = 2
 
 
-def save_checkpoint(run: Run, state: MemberState) -> None:
+@final
+@dataclass(frozen=True)
+class Checkpoint:
+    """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with it, its own among them.
+
+    Before format 3 nobody wrote down who they were.
+    """
+
+    path: Path
+    step: int
+    fleet: tuple[str, ...]
+
+
+def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str]) -> None:
     """Write the state, then remove all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
-    content = save(dict(state.tensors))
-    files.write_bytes(_tensors(path), content)
+    _write(path, run, state, fleet)
+    # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the step that all members have.
+    kept = [each for each in _checkpoints(run) if each.exists() and each <= path][-_NUM_KEPT:]
+    for each in _checkpoints(run):
+        if each not in kept:
+            _remove(each)
+
+
+def save_last_good(run: Run, state: MemberState) -> Path:
+    """Keep the weights that a member had when it failed, under the step that led to them, and return their file. Only `--force` puts them aside."""
+    assert state.failed_at is not None
+    good = MemberState(state.failed_at - 1, state.tensors, state.failed_at)
+    path = _folder(run) / f"last-good-{good.step:010d}.json"
+    if not path.exists():
+        _write(path, run, good, ())
+    return _tensors(path)
+
+
+def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[str], None]) -> dict[int, Checkpoint]:
+    """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is wrong with it."""
+    found: dict[int, Checkpoint] = {}
+    for path in _checkpoints(run):
+        try:
+            record, _ = _read(path, run, layout)
+            found[record["step"]] = Checkpoint(path, record["step"], tuple(record.get("fleet", ())))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            warn(f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training starts afresh.")
+    return found
+
+
+def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tensor]) -> MemberState:
+    """The state that a usable checkpoint holds."""
+    record, tensors = _read(checkpoint.path, run, layout)
+    return MemberState(step=record["step"], failed_at=record["failed_at"], tensors=tensors)
+
+
+def remove_checkpoints(run: Run) -> None:
+    """All but the last good weights of a run that failed."""
+    for path in _checkpoints(run):
+        _remove(path)
+    with contextlib.suppress(OSError):  # it may not be there, or hold what is to stay
+        _folder(run).rmdir()
+
+
+def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> None:
     record = {
         "format": _FORMAT,
         "unbraid": __version__,
@@ -34,47 +99,37 @@ def save_checkpoint(run: Run, state: MemberState) -> None:
         "seed": run.seed,
         "step": state.step,
         "failed_at": state.failed_at,
-        "num_parameters": len(state.tensors["weights"]),
+        "fleet": list(fleet),
+        "tensors": {name: _described(tensor) for name, tensor in state.tensors.items()},
     }
-    files.write_json(path, record | {"sha256": seal(record, content)})
-    # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the step that all members have.
-    kept = [each for each in _checkpoints(run) if each.exists() and each <= path][-_NUM_KEPT:]
-    for each in _checkpoints(run):
-        if each not in kept:
-            _remove(each)
+    checksum = write_tensors(_tensors(path), state.tensors, {"unbraid": __version__, "format": str(_FORMAT)})
+    files.write_json(path, record | {"sha256": seal(record, checksum)})
 
 
-def load_checkpoints(run: Run, warn: Callable[[str], None]) -> dict[int, MemberState]:
-    """Every good checkpoint by its step. Each bad one is passed over with a warning that says what is wrong with it."""
-    states: dict[int, MemberState] = {}
-    for path in _checkpoints(run):
-        try:
-            states |= {(state := _load(path, run)).step: state}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            warn(f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training starts afresh.")
-    return states
-
-
-def remove_checkpoints(run: Run) -> None:
-    for path in _checkpoints(run):
-        _remove(path)
-    with contextlib.suppress(OSError):  # it may not be there, or hold what is not ours
-        _folder(run).rmdir()
-
-
-def _load(path: Path, run: Run) -> MemberState:
+def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
     record = json.loads(path.read_text())
-    if record["format"] != _FORMAT:
-        raise ValueError(f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FORMAT}")
+    if record["format"] not in (_FLAT_FORMAT, _FORMAT):
+        raise ValueError(
+            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FLAT_FORMAT} and {_FORMAT}"
+        )
     if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
         raise ValueError("it belongs to another run")
     content = _tensors(path).read_bytes()
-    if record["sha256"] != seal(record, content):
+    if record["sha256"] != seal(record, hashlib.sha256(content)):
         raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
     tensors = load(content)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], tensors=tensors)
+    if record["format"] == _FLAT_FORMAT:
+        tensors = from_flat(tensors, layout)
+    elif {name: _described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
+        raise ValueError("its JSON tells of other tensors than it holds")
+    check_layout(tensors, layout)
+    return record, tensors
+
+
+def _described(tensor: Tensor) -> dict[str, Any]:
+    return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
 
 
 def _checkpoints(run: Run) -> list[Path]:

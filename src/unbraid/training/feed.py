@@ -1,5 +1,6 @@
 """The images that a fleet sees, step by step: taken from the device's memory, or read ahead from the disk."""
 
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import final
 
@@ -18,7 +19,8 @@ _STEPS_AHEAD = 2
 class Feed:
     """Each member's batches, the same whether they come from memory or from the disk.
 
-    Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet computes.
+    Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet computes. `supply`
+    does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
     """
 
     def __init__(self, images: FactorImages, seeds: Int64[Tensor, " member"], batch_size: int, stream: str = "batch") -> None:
@@ -28,19 +30,36 @@ class Feed:
         self._batches = Batches(seeds.to(home), len(images), batch_size, weights, stream)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="unbraid-feed") if images.is_streamed else None
         self._coming: dict[int, Future[tuple[Int64[Tensor, "member batch"], UInt8[Tensor, ...]]]] = {}
+        self._arrived: dict[str, Tensor] = {}
 
-    def rows_and_images(self, step: int) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
-        """The rows of the batches at this step, counted from 0, and their images in [0, 1], on the device."""
+    def supply(self, step: int) -> dict[str, Tensor]:
+        """What the batches of this step, counted from 0, are made of: tensors that lie at the same place of the device's memory at every step."""
         if self._reader is None:
-            rows = self._batches.rows(step)
-            return rows, self._images.batch(rows)
+            return {"source": self._batches.source(step)}
         for ahead in range(step, step + 1 + _STEPS_AHEAD):
             if ahead not in self._coming:
                 self._coming[ahead] = self._reader.submit(self._gather, ahead)
         self._coming = {ahead: coming for ahead, coming in self._coming.items() if ahead >= step}
-        rows, pixels = self._coming.pop(step).result()
-        device = self._images.device
-        return rows.to(device, non_blocking=True), pixels.to(device, non_blocking=True).to(torch.float32) / 255
+        for name, tensor in zip(("rows", "pixels"), self._coming.pop(step).result(), strict=True):
+            place = self._arrived.setdefault(name, torch.empty_like(tensor, device=self._images.device))
+            place.copy_(tensor, non_blocking=True)
+        return self._arrived
+
+    def rows(self, supplied: Mapping[str, Tensor], step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
+        """The rows of the batches at this step."""
+        return supplied["rows"] if self._reader else self._batches.taken_from(supplied["source"], step)
+
+    def images(
+        self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
+    ) -> Float[Tensor, "member batch channel height width"]:
+        """The images of these rows in [0, 1], on the device."""
+        return supplied["pixels"].to(torch.float32) / 255 if self._reader else self._images.batch(rows)
+
+    def batch(self, step: int) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
+        """All in one: the rows, and their images."""
+        supplied = self.supply(step)
+        rows = self.rows(supplied, torch.full((), step, device=self._images.device))
+        return rows, self.images(supplied, rows)
 
     def _gather(self, step: int) -> tuple[Int64[Tensor, "member batch"], UInt8[Tensor, "member batch channel height width"]]:
         """Runs in the reader's thread, which alone uses the batches."""

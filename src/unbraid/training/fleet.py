@@ -4,8 +4,8 @@ The objective and the nets are written for one model; `vmap` maps them over the 
 seed and step, so it becomes the same model alone and in any company, up to the order in which floats are summed (docs/runs.md).
 """
 
-import math
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call, grad, replace_all_batch_norm_modules_, vmap
-from torch.nn.utils import parameters_to_vector
 
 from unbraid import draws
 from unbraid.data.dataset import FactorImages
@@ -23,10 +22,13 @@ from unbraid.models.batch_norm import set_population_statistics
 from unbraid.models.critic import Critic
 from unbraid.models.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
+from unbraid.precision import matrix_units, nets_run_in
 from unbraid.runs.spec import RunSpec
-from unbraid.schedule import Schedule, Weight, value_at
-from unbraid.training.adam import AdamMoments, adam_step_, clip_gradient
+from unbraid.schedule import value_at
+from unbraid.training.adam import AdamMoments, adam_step_, bias_correction, clipping, gradient_norm, over_members
 from unbraid.training.feed import Feed
+from unbraid.training.numbers import Numbers
+from unbraid.training.program import Programs, Replayed, Tensors
 
 
 @final
@@ -62,38 +64,13 @@ def fleet_key(spec: RunSpec) -> str:
 
 
 @final
-class _Stack:
-    """The weights of one kind of net, a row a member, with the moments of their Adam."""
-
-    def __init__(self, template: nn.Module | None, initial: Sequence[nn.Module | None], like: Tensor) -> None:
-        self.layout = {} if template is None else {name: parameter.shape for name, parameter in template.named_parameters()}
-        rows = [like.new_zeros(0) if net is None else parameters_to_vector(net.parameters()).detach().to(like) for net in initial]
-        self.weights = torch.stack(rows)
-        self.moments = AdamMoments(torch.zeros_like(self.weights), torch.zeros_like(self.weights))
-
-    def unflatten(self, weights: Float[Tensor, " parameter"]) -> dict[str, Tensor]:
-        """One member's weights by name."""
-        # split, not slices: its gradient is one concatenation.
-        pieces = weights.split([math.prod(shape) for shape in self.layout.values()])
-        return {name: piece.reshape(shape) for (name, shape), piece in zip(self.layout.items(), pieces, strict=True)}
-
-    def descend(
-        self, gradient: Float[Tensor, "member parameter"], step: int, learning_rate: Float[Tensor, " member"], betas: tuple[float, float]
-    ) -> None:
-        """One step of Adam with every member. `step` counts from 1."""
-        adam_step_(self.weights, gradient, self.moments, step=step, learning_rate=learning_rate, beta1=betas[0], beta2=betas[1])
-
-    def tensors(self, prefix: str) -> dict[str, Tensor]:
-        """All that changes from step to step, by name. None, where there is no such net."""
-        named = {"weights": self.weights, "first_moment": self.moments.first, "second_moment": self.moments.second}
-        return {f"{prefix}{name}": tensor for name, tensor in named.items()} if self.layout else {}
-
-
-@final
 class Fleet:
-    """Members of one `fleet_key`, their weights in one matrix with a row each."""
+    """Members of one `fleet_key`, their weights stacked: every tensor has a row a member.
 
-    def __init__(self, members: Sequence[Member], images: FactorImages) -> None:
+    On a CPU a step runs as it is written. On a GPU `prepare` compiles it, and `programs` keeps what was compiled for the next fleet of the same images.
+    """
+
+    def __init__(self, members: Sequence[Member], images: FactorImages, *, programs: Programs | None = None) -> None:
         device, spec = images.device, members[0].spec
         like = torch.empty(0, dtype=spec.dtype, device=device)
         self.members = tuple(members)
@@ -101,137 +78,256 @@ class Fleet:
         self._spec = spec
         self._images = images
         self._objective = spec.objective.general()
-        self._model = spec.model.build(images.image_shape, seed=members[0].seed).to(device, spec.dtype)
+        self._template = spec.model.build(images.image_shape, seed=members[0].seed).to(device, spec.dtype)
         # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all images.
+        self._model = copy.deepcopy(self._template)
         replace_all_batch_norm_modules_(self._model)
         self._critic = seeded(spec.make_critic, members[0].seed, "critic")
+        self._betas = {"": (spec.adam_beta1, spec.adam_beta2)}
+        if self._critic is not None:
+            critic = spec.critic or Critic()
+            self._betas["critic_"] = critic.adam_beta1, critic.adam_beta2
         self._seeds = torch.tensor([m.seed for m in members], device=device)
-        self._feed = Feed(images, self._seeds, spec.batch_size)
-        self._other_feed = Feed(images, self._seeds, spec.batch_size, "other batch")
-        self._hyperparameters = {
-            name: _Numbers([m.spec.objective.general().hyperparameters[name] for m in members], like)
+        self._feeds = {"": Feed(images, self._seeds, spec.batch_size)}
+        if self._objective.needs_other_batch:
+            self._feeds["other_"] = Feed(images, self._seeds, spec.batch_size, "other batch")
+        self._numbers = {
+            name: Numbers([m.spec.objective.general().hyperparameters[name] for m in members], like)
             for name in self._objective.hyperparameters
         }
-        self._learning_rate = _Numbers([m.spec.learning_rate for m in members], like)
-        self._models = _Stack(self._model, [m.spec.model.build(images.image_shape, m.seed) for m in members], like)
-        self._critics = _Stack(self._critic, [seeded(m.spec.make_critic, m.seed, "critic") for m in members], like)
+        self._learning_rate = Numbers([m.spec.learning_rate for m in members], like)
         with torch.device("cpu"):
-            initial_state = self._objective.initial_state(spec.model.latents)
-        self._state = {name: value.to(like).expand(len(members), *value.shape).clone() for name, value in initial_state.items()}
-        self._failed_at = torch.full((len(members),), -1, device=device)
-        self._gradients = vmap(grad(self._member_loss, argnums=(0, 1), has_aux=True), in_dims=(0, 0, 0, None))
+            state = self._objective.initial_state(spec.model.latents)
+        self._changing = {
+            **_fresh("", [m.spec.model.build(images.image_shape, m.seed) for m in members], like),
+            **_fresh("critic_", [seeded(m.spec.make_critic, m.seed, "critic") for m in members], like),
+            **{f"state.{name}": value.to(like).expand(len(members), *value.shape).clone() for name, value in state.items()},
+            "failed_at": torch.full((len(members),), -1, device=device),
+            "step": torch.zeros((), dtype=torch.int64, device=device),
+        }
+        self._rounded = {f"rounded.{name}": tensor.to(nets_run_in(spec.precision)) for name, tensor in self._to_round().items()}
+        self._constant = {
+            **{f"number.{name}": numbers.constant for name, numbers in self._numbers.items()},
+            "number.learning_rate": self._learning_rate.constant,
+        }
+        self._gradients = vmap(grad(self._member_loss, has_aux=True), in_dims=(0, 0, None))
+        self._programs = programs or Programs()
+        self._replayed: dict[str, Replayed] = {}
 
     @property
     def weights(self) -> Float[Tensor, "member parameter"]:
-        """The models' weights."""
-        return self._models.weights
+        """The models' weights, all in one row a member."""
+        return torch.cat([tensor.reshape(len(tensor), -1) for tensor in _under("weights.", self._changing).values()], dim=1)
 
-    def advance(self) -> dict[str, Float[Tensor, " member"]]:
-        """Take one step with every member that has not failed. Returns the loss and its parts, by name, before the step."""
-        spec = self._spec
-        # full, not tensor: a number that is copied to a GPU waits for all work there.
-        progress = torch.full((), self.step / max(1, spec.num_steps - 1), dtype=spec.dtype, device=self._seeds.device)
-        inputs = self._inputs(progress)
-        (gradient, critic_gradient), (losses, state) = self._gradients(self._models.weights, self._critics.weights, inputs, progress)
-        norms = [torch.linalg.vector_norm(each, dim=1) for each in (gradient, critic_gradient)]
-        finite = torch.stack([losses["loss"], *norms]).isfinite().all(dim=0)
-        self._failed_at = torch.where((self._failed_at < 0) & ~finite, self.step + 1, self._failed_at)
-        alive = self._failed_at < 0
-        self._state = {name: torch.where(_over(alive, new), new, self._state[name]) for name, new in state.items()}
-        # A failed member takes zero gradients at learning rate zero: it keeps its last good weights, and the others do not notice.
-        gradient = torch.where(alive[:, None], gradient, 0)
-        if spec.max_gradient_norm is not None:
-            gradient = clip_gradient(gradient, spec.max_gradient_norm)
+    def prepare(self) -> float:
+        """Compile the step, where that pays: on a GPU. Returns the seconds that compiling took, 0 where it was found compiled."""
+        if self._images.device.type != "cuda" or self._replayed:
+            return 0.0
+        before = self._programs.seconds
+        with matrix_units(self._spec.precision):
+            advance = self._programs.compiled(self._key(), self._advance, self._given(self._tensors()), self._scratch)
+            self._observe(self._given(self._tensors()))  # once as it is: what it sets up cannot be recorded
+            torch.cuda.empty_cache()
+            pool = torch.cuda.graph_pool_handle()
+            self._replayed = {
+                "advance": Replayed(advance, self._given, self._tensors(), pool),
+                # Not compiled: it is run too rarely to earn back what that takes.
+                "observe": Replayed(self._observe, self._given, self._tensors(), pool),
+            }
+        return self._programs.seconds - before
+
+    def advance(self, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
+        """Take one step with every member that has not failed. Returns the loss and its parts, by name, before the step; nothing without `log`."""
+        tensors = self._tensors()
+        with matrix_units(self._spec.precision):
+            if self._replayed:
+                losses = {name: value.clone() for name, value in self._replayed["observe"]().items()} if log else {}
+                self._replayed["advance"]()
+            else:
+                losses = self._advance(self._given(tensors), log=log)
         self.step += 1
-        self._models.descend(gradient, self.step, self._learning_rate.at(progress) * alive, (spec.adam_beta1, spec.adam_beta2))
-        if self._critic is not None:
-            critic = spec.critic or Critic()
-            rate = value_at(critic.learning_rate, progress) * alive.to(critic_gradient)
-            self._critics.descend(torch.where(alive[:, None], critic_gradient, 0), self.step, rate, (critic.adam_beta1, critic.adam_beta2))
         return losses
 
-    def _inputs(self, progress: Float[Tensor, ""]) -> dict[str, Any]:
+    def _tensors(self) -> dict[str, Tensor]:
+        """All that stays in its place, by name: what changes from step to step, what never does, and what the next batches are made of."""
+        supplied = {f"{which}{name}": tensor for which, feed in self._feeds.items() for name, tensor in feed.supply(self.step).items()}
+        return self._changing | self._rounded | self._constant | supplied
+
+    def _given(self, tensors: Tensors) -> dict[str, Tensor]:
+        """All that a step sees: these tensors, what is drawn for it, and where in training it is (`progress`, from 0 to 1)."""
+        spec, latents, step = self._spec, self._spec.model.latents, tensors["step"]
+
+        def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
+            return draws.normal(self._seeds, stream, step, shape).to(spec.dtype)
+
+        drawn = {f"{which}drawn_rows": feed.rows(_under(which, tensors), step) for which, feed in self._feeds.items()}
+        # The stream of the first batch is called noise, that of the second other noise.
+        drawn |= {f"{which}noise": normal(f"{which}noise".replace("_", " "), (spec.batch_size, latents.num_noise)) for which in self._feeds}
+        shapes = self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape)
+        # Here and not in the compiled step, which would compute them anew for every weight.
+        drawn |= {f"{which}correction": bias_correction(step + 1, *betas).to(spec.dtype) for which, betas in self._betas.items()}
+        drawn["progress"] = (step.double() / max(1, spec.num_steps - 1)).to(spec.dtype)
+        return {**tensors, **drawn, **{f"drawn.{name}": normal(f"objective {name}", shape) for name, shape in shapes.items()}}
+
+    def _scratch(self) -> dict[str, Tensor]:
+        """Copies that a step may spoil."""
+        return self._given(self._tensors() | {name: tensor.clone() for name, tensor in (self._changing | self._rounded).items()})
+
+    def _key(self) -> tuple[Hashable, ...]:
+        """What the compiled step depends on, beside the images: what fleets may share, how many they are, and numbers that are no inputs."""
+        schedules = [numbers.key for numbers in (*self._numbers.values(), self._learning_rate)]
+        return fleet_key(self._spec), len(self.members), *schedules
+
+    def _observe(self, given: Tensors) -> dict[str, Tensor]:
+        """The loss and its parts at this step, changing nothing."""
+        progress = given["progress"]
+        _, (losses, _) = vmap(self._member_loss, in_dims=(0, 0, None))(_learned(given), self._inputs(given, progress), progress)
+        return losses
+
+    def _advance(self, given: Tensors, log: bool = False) -> dict[str, Tensor]:
+        """One step: changes what changes in place. Returns the losses if they are to be logged."""
+        spec, progress = self._spec, given["progress"]
+        gradient, (losses, state) = self._gradients(_learned(given), self._inputs(given, progress), progress)
+        norms = {which: gradient_norm(_under(f"{which}weights.", gradient)).to(spec.dtype) for which in self._betas}
+        good = torch.stack([losses["loss"], *norms.values()]).isfinite().all(dim=0) & (losses["loss"] <= spec.max_loss)
+        step, failed_at = given["step"], given["failed_at"]
+        step.add_(1)
+        failed_at.copy_(torch.where((failed_at < 0) & ~good, step, failed_at))
+        alive = failed_at < 0
+        for name, new in state.items():
+            old = given[f"state.{name}"]
+            old.copy_(torch.where(over_members(alive, new), new, old))
+        scale = None if spec.max_gradient_norm is None else clipping(norms[""], spec.max_gradient_norm)
+        rate = self._learning_rate.at(progress, given["number.learning_rate"]) * alive
+        self._descend("", given, gradient, alive, rate, scale)
+        if self._critic is not None:
+            rate = value_at((spec.critic or Critic()).learning_rate, progress) * alive.to(spec.dtype)
+            self._descend("critic_", given, gradient, alive, rate)
+        return losses if log else {}
+
+    def _descend(
+        self,
+        which: str,
+        given: Tensors,
+        gradient: Mapping[str, Tensor],
+        alive: Bool[Tensor, " member"],
+        learning_rate: Float[Tensor, " member"],
+        scale: Float[Tensor, " member"] | None = None,
+    ) -> None:
+        """One step of Adam with one kind of net, down the gradient times `scale`.
+
+        A failed member takes zero gradients at learning rate zero: it keeps its last good weights, and the others do not notice.
+        """
+        for name, weights in _under(f"{which}weights.", given).items():
+            slope = gradient[f"{which}weights.{name}"].to(weights.dtype)
+            slope = slope if scale is None else slope * over_members(scale, slope)
+            adam_step_(
+                weights,
+                torch.where(over_members(alive, slope), slope, 0),
+                AdamMoments(given[f"{which}first_moment.{name}"], given[f"{which}second_moment.{name}"]),
+                correction=given[f"{which}correction"],
+                learning_rate=learning_rate,
+                beta1=self._betas[which][0],
+                beta2=self._betas[which][1],
+            )
+            if (rounded := given.get(f"rounded.{which}weights.{name}")) is not None:
+                rounded.copy_(weights)
+
+    def _inputs(self, given: Tensors, progress: Float[Tensor, ""]) -> dict[str, Any]:
         """All that members see at this step, with a leading axis of members: images, noise, hyperparameters, state."""
-        spec, latents = self._spec, self._spec.model.latents
-        rows, x = self._feed.rows_and_images(self.step)
+        spec = self._spec
+
+        def images(which: str) -> Float[Tensor, "member batch channel height width"]:
+            return self._feeds[which].images(_under(which, given), given[f"{which}drawn_rows"]).to(spec.dtype)
+
         inputs: dict[str, Any] = {
-            "hyperparameters": {name: numbers.at(progress) for name, numbers in self._hyperparameters.items()},
-            "x": x.to(spec.dtype),
-            "noise": self._normal("noise", (spec.batch_size, latents.num_noise)),
-            "draws": {
-                name: self._normal(f"objective {name}", shape)
-                for name, shape in self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape).items()
+            "hyperparameters": {
+                name: numbers.at(progress, given[f"number.{name}"]) for name, numbers in self._numbers.items() if not numbers.are_zero
             },
-            "state": self._state,
+            "x": images(""),
+            "noise": given["noise"],
+            "draws": _under("drawn.", given),
+            "state": _under("state.", given),
         }
         if self._images.weights is not None:
-            inputs["weights"] = self._images.weights[rows].to(spec.dtype)
+            inputs["weights"] = self._images.weights[given["drawn_rows"]].to(spec.dtype)
         if self._objective.needs_other_batch:
-            inputs["other x"] = self._other_feed.rows_and_images(self.step)[1].to(spec.dtype)
-            inputs["other noise"] = self._normal("other noise", (spec.batch_size, latents.num_noise))
+            inputs |= {"other x": images("other_"), "other noise": given["other_noise"]}
         return inputs
-
-    def _normal(self, stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
-        return draws.normal(self._seeds, stream, self.step, shape).to(self._spec.dtype)
 
     @property
     def alive(self) -> Bool[Tensor, " member"]:
-        return self._failed_at < 0
+        return self._changing["failed_at"] < 0
 
     def failed_at(self, index: int) -> int | None:
-        """The step, counted from 1, at which the loss of member `index` or its gradient was not finite."""
-        step = int(self._failed_at[index])
+        """The step, counted from 1, at which the loss of member `index` or its gradient was not finite, or the loss too large."""
+        step = int(self._changing["failed_at"][index])
         return None if step < 0 else step
 
     def state(self, index: int) -> MemberState:
         """What member `index` would need to go on alone, on the CPU."""
-        tensors = {name: tensor[index].cpu().clone() for name, tensor in self._tensors().items()}
+        tensors = {name: tensor[index].cpu().clone() for name, tensor in self._carried().items()}
         return MemberState(self.step, tensors, self.failed_at(index))
 
     def restore(self, states: Sequence[MemberState]) -> None:
         """Go on from these states, one a member, all of the same step. Without states, start at the beginning."""
         for index, state in enumerate(states):
             self.step = state.step
-            for name, tensor in self._tensors().items():
+            self._changing["step"].fill_(state.step)
+            for name, tensor in self._carried().items():
                 tensor[index] = state.tensors[name].to(tensor)
-            self._failed_at[index] = -1 if state.failed_at is None else state.failed_at
+            for name, tensor in self._to_round().items():
+                self._rounded[f"rounded.{name}"][index] = tensor[index].to(nets_run_in(self._spec.precision))
+            self._changing["failed_at"][index] = -1 if state.failed_at is None else state.failed_at
 
-    def _tensors(self) -> dict[str, Tensor]:
-        """Everything that changes from step to step, by name."""
-        return self._models.tensors("") | self._critics.tensors("critic_") | {f"state_{name}": value for name, value in self._state.items()}
+    def _carried(self) -> dict[str, Tensor]:
+        """What a member carries from step to step, by name."""
+        return {name: tensor for name, tensor in self._changing.items() if name not in ("step", "failed_at")}
+
+    def _to_round(self) -> dict[str, Tensor]:
+        """The weights that nets read in a coarser type than they are kept in. Rounded copies spare every step the rounding of them all."""
+        nets = ("weights.encoder.", "weights.decoder.", "critic_weights.")
+        is_coarser = nets_run_in(self._spec.precision) != self._spec.dtype
+        return {name: tensor for name, tensor in self._changing.items() if is_coarser and name.startswith(nets)}
 
     def model(self, index: int) -> AutoencoderModule:
         """Member `index` as a model of its own, on the fleet's device, ready for use."""
-        model = self._spec.model.build(self._images.image_shape, self.members[index].seed).to(self._models.weights)
-        model.load_state_dict(model.state_dict() | self._models.unflatten(self._models.weights[index]))
-        set_population_statistics(model, self._images, self.members[index].seed)
+        model = copy.deepcopy(self._template)
+        weights = {name: tensor[index] for name, tensor in _under("weights.", self._changing).items()}
+        model.load_state_dict(model.state_dict() | weights)
+        with matrix_units(self._spec.precision):
+            set_population_statistics(model, self._images, self.members[index].seed)
         return model.eval()
 
     def _member_loss(
-        self,
-        weights: Float[Tensor, " parameter"],
-        critic_weights: Float[Tensor, " critic_parameter"],
-        inputs: Mapping[str, Any],
-        progress: Float[Tensor, ""],
+        self, learned: Mapping[str, Tensor], inputs: Mapping[str, Any], progress: Float[Tensor, ""]
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
         """The loss of one member; its parts by name, and the objective's new state. Runs under `vmap`.
 
         The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the other is minimised over.
         """
-        loss = self._objective.bind(inputs["hyperparameters"])(self._step(weights, critic_weights, inputs, progress))
+        # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it would multiply.
+        zeros = {name: 0.0 for name, numbers in self._numbers.items() if numbers.are_zero}
+        objective = self._objective.bind(inputs["hyperparameters"] | zeros)
+        loss = objective(self._step(_under("weights.", learned), _under("critic_weights.", learned), inputs, progress))
         total = loss.total if loss.critic is None else loss.total + loss.critic
         return total, ({"loss": loss.total.detach(), **_detached(_parts(loss))}, _detached(loss.state))
 
-    def _step(self, weights: Tensor, critic_weights: Tensor, inputs: Mapping[str, Any], progress: Float[Tensor, ""]) -> Step:
-        parameters, model = self._models.unflatten(weights), self._model
+    def _step(
+        self,
+        parameters: Mapping[str, Tensor],
+        critic_parameters: Mapping[str, Tensor],
+        inputs: Mapping[str, Any],
+        progress: Float[Tensor, ""],
+    ) -> Step:
+        model, critic = self._model, self._critic
         latents = model.latents
 
         def encode(x: Tensor) -> Posterior:
-            return latents.posterior(functional_call(model.encoder, _under("encoder.", parameters), (x,)), progress)
+            return latents.posterior(self._through(model.encoder, _under("encoder.", parameters), x), progress)
 
         def decode(z: Tensor) -> Tensor:
-            output: Tensor = functional_call(model.decoder, _under("decoder.", parameters), (z,))
-            return output
+            return self._through(model.decoder, _under("decoder.", parameters), z)
 
         likelihood = functional_call(model.likelihood_module, _under("likelihood_module.", parameters), ())
         posterior = encode(inputs["x"])
@@ -240,8 +336,6 @@ class Fleet:
         if "other x" in inputs:
             other_posterior = encode(inputs["other x"])
             other = EncodedBatch(inputs["other x"], other_posterior, other_posterior.rsample(inputs["other noise"]))
-        critic = self._critic
-        of_critic = self._critics.unflatten(critic_weights)
         return Step(
             x=inputs["x"],
             posterior=posterior,
@@ -255,29 +349,20 @@ class Fleet:
             other=other,
             encode=encode,
             decode=decode,
-            critic=None if critic is None else lambda z: functional_call(critic, _detached(of_critic), (z,)),
-            critic_in_training=None if critic is None else lambda z: functional_call(critic, of_critic, (z.detach(),)),
+            critic=None if critic is None else lambda z: self._through(critic, _detached(critic_parameters), z),
+            critic_in_training=None if critic is None else lambda z: self._through(critic, critic_parameters, z.detach()),
             state=inputs["state"],
             groups=latents.groups,
             widths=latents.widths,
             likelihood=likelihood,
         )
 
-
-@final
-class _Numbers:
-    """One number a member, some of which may follow a schedule."""
-
-    def __init__(self, weights: Sequence[Weight], like: Tensor) -> None:
-        constants = [weight for weight in weights if not isinstance(weight, Schedule)]
-        self._weights = weights
-        self._constant = like.new_tensor(constants) if len(constants) == len(weights) else None
-        self._like = like
-
-    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, " member"]:
-        if self._constant is not None:
-            return self._constant
-        return torch.stack([w.at(progress) if isinstance(w, Schedule) else self._like.new_tensor(w) for w in self._weights])
+    def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
+        """What the net makes of its inputs, computed in the type that the spec asks for."""
+        inner = nets_run_in(self._spec.precision)
+        held = dict(net.named_buffers()) | dict(parameters)
+        output: Tensor = functional_call(net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),))
+        return output.to(self._spec.dtype)
 
 
 def _parts(loss: Loss) -> dict[str, Tensor]:
@@ -288,9 +373,29 @@ def _detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in tensors.items()}
 
 
-def _over(alive: Bool[Tensor, " member"], like: Tensor) -> Tensor:
-    return alive.reshape(-1, *[1] * (like.ndim - 1))
-
-
 def _under(prefix: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): parameter for name, parameter in parameters.items() if name.startswith(prefix)}
+
+
+def _in_type(dtype: torch.dtype, tensor: Tensor) -> Tensor:
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def _learned(tensors: Tensors) -> dict[str, Tensor]:
+    """The weights as the nets read them."""
+    weights = {name: tensor for name, tensor in tensors.items() if name.startswith(("weights.", "critic_weights."))}
+    return weights | _under("rounded.", tensors)
+
+
+def _fresh(which: str, nets: Sequence[nn.Module | None], like: Tensor) -> dict[str, Tensor]:
+    """The stacked weights of one kind of net, and the moments of their Adam. Empty, where there is no such net."""
+    named = [{} if net is None else dict(net.named_parameters()) for net in nets]
+    stacked = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
+    return {
+        **{f"{which}weights.{name}": tensor for name, tensor in stacked.items()},
+        **{
+            f"{which}{moment}.{name}": torch.zeros_like(tensor)
+            for moment in ("first_moment", "second_moment")
+            for name, tensor in stacked.items()
+        },
+    }

@@ -1,11 +1,10 @@
 """Where the images of a run lie while it trains."""
 
-import os
-
 import torch
 
 from unbraid.data.dataset import FactorImages
 from unbraid.runs.spec import RunSpec
+from unbraid.training.memory import free_memory
 
 # The rest is for weights, activations and the codes of all images.
 _SHARE_FOR_IMAGES = 0.5
@@ -23,10 +22,3 @@ def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | Non
     if stream is None:
         stream = images.pixels.nbytes > _SHARE_FOR_IMAGES * free_memory(device)
     return images.streamed_to(device) if stream else images.to(device)
-
-
-def free_memory(device: torch.device) -> int:
-    """In bytes: what the GPU has free, or all that this machine has."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -2,45 +2,31 @@
 
 import contextlib
 import itertools
-import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 import torch
-from torch import Tensor
 
 from unbraid import files
 from unbraid.data.dataset import FactorImages
-from unbraid.errors import CodesError, RunError, SpecError, TrainingError
-from unbraid.models.encode import encode
-from unbraid.runs.history import History
+from unbraid.errors import RunError, TrainingError
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
-from unbraid.training.checkpoint import load_checkpoints, remove_checkpoints, save_checkpoint
-from unbraid.training.fleet import Fleet, Member, MemberState, fleet_key
-from unbraid.training.interrupt import interruptible
+from unbraid.training.checkpoint import remove_checkpoints
+from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.events import Plan, Warn, Watch, ignore
+from unbraid.training.finish import conclude
+from unbraid.training.fleet import Member, fleet_key
+from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.memory import give_back_memory, is_out_of_memory
 from unbraid.training.placement import load_or_stream
-
-_ROWS_OF_HISTORY = 500
-
-
-@final
-@dataclass(frozen=True)
-class Progress:
-    """Where a fleet stands: for whoever watches."""
-
-    runs: Sequence[Run]
-    step: int
-    num_steps: int
-    steps_per_second: float
-    losses: dict[str, list[float]]
-    """By name, one number a member."""
-
-
-def _ignore(event: object) -> None: ...
+from unbraid.training.program import Programs
+from unbraid.training.reporter import Later
+from unbraid.training.sizing import Memory, fleet_sizes, measured
+from unbraid.training.starts import Start, starts
 
 
 def train(
@@ -51,16 +37,17 @@ def train(
     device: torch.device | str = "cpu",
     resume: bool = False,
     force: bool = False,
-    checkpoint_every: int = 1000,
+    checkpoint_every: int | None = None,
     stream: bool | None = None,
-    watch: Callable[[Progress], None] = _ignore,
-    warn: Callable[[str], None] = _ignore,
+    watch: Watch = ignore,
+    warn: Warn = ignore,
 ) -> list[Run]:
     """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
 
     A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes on with it or `force` puts its
-    folder aside and starts afresh. Images too many for the device's memory are streamed from the disk, which changes no result; `stream` says so
-    (True) or forbids it (False) whatever their size. `watch` is told how it goes, `warn` what a person should know.
+    folder aside and starts afresh. As many models are trained side by side as fit into the memory of the device; the others wait for their turn. Images too
+    many for it are streamed from the disk, which changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved
+    every `checkpoint_every` steps, or so often that it takes less than 2 % of the time. `watch` is told how it goes, `warn` what a person should know.
     """
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in seeds]
     return train_runs(
@@ -74,16 +61,15 @@ def train_runs(
     device: torch.device | str = "cpu",
     resume: bool = False,
     force: bool = False,
-    checkpoint_every: int = 1000,
+    checkpoint_every: int | None = None,
     stream: bool | None = None,
-    watch: Callable[[Progress], None] = _ignore,
-    warn: Callable[[str], None] = _ignore,
+    watch: Watch = ignore,
+    warn: Warn = ignore,
 ) -> list[Run]:
     """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
-    if checkpoint_every < 1:
-        raise SpecError(f"checkpoint_every is {checkpoint_every}; expected 1 step or more.")
+    CheckpointTimes(checkpoint_every)  # refuses what cannot be
     if force:
         for run in runs:
             put_aside(run)
@@ -91,14 +77,20 @@ def train_runs(
         _refuse_unfinished(runs)
     _tidy_up(runs)
     pending = _pending(runs)
-    fleets: dict[str, list[Run]] = defaultdict(list)
+    _refuse_those_in_use(pending)
+    kinds: dict[str, list[Run]] = defaultdict(list)
     for run in pending:
-        fleets[fleet_key(run.spec)].append(run)
-    for members in fleets.values():
-        _train_members(members, device, checkpoint_every, stream, watch, warn)
+        kinds[fleet_key(run.spec)].append(run)
+    for of_kind in list(kinds.values())[1:]:  # those of the first are about to be opened
+        of_kind[0].spec.check_images(of_kind[0].spec.open())
+    num_later = len(pending)
+    for of_kind in kinds.values():
+        num_later -= len(of_kind)
+        _train_kind(of_kind, _Orders(torch.device(device), checkpoint_every, stream, num_later, watch, warn))
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
-            f"All {len(pending)} runs failed: their losses stopped being finite. Try a smaller learning_rate, or set max_gradient_norm."
+            f"All {len(pending)} runs failed: their losses stopped being finite, or were too large. "
+            "Try a smaller learning_rate, or set max_gradient_norm."
         )
     return list(runs)
 
@@ -107,7 +99,7 @@ def put_aside(run: Run) -> Path | None:
     """Move the folder of a run to `.aside/` beside it, under a name that is free. Nothing is ever deleted."""
     if run.status == "new":
         return None
-    with files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"):
+    with _locked(run):
         aside = run.folder.parent / ".aside"
         aside.mkdir(exist_ok=True)
         target = next(path for number in itertools.count(1) if not (path := aside / f"{run.name}-{number}").exists())
@@ -123,10 +115,25 @@ def _refuse_unfinished(runs: Sequence[Run]) -> None:
         )
 
 
-def _tidy_up(runs: Sequence[Run]) -> None:
-    """Remove the checkpoints of runs whose process died between finishing them and removing its checkpoints."""
+def _refuse_those_in_use(runs: Sequence[Run]) -> None:
+    """Before anything is read or made. They are locked later, so this only saves whoever is to be refused the wait."""
     for run in runs:
-        if run.status == "finished":
+        if (run.folder / ".lock").exists():
+            with _locked(run):
+                pass
+
+
+@contextlib.contextmanager
+def _locked(run: Run) -> Iterator[None]:
+    with files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"):
+        yield
+
+
+def _tidy_up(runs: Sequence[Run]) -> None:
+    """Remove the checkpoints of runs whose process died between ending them and removing its checkpoints."""
+    for run in runs:
+        failure = run.failure
+        if run.status == "finished" or (failure is not None and failure.last_good is not None):
             remove_checkpoints(run)
 
 
@@ -134,135 +141,133 @@ def _pending(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.status in ("new", "unfinished")]
 
 
-def _train_members(
-    runs: Sequence[Run],
-    device: torch.device | str,
-    checkpoint_every: int,
-    stream: bool | None,
-    watch: Callable[[Progress], None],
-    warn: Callable[[str], None],
-) -> None:
+@final
+@dataclass(frozen=True)
+class _Orders:
+    """How to train, and who is told."""
+
+    device: torch.device
+    checkpoint_every: int | None
+    stream: bool | None
+    num_later: int
+    watch: Watch
+    warn: Warn
+
+
+def _train_kind(runs: Sequence[Run], orders: _Orders) -> None:
     """Train runs that can share a fleet, each under its lock."""
-    images = load_or_stream(runs[0].spec, device, stream)
+    images = load_or_stream(runs[0].spec, orders.device, orders.stream)
+    with _stoppable(runs):
+        memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
         for run in runs:
-            locks.enter_context(files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"))
+            locks.enter_context(_locked(run))
+        _conclude(runs)
         # Asked again under the locks: another process may have finished some of them while the images were loaded.
         pending = _pending(runs)
         for run in pending:
             run.create()
             run.sweep()
-        for group in _starting_points(pending, warn):
-            _train_fleet(group, images, checkpoint_every, watch, warn)
+            run.forget_kept()
+        capacity = len(runs) if memory is None else memory.capacity
+        _train_fleets([part for start in starts(pending, orders.warn) for part in _fitting(start, capacity)], images, memory, orders)
 
 
-Start = tuple[Run, MemberState | None]
+def _conclude(runs: Sequence[Run]) -> None:
+    """Say that runs are finished whose process died when there was nothing else left to do."""
+    for run in [run for run in runs if run.can_conclude]:
+        conclude(run)
 
 
-def _starting_points(runs: Sequence[Run], warn: Callable[[str], None]) -> list[list[Start]]:
-    """The runs with the states they go on from, in groups that start at the same step.
-
-    Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process dies there is a step that
-    all of them have; it is 0 if it died within the first checkpoint. Only where files were lost or damaged must a fleet be split.
-    """
-    states: list[dict[int, MemberState | None]] = [{0: None, **load_checkpoints(run, warn)} for run in runs]
-    newest = [max(of_run) for of_run in states]
-    steps = {0}.union(*states)
-    common = max(steps.intersection(*states))
-    if common > 0 or len(steps) == 2:
-        newest = [common] * len(runs)
-    groups: dict[int, list[Start]] = defaultdict(list)
-    for run, of_run, step in zip(runs, states, newest, strict=True):
-        groups[step].append((run, of_run[step]))
-    return list(groups.values())
-
-
-def _train_fleet(
-    group: Sequence[Start], images: FactorImages, checkpoint_every: int, watch: Callable[[Progress], None], warn: Callable[[str], None]
-) -> None:
-    runs, num_steps = [run for run, _ in group], group[0][0].spec.num_steps
-    fleet = Fleet([Member(run.spec, run.seed) for run in runs], images)
-    fleet.restore([state for _, state in group if state is not None])
-    histories = [run.history.until(fleet.step) for run in runs]
-    for run in runs:
-        run.log(f"training from step {fleet.step} to {num_steps} in a fleet of {len(runs)} on {images.device}")
-    reporter = _Reporter(runs, histories, num_steps, fleet.step, watch, warn)
-    with interruptible() as interrupt:
-        while fleet.step < num_steps and bool(reporter.alive.any()):
-            losses = fleet.advance()
-            if reporter.is_due(fleet.step):
-                reporter.record(fleet, losses)
-            is_last = fleet.step == num_steps or not bool(reporter.alive.any())
-            if fleet.step % checkpoint_every == 0 or is_last or interrupt.requested:
-                _checkpoint(fleet, runs, histories)
-            if interrupt.requested:
-                raise TrainingError(
-                    f"Stopped at step {fleet.step} of {num_steps}, as asked; a checkpoint is saved. "
-                    f"Go on with: unbraid train --resume --out {runs[0].folder.parent}"
-                )
-    for index, run in enumerate(runs):
-        _finish(fleet, index, run, images, reporter.seconds, warn)
-
-
-def _checkpoint(fleet: Fleet, runs: Sequence[Run], histories: Sequence[History]) -> None:
-    """History first: rows beyond a checkpoint are dropped on resuming, rows before it could not be made again."""
-    for index, (run, history) in enumerate(zip(runs, histories, strict=True)):
-        history.write(run.folder / "history.csv")
-        save_checkpoint(run, fleet.state(index))
-
-
-def _finish(fleet: Fleet, index: int, run: Run, images: FactorImages, seconds: float, warn: Callable[[str], None]) -> None:
-    failed_at = fleet.failed_at(index)
-    if failed_at is not None:
-        run.log(f"failed: the loss or its gradient was not finite at step {failed_at}")
-        run.fail(failed_at)
-        return
-    model = fleet.model(index)
+def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
+    """What a model takes; not of interest where there is only one. A step that goes wrong does so here, before a folder is made."""
+    if len(runs) == 1:
+        return None
     try:
-        codes = encode(model, images)
-    except CodesError as error:  # the last step led where no loss was computed any more
-        warn(f"{run.name}: it was trained to the end, but cannot encode the images. {error}")
-        run.log(f"failed: {error}")
-        run.fail(fleet.step)
-        return
-    run.finish(model, codes, seconds)
-    run.log(f"finished after {seconds:.1f} s")
-    remove_checkpoints(run)
+        return measured([Member(run.spec, run.seed) for run in runs], images)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise _too_large([1], images, _in_short(error)) from error
 
 
-@final
-class _Reporter:
-    """Writes down and tells how a fleet is doing, at steps that depend on the step alone."""
+def _fitting(start: Start, capacity: int) -> list[Start]:
+    return start.split(fleet_sizes(len(start.runs), capacity))
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        histories: Sequence[History],
-        num_steps: int,
-        first_step: int,
-        watch: Callable[[Progress], None],
-        warn: Callable[[str], None],
-    ) -> None:
-        self.alive = torch.ones(len(runs), dtype=torch.bool)
-        self._runs, self._histories, self._num_steps = runs, histories, num_steps
-        self._every = max(1, num_steps // _ROWS_OF_HISTORY)
-        self._first_step, self._began = first_step, time.perf_counter()
-        self._watch, self._warn = watch, warn
 
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._began
+def _train_fleets(fleets: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
+    """Train the fleets one after the other. One for which memory is short is halved, and so are those after it."""
+    waiting, programs, tried = deque(fleets), Programs(), list[int]()
+    _tell_plan(waiting, images, memory, orders)
+    while waiting:
+        start = waiting.popleft()
+        shortage = _train_fleet(start, images, programs, _later(waiting, orders.num_later), orders)
+        give_back_memory(images.device)
+        if shortage is None:
+            continue
+        tried.append(len(start.runs))
+        if len(start.runs) == 1:
+            raise _too_large(tried, images, shortage)
+        half = (len(start.runs) + 1) // 2
+        orders.warn(
+            f"{len(start.runs)} models side by side were too many for the memory of {images.device} ({shortage}). Going on with {half}."
+        )
+        left = starts(_pending(start.runs), orders.warn)
+        waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
+        _tell_plan(waiting, images, memory, orders)
 
-    def is_due(self, step: int) -> bool:
-        return step == 1 or step % self._every == 0 or step == self._num_steps
 
-    def record(self, fleet: Fleet, losses: dict[str, Tensor]) -> None:
-        by_name = {name: values.tolist() for name, values in losses.items()}
-        alive = fleet.alive.cpu()
-        for index, (run, history) in enumerate(zip(self._runs, self._histories, strict=True)):
-            if alive[index]:
-                history.append(fleet.step, {name: values[index] for name, values in by_name.items()})
-            elif self.alive[index]:
-                self._warn(f"{run.name}: its loss or gradient stopped being finite by step {fleet.step}. It is frozen; the others go on.")
-        self.alive = alive
-        self._watch(Progress(self._runs, fleet.step, self._num_steps, (fleet.step - self._first_step) / self.seconds, by_name))
+def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: Later, orders: _Orders) -> str | None:
+    """Train one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
+    every, watch, warn = orders.checkpoint_every, orders.watch, orders.warn
+    try:
+        with _stoppable(start.runs):
+            training = FleetTraining(start, images, programs=programs, checkpoint_every=every, later=later, watch=watch, warn=warn)
+        is_to_stop = training.run()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return _in_short(error)
+    if is_to_stop:
+        rest = (
+            f"; the others have yet to be trained. Go on with: unbraid train --resume --out {start.runs[0].folder.parent}"
+            if later.member_steps or later.num_of_other_kinds
+            else "; nothing is left to train."
+        )
+        finished = "1 model was" if len(start.runs) == 1 else f"{len(start.runs)} models were"
+        raise TrainingError(f"Stopped, as asked, after {finished} finished{rest}")
+    return None
+
+
+@contextlib.contextmanager
+def _stoppable(runs: Sequence[Run]) -> Iterator[None]:
+    """Within the block no step is taken, so Ctrl-C may end it at once."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise TrainingError(
+            f"Stopped before the next step, as asked; nothing is lost. Go on with: unbraid train --resume --out {runs[0].folder.parent}"
+        ) from None
+
+
+def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
+    return Later(sum(len(start.runs) * (start.runs[0].spec.num_steps - start.step) for start in waiting), num_of_other_kinds)
+
+
+def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
+    if waiting:
+        fleets = [start.runs for start in waiting]
+        orders.watch(Plan(fleets, fleets[0][0].spec.num_steps, images.device, memory, orders.num_later))
+
+
+def _in_short(error: Exception) -> str:
+    """What was asked for: what follows is about the settings of the allocator."""
+    return ". ".join(str(error).partition("\n")[0].split(". ")[:2]).removesuffix(".") or type(error).__name__
+
+
+def _too_large(tried: Sequence[int], images: FactorImages, shortage: str) -> TrainingError:
+    sizes = ", then ".join(map(str, tried))
+    return TrainingError(
+        f"One model alone is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: {shortage}). "
+        "Use a smaller --batch-size (batch_size) or net, leave the images on the disk with --stream (stream=True), or take another --device."
+    )

@@ -1,0 +1,173 @@
+"""How long a training step takes in a fleet, per model, against a textbook loop of the same model in the same process.
+
+    python -m benchmarks.fleet_speed                                      the table in bf16, on the GPU if there is one
+    python -m benchmarks.fleet_speed --precisions bf16 tf32 float32       at all precisions: compiling takes most of the time
+    python -m benchmarks.fleet_speed --rows beta-TCVAE --members 16 64    rows whose names begin so, fleets of these sizes
+    python -m benchmarks.fleet_speed --small                              small settings, to see that it runs
+
+The fleet's step is compiled first, which is timed; then it runs some steps to warm up; then some more in several turns, of which the median counts. The loop
+(`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and whatever TF32 torch allows by itself. Memory is the most that was allocated on
+the GPU, images included. The limits are milliseconds a model and step on one H200.
+"""
+
+import gc
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import final
+
+import numpy as np
+import torch
+
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now
+from benchmarks.textbook import textbook_step
+from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, FromArrays, RunSpec
+from unbraid.data.dataset import FactorDataset, FactorImages
+from unbraid.models import EsmaeiliMNIST
+from unbraid.objectives import FactorVAE
+from unbraid.precision import Precision
+from unbraid.training import Fleet, Member
+
+PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")
+COLUMNS = ("fleet", "precision", "ms a model and step", "loop, ms", "ratio", "compiling, s", "GPU memory, GB", "required", "wish")
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One fleet, and what is asked of it: milliseconds a model and step."""
+
+    name: str
+    spec: RunSpec
+    num_members: int
+    required: float
+    wish: float
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}, batch {self.spec.batch_size}, {self.num_members} models"
+
+
+@final
+@dataclass(frozen=True)
+class Length:
+    """How many steps are taken, and how often."""
+
+    num_warm_up_steps: int = 20
+    num_steps: int = 50
+    num_turns: int = 5
+
+
+@final
+@dataclass(frozen=True)
+class Measured:
+    """Milliseconds a model and step; seconds; gigabytes, 0 on a CPU."""
+
+    row: str
+    precision: str
+    fleet_ms: float
+    loop_ms: float
+    compile_seconds: float
+    gigabytes: float
+
+
+def every_row(*, small: bool = False) -> list[Row]:
+    """The fleets of the table, or small ones of the same kinds."""
+    sprites: FactorDataset = SMALL_SPRITES if small else DSprites()
+    tcvae, factor_vae = BetaTCVAE(beta=6.0), FactorVAE(gamma=35.0)
+    net, conv, digits = Autoencoder(MLP()), Autoencoder(Conv()), Autoencoder(EsmaeiliMNIST())
+
+    def spec(dataset: FactorDataset, model: Autoencoder, objective: BetaTCVAE | FactorVAE | VAE, batch_size: int) -> RunSpec:
+        return RunSpec(dataset, model, objective, num_steps=10**6, batch_size=batch_size)
+
+    rows = [
+        Row("beta-TCVAE, C-mlp", spec(sprites, net, tcvae, 32 if small else 2048), 16, 0.85, 0.5),
+        Row("beta-TCVAE, C-mlp", spec(sprites, net, tcvae, 32 if small else 2048), 20, 0.85, 0.5),
+        Row("beta-TCVAE, D-dSprites", spec(sprites, conv, tcvae, 64), 64, 0.15, 0.08),
+        Row("FactorVAE, D-dSprites with critic", spec(sprites, conv, factor_vae, 64), 64, 0.30, 0.15),
+        Row("VAE, E-mnist", spec(random_digits(1000 if small else 60_000), digits, VAE(), 32 if small else 512), 64, 0.05, 0.03),
+    ]
+    return [replace(row, num_members=2, spec=replace(row.spec, batch_size=32)) for row in rows] if small else rows
+
+
+def random_digits(count: int) -> FactorDataset:
+    """Bytes in the shape of MNIST: how long a step takes does not depend on what they show."""
+    return FromArrays.of(np.random.default_rng(0).integers(0, 256, (count, 28, 28), dtype=np.uint8))
+
+
+def measure_loop(row: Row, images: FactorImages, length: Length) -> float:
+    """Milliseconds a step of one model."""
+    return _milliseconds(textbook_step(row.spec, images), str(images.device), length)
+
+
+def measure(row: Row, precision: Precision, images: FactorImages, length: Length, loop_ms: float) -> Measured:
+    device = str(images.device)
+    if images.device.type == "cuda":
+        gc.collect()  # the fleet before this one
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    spec = replace(row.spec, precision=precision)
+    fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], images)
+    compile_seconds = fleet.prepare()
+    milliseconds = _milliseconds(lambda: fleet.advance(log=False), device, length) / row.num_members
+    gigabytes = torch.cuda.max_memory_allocated() / 1e9 if images.device.type == "cuda" else 0.0
+    return Measured(row.title, precision, milliseconds, loop_ms, compile_seconds, gigabytes)
+
+
+def line(row: Row, found: Measured) -> list[str]:
+    return [
+        found.row,
+        found.precision,
+        f"{found.fleet_ms:.3f}",
+        f"{found.loop_ms:.2f}",
+        f"{found.loop_ms / found.fleet_ms:.0f}",
+        f"{found.compile_seconds:.0f}",
+        f"{found.gigabytes:.1f}",
+        _limit(found.fleet_ms, row.required),
+        _limit(found.fleet_ms, row.wish),
+    ]
+
+
+def _limit(found: float, limit: float) -> str:
+    return f"{limit:g}, {'met' if found <= limit else 'NOT met'}"
+
+
+def _milliseconds(step: Callable[[], object], device: str, length: Length) -> float:
+    """A step, the median over turns."""
+
+    def turn(num_steps: int) -> float:
+        began = now(device)
+        for _ in range(num_steps):
+            step()
+        return now(device) - began
+
+    turn(length.num_warm_up_steps)
+    return 1000 * statistics.median(turn(length.num_steps) for _ in range(length.num_turns)) / length.num_steps
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = flags(__doc__)
+    parser.add_argument("--rows", nargs="+", default=[""], help="those whose names begin so")
+    parser.add_argument("--members", nargs="+", type=int, default=[], help="of those, the fleets of these sizes")
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS[:1])
+    given = parser.parse_args(arguments)
+    length = Length(1, 1, 1) if given.small else Length()
+    rows = [
+        row
+        for row in every_row(small=given.small)
+        if row.title.startswith(tuple(given.rows)) and row.num_members in (given.members or [row.num_members])
+    ]
+    sheet = Sheet("A training step in a fleet", Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)
+    images = {row.spec.dataset: row.spec.load(given.device) for row in rows}
+    loops = {row.title: measure_loop(row, images[row.spec.dataset], length) for row in rows}
+    found: list[Measured] = []
+    sheet.begin_table(COLUMNS)
+    for precision in given.precisions:
+        for row in rows:
+            found.append(measure(row, precision, images[row.spec.dataset], length, loops[row.title]))
+            sheet.add_row(*line(row, found[-1]))
+            sheet.keep(measured=[asdict(each) for each in found])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""From a trained fleet to finished runs."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from unbraid.codes import Codes
+from unbraid.data.dataset import FactorImages
+from unbraid.errors import CodesError
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.encode import encode_all
+from unbraid.precision import Precision
+from unbraid.runs.run import Run
+from unbraid.training.checkpoint import remove_checkpoints, save_last_good
+from unbraid.training.fleet import Fleet, MemberState
+
+# Taking checksums and waiting for the disk: both go on beside each other.
+_NUM_WRITERS = 4
+
+
+def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float) -> list[CodesError | None]:
+    """Encode all images with these members of a fleet, whose runs are `runs`, and keep what they have learnt. Returns, for each, why it was not possible."""
+    models = [fleet.model(index) for index in members]
+    names = [run.name for run in runs]
+
+    def write(index: int, model: AutoencoderModule, outcome: Codes | CodesError) -> CodesError | None:
+        if isinstance(outcome, CodesError):
+            return outcome
+        runs[index].keep(model, outcome, seconds, names)
+        return None
+
+    with ThreadPoolExecutor(_NUM_WRITERS, thread_name_prefix="unbraid-write") as pool:
+        return list(pool.map(write, members, models, _encoded(models, images, runs[0].spec.precision)))
+
+
+def conclude(run: Run) -> None:
+    """Say that a run, of which all is kept, is finished."""
+    run.conclude()
+    run.log("finished")
+    remove_checkpoints(run)
+
+
+def mark_unencodable(run: Run, step: int, error: CodesError) -> None:
+    """Say so in the folder of a run whose last step led where no loss was computed any more."""
+    run.log(f"failed: {error}")
+    run.fail(step, f"its last step led to a model that cannot encode the images ({error})")
+
+
+def mark_failed(run: Run, state: MemberState, reason: str) -> None:
+    """Say so in the folder of a run whose member has failed. Of its checkpoints, that of the last good weights stays."""
+    assert state.failed_at is not None
+    run.log(f"failed at step {state.failed_at}: {reason}")
+    run.fail(state.failed_at, reason, save_last_good(run, state))
+    remove_checkpoints(run)
+
+
+def _encoded(models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision) -> list[Codes | CodesError]:
+    """The codes of each model, or why it has none."""
+    try:
+        return list(encode_all(models, images, precision=precision))
+    except CodesError as error:
+        if len(models) == 1:
+            return [error]
+        return [outcome for model in models for outcome in _encoded([model], images, precision)]

@@ -1,0 +1,147 @@
+"""One fleet, from where it stands to finished runs."""
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import final
+
+from torch import Tensor
+
+from unbraid.data.dataset import FactorImages
+from unbraid.errors import CodesError, TrainingError
+from unbraid.runs.spec import RunSpec
+from unbraid.training.checkpoint import save_checkpoint, save_last_good
+from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.events import Compiling, Encoding, Warn, Watch
+from unbraid.training.finish import conclude, keep, mark_failed, mark_unencodable
+from unbraid.training.fleet import Fleet, Member
+from unbraid.training.interrupt import Interrupt, interruptible
+from unbraid.training.program import Programs
+from unbraid.training.reporter import Later, Reporter
+from unbraid.training.starts import Start
+
+_NUM_WRITERS = 4
+# Images are read once for so many members; between two such groups somebody may stop it.
+_ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
+
+
+@final
+class FleetTraining:
+    """Trains the runs of a start side by side, checkpoints them, and finishes them."""
+
+    def __init__(
+        self,
+        start: Start,
+        images: FactorImages,
+        *,
+        programs: Programs,
+        checkpoint_every: int | None,
+        later: Later,
+        watch: Watch,
+        warn: Warn,
+    ) -> None:
+        self._began = time.monotonic()
+        self._runs, self._images, self._watch, self._warn = start.runs, images, watch, warn
+        self._num_steps = start.runs[0].spec.num_steps
+        self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, programs=programs)
+        self._fleet.restore(start.states())
+        for run in start.runs:
+            run.log(f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on {images.device}")
+        self._prepare()
+        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later)
+        self._times = CheckpointTimes(checkpoint_every)
+        self._saved_at = start.step
+        self._reasons = [_reason(run.spec, None) for run in start.runs]
+
+    def run(self) -> bool:
+        """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop these."""
+        with interruptible() as interrupt:
+            self._train(interrupt)
+            self._finish(interrupt)
+        return interrupt.requested
+
+    def _prepare(self) -> None:
+        if self._images.device.type == "cuda":
+            self._watch(Compiling(self._runs))
+            self._watch(Compiling(self._runs, self._fleet.prepare()))
+
+    def _train(self, interrupt: Interrupt) -> None:
+        fleet = self._fleet
+        while fleet.step < self._num_steps and bool(self._reporter.alive.any()):
+            losses = fleet.advance(log=self._reporter.is_row_next)
+            for index in self._reporter.after_step(losses):
+                self._keep_last_good(index, losses)
+            is_last = fleet.step == self._num_steps or not bool(self._reporter.alive.any())
+            if self._times.is_due(fleet.step, is_last=is_last):
+                self._checkpoint()
+            if interrupt.requested:
+                self._leave()
+
+    def _finish(self, interrupt: Interrupt) -> None:
+        """Keep everything of every member, and only then say of each how it ended.
+
+        So whenever the process dies, either all of the fleet go on together, or none has to: alone, a member would end with other last bits.
+        """
+        for history, run in zip(self._reporter.histories, self._runs, strict=True):
+            history.write(run.folder / "history.csv")
+        failed = {index for index in range(len(self._runs)) if self._fleet.failed_at(index) is not None}
+        remaining = [index for index in range(len(self._runs)) if index not in failed]
+        errors: dict[int, CodesError] = {}
+        if remaining:
+            self._watch(Encoding([self._runs[index] for index in remaining]))
+        at_once = _ENCODED_AT_ONCE.get(self._images.device.type, 4)
+        while members := remaining[:at_once]:
+            if interrupt.requested:
+                self._leave()
+            outcomes = keep(self._fleet, members, self._runs, self._images, time.monotonic() - self._began)
+            errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
+            remaining = remaining[at_once:]
+        for index in failed:
+            mark_failed(self._runs[index], self._fleet.state(index), self._reasons[index])
+        for index, error in errors.items():
+            self._warn(f"{self._runs[index].name}: it was trained to the end, but cannot encode the images. {error}")
+            mark_unencodable(self._runs[index], self._fleet.step, error)
+        for index, run in enumerate(self._runs):
+            if index not in failed and index not in errors:
+                conclude(run)
+
+    def _leave(self) -> None:
+        """Stop here, as asked."""
+        if self._saved_at < self._fleet.step:
+            self._checkpoint()
+        raise TrainingError(
+            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. "
+            f"Go on with: unbraid train --resume --out {self._runs[0].folder.parent}"
+        )
+
+    def _checkpoint(self) -> None:
+        """History first: rows beyond a checkpoint are dropped on resuming, rows before it could not be made again."""
+        bool(self._fleet.alive.any())  # waits for the steps that a GPU has yet to take: they are no part of what a checkpoint costs
+        fleet = [run.name for run in self._runs]
+
+        def save(index: int) -> None:
+            self._reporter.histories[index].write(self._runs[index].folder / "history.csv")
+            save_checkpoint(self._runs[index], self._fleet.state(index), fleet)
+
+        with self._times.saving(), ThreadPoolExecutor(_NUM_WRITERS, thread_name_prefix="unbraid-checkpoint") as pool:
+            list(pool.map(save, range(len(self._runs))))
+        self._saved_at = self._fleet.step
+
+    def _keep_last_good(self, index: int, losses: dict[str, Tensor]) -> None:
+        """Of a member that has failed, whose weights stay as they were before the step at which it did."""
+        run, state = self._runs[index], self._fleet.state(index)
+        loss = float(losses["loss"][index]) if losses else None
+        self._reasons[index] = _reason(run.spec, loss)
+        save_last_good(run, state)
+        self._warn(
+            f"{run.name}: {self._reasons[index]} at step {state.failed_at}. It is frozen, its last good weights are kept, and the others go on."
+        )
+
+
+def _reason(spec: RunSpec, loss: float | None) -> str:
+    """Why a member failed, from a loss that its frozen weights have, if there is one: of the batch at which it failed, or of a later one."""
+    if loss is not None and not math.isfinite(loss):
+        return f"its loss was not finite ({loss})"
+    if loss is not None and loss > spec.max_loss:
+        return f"its loss, {loss:.3g}, was above max_loss, {spec.max_loss:g}"
+    return f"its loss or gradient was not finite, or its loss was above max_loss, {spec.max_loss:g}"

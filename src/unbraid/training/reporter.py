@@ -1,0 +1,86 @@
+"""How a fleet is doing: written down at steps that depend on the step alone, told by the clock."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from unbraid.runs.run import Run
+from unbraid.training.events import Progress, Watch
+from unbraid.training.fleet import Fleet
+
+_ROWS_OF_HISTORY = 500
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_WORDS = 10.0
+
+
+@final
+@dataclass(frozen=True)
+class Later:
+    """What comes after a fleet: steps of others of its kind, counted for each member, and models of other kinds."""
+
+    member_steps: int = 0
+    num_of_other_kinds: int = 0
+
+
+@final
+class Reporter:
+    """Keeps the history of a fleet, and tells where it stands.
+
+    A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and about twice a second: so
+    that a member that failed, or somebody who wants to stop, need not wait for long.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], fleet: Fleet, num_steps: int, watch: Watch, later: Later, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.histories = [run.history.until(fleet.step) for run in runs]
+        self.alive = fleet.alive.cpu()
+        self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
+        self._every = max(1, num_steps // _ROWS_OF_HISTORY)
+        self._watch, self._clock = watch, clock
+        self._losses: dict[str, list[float]] = {}
+        # The first step makes ready what all others use, so the clock starts after it.
+        self._first_step = self._next_look = fleet.step + 1
+        self._began = self._last_word = clock()
+
+    @property
+    def is_row_next(self) -> bool:
+        """Whether the loss at the next step belongs into the history."""
+        step = self._fleet.step + 1
+        return step == 1 or step % self._every == 0 or step == self._num_steps
+
+    def after_step(self, losses: dict[str, Tensor]) -> list[int]:
+        """See to what the last step is reason for; `losses` are given where they belong into the history. Returns the members found to have failed."""
+        if not losses and self._fleet.step < self._next_look:
+            return []
+        alive = self._fleet.alive.cpu()
+        failed = torch.nonzero(self.alive & ~alive).flatten().tolist()
+        self.alive = alive
+        if losses:
+            self._write_down(losses)
+        now = self._clock()
+        if self._fleet.step == self._first_step:
+            self._began = now
+        speed = self._steps_per_second(now)
+        self._next_look = self._fleet.step + max(1, int(speed * _SECONDS_BETWEEN_LOOKS))
+        if losses or now - self._last_word >= _SECONDS_BETWEEN_WORDS:
+            self._last_word = now
+            left = (self._num_steps - self._fleet.step + self._later.member_steps / len(self._runs)) / speed if speed > 0 else math.inf
+            self._watch(Progress(self._runs, self._fleet.step, self._num_steps, speed, left, self._losses, self._later.num_of_other_kinds))
+        return failed
+
+    def _write_down(self, losses: dict[str, Tensor]) -> None:
+        self._losses = {name: values.tolist() for name, values in losses.items()}
+        for index, history in enumerate(self.histories):
+            if self.alive[index]:
+                history.append(self._fleet.step, {name: values[index] for name, values in self._losses.items()})
+
+    def _steps_per_second(self, now: float) -> float:
+        """On the average since the first step; 0 until there is one."""
+        steps = self._fleet.step - self._first_step
+        return steps / (now - self._began) if steps > 0 and now > self._began else 0.0

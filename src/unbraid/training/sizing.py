@@ -1,0 +1,113 @@
+"""How many models are trained side by side: as many as fit into memory, by what one of them was seen to take."""
+
+import math
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from unbraid.data.dataset import FactorImages
+from unbraid.training.fleet import Fleet, Member
+from unbraid.training.memory import free_memory, give_back_memory, is_out_of_memory
+
+# The rest is for gaps between blocks of memory, and for whatever else runs on the device.
+_SHARE_FOR_FLEETS = 0.9
+# What tensors take on a CPU is not all: operations use memory of their own, and freed blocks leave gaps. Whole processes were seen to take 1.2 times as much
+# for a fully connected net and 1.7 times for a convolutional one.
+_BESIDE_TENSORS_ON_A_CPU = 2.0
+
+
+@final
+@dataclass(frozen=True)
+class Memory:
+    """What one member more takes, at most, what any fleet takes beside, and what was free before there was one; in bytes."""
+
+    per_member: int
+    beside: int
+    free: int
+
+    @property
+    def capacity(self) -> int:
+        """The most members of a fleet, 1 or more: whether even one fits is seen by trying."""
+        return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
+
+
+def fleet_sizes(num_members: int, capacity: int) -> list[int]:
+    """As few fleets as can be, none above the capacity, the sizes as near to each other as can be: 21 of which 16 fit become 11 and 10."""
+    num_fleets = math.ceil(num_members / capacity)
+    size, larger = divmod(num_members, max(1, num_fleets))
+    return [size + 1] * larger + [size] * (num_fleets - larger)
+
+
+def measured(members: Sequence[Member], images: FactorImages) -> Memory:
+    """The memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step with the members.
+
+    The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
+    """
+    try:
+        return _on_the_gpu(members, images) if images.device.type == "cuda" else _on_the_cpu(members, images)
+    finally:
+        give_back_memory(images.device)
+
+
+def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
+    free, fleet = free_memory(images.device), Fleet(members[:1], images)
+    with _Tally() as tally:
+        fleet.advance()
+    return Memory(int(tally.most * _BESIDE_TENSORS_ON_A_CPU), 0, free)
+
+
+def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
+    give_back_memory(images.device)
+    free, alone = free_memory(images.device), _peak_on_the_gpu(members[:1], images)
+    try:
+        both = _peak_on_the_gpu(members[:2], images)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return Memory(free, 0, free)
+    return Memory(both - alone, max(0, 2 * alone - both), free)
+
+
+def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
+    """The most that a fleet and its first step take, in bytes."""
+    give_back_memory(images.device)
+    before = torch.cuda.memory_allocated(images.device)
+    torch.cuda.reset_peak_memory_stats(images.device)
+    Fleet(members, images).advance()
+    torch.cuda.synchronize(images.device)
+    return torch.cuda.max_memory_allocated(images.device) - before
+
+
+@final
+class _Tally(TorchDispatchMode):
+    """Counts the bytes of all tensors that operations return, as long as these are alive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most = 0
+        self._alive: dict[int, int] = {}
+        self._total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        results = func(*args, **(kwargs or {}))
+        for each in tree_leaves(results):
+            if isinstance(each, Tensor):
+                self._count(each.untyped_storage())
+        return results
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        key = storage._cdata
+        if key not in self._alive:
+            self._alive[key] = storage.nbytes()
+            self._total += storage.nbytes()
+            self.most = max(self.most, self._total)
+            weakref.finalize(storage, self._forget, key)
+
+    def _forget(self, key: int) -> None:
+        self._total -= self._alive.pop(key)

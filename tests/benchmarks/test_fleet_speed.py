@@ -1,0 +1,52 @@
+"""The benchmark has the rows of the issue, measures fleet and loop, and says which limits are met."""
+
+import json
+
+import pytest
+import torch
+
+from benchmarks import fleet_speed
+from benchmarks.evidence import SMALL_SPRITES
+from benchmarks.fleet_speed import Measured, Row, every_row, line, main
+from unbraid import MLP, VAE, Autoencoder, RunSpec
+
+ROW = Row("VAE, small", RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,))), VAE(), batch_size=16), 2, 0.5, 0.25)
+
+
+def test_every_row_has_its_limits():
+    rows = {(type(row.spec.objective).__name__, row.spec.batch_size, row.num_members): (row.required, row.wish) for row in every_row()}
+    assert rows == {
+        ("BetaTCVAE", 2048, 16): (0.85, 0.5),
+        ("BetaTCVAE", 2048, 20): (0.85, 0.5),
+        ("BetaTCVAE", 64, 64): (0.15, 0.08),
+        ("FactorVAE", 64, 64): (0.3, 0.15),
+        ("VAE", 512, 64): (0.05, 0.03),
+    }
+
+
+@pytest.mark.parametrize(("milliseconds", "end"), [(0.2, ["0.5, met", "0.25, met"]), (0.4, ["0.5, met", "0.25, NOT met"])])
+def test_a_line_says_which_limits_are_met(milliseconds, end):
+    cells = line(ROW, Measured(ROW.title, "bf16", milliseconds, 8.0, 30.0, 1.5))
+    assert cells[-2:] == end
+    assert cells[4] == f"{8 / milliseconds:.0f}"
+
+
+def test_small_rows_are_measured_at_the_precisions_that_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(fleet_speed, "every_row", lambda *, small: [ROW])
+    with torch.random.fork_rng():  # the textbook draws from it
+        main(["--small", "--precisions", "float32", "tf32", "--out", str(tmp_path / "speed")])
+    measured = json.loads((tmp_path / "speed.json").read_text())["measured"]
+    assert [each["precision"] for each in measured] == ["float32", "tf32"]
+    assert all(each["fleet_ms"] > 0 < each["loop_ms"] for each in measured)
+
+
+def test_rows_are_chosen_by_name_and_size(monkeypatch, capsys):
+    monkeypatch.setattr(fleet_speed, "measure_loop", lambda *_: 1.0)
+    monkeypatch.setattr(fleet_speed, "measure", lambda row, precision, *_: Measured(row.title, precision, 1.0, 1.0, 0.0, 0.0))
+    main(["--small", "--rows", "FactorVAE", "VAE", "--members", "2"])
+    names = [row.split(",")[0].strip("| ") for row in capsys.readouterr().out.splitlines() if "models |" in row]
+    assert names == ["FactorVAE", "VAE"]
+
+
+def test_small_rows_are_of_the_same_kinds():
+    assert [row.name for row in every_row(small=True)] == [row.name for row in every_row()]

@@ -1,0 +1,48 @@
+"""A long training of two tiny models, and how much memory it takes on the way: `python -m tests.crash.long_run FOLDER STEPS`."""
+
+import contextlib
+import gc
+import json
+import resource
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from tests.training.squares import MLP_SPEC
+from unbraid.training import Event, Progress, train
+
+SPEC = replace(MLP_SPEC, batch_size=4, precision="float32")
+
+
+class Enough(Exception):
+    """Ends a training from within."""
+
+
+def live(folder: Path, num_steps: int, looks: list[int]) -> None:
+    """Train in the folder's `runs` until the last look, and write to `memory.json` what each found: bytes in memory, and how many blocks Python holds."""
+    found = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, Progress) and event.step in looks:
+            gc.collect()
+            found.append({"step": event.step, "bytes": _resident(), "blocks": sys.getallocatedblocks()})
+            if event.step == looks[-1] < num_steps:
+                raise Enough
+
+    with contextlib.suppress(Enough):
+        train([replace(SPEC, num_steps=num_steps)], [0, 1], folder=folder / "runs", watch=look, checkpoint_every=looks[0])
+    (folder / "memory.json").write_text(json.dumps(found))
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    place, steps = Path(sys.argv[1]), int(sys.argv[2])
+    place.mkdir(parents=True)
+    live(place, steps, [steps * tenth // 10 for tenth in range(1, 11)])
+    sys.stdout.write((place / "memory.json").read_text() + "\n")

@@ -1,0 +1,109 @@
+"""Every file of a run cut short, emptied or altered in turn: the message names the file and what to do, or what is read is what was written."""
+
+import random
+import shutil
+
+import pytest
+
+from tests.crash.job import results
+from unbraid.errors import UnbraidError
+from unbraid.runs.run import Run
+
+SEED = 10
+NUM_FLIPS = 60
+FIXES = ("--force", "Restore it", "Remove it")
+
+
+def kept(run):
+    """All that can be read of a run, to the bit."""
+    opened = Run.open(run)
+    codes = opened.codes()
+    tensors = [*opened.model().state_dict().values(), codes.mean, codes.std, *(labels.values for labels in codes.factors)]
+    scores = [(score.metric, score.value, score.per_factor, score.settings) for score in opened.scores()]
+    return (opened.spec, opened.seed, opened.status, opened.history, scores, [tensor.numpy().tobytes() for tensor in tensors])
+
+
+def flips(content):
+    """One bit each, at random places."""
+    draws = random.Random(SEED)
+    for _ in range(NUM_FLIPS):
+        flipped = bytearray(content)
+        flipped[draws.randrange(len(content))] ^= 1 << draws.randrange(8)
+        yield bytes(flipped)
+
+
+def cuts(content):
+    draws = random.Random(SEED)
+    return [b"", content[:-1], content[: len(content) // 2], *(content[: draws.randrange(len(content))] for _ in range(10))]
+
+
+@pytest.fixture
+def run(undisturbed, tmp_path):
+    """A finished run with scores, which a test may damage."""
+    one = min(path.parent for path in undisturbed.folder.glob("runs/*/spec.json"))
+    return shutil.copytree(one, tmp_path / one.name)
+
+
+FILES = ("spec.json", "weights.safetensors", "codes.safetensors", "finished.json", "history.csv", "scores.json")
+UNSEALED = {
+    "spec.json": "a format that this version does not read is told without what to do",
+    "finished.json": "a checksum that was altered is told by the name of the file that it is of",
+    "history.csv": "nothing vouches for it: a digit that becomes another is not noticed",
+    "scores.json": "nothing vouches for it: a digit that becomes another is not noticed",
+}
+
+
+@pytest.mark.parametrize("damaged", [cuts, flips])
+@pytest.mark.parametrize("name", FILES)
+def test_damage_is_told_with_the_file_and_what_to_do_or_changes_nothing(name, damaged, run, request):
+    if damaged is flips and name in UNSEALED:
+        request.applymarker(pytest.mark.xfail(reason=UNSEALED[name]))
+    path, expected = run / name, kept(run)
+    content = path.read_bytes()
+    for bad in damaged(content):
+        path.write_bytes(bad)
+        try:
+            found = kept(run)
+        except UnbraidError as error:
+            assert name in str(error)
+            assert str(run) in str(error)
+            assert any(fix in str(error) for fix in FIXES), str(error)
+        else:
+            assert found == expected
+    path.write_bytes(content)
+    assert kept(run) == expected
+
+
+def test_a_lost_file_is_told_or_can_do_without(run):
+    expected = kept(run)
+    for path in sorted(run.iterdir()):
+        content = path.read_bytes()
+        path.unlink()
+        try:
+            found = kept(run)
+        except UnbraidError as error:
+            assert str(run) in str(error)
+        else:
+            assert path.name in (".lock", ".scores.lock", "log.txt", "history.csv", "scores.json"), path.name
+            assert found[0] == expected[0]
+        path.write_bytes(content)
+
+
+def test_a_damaged_image_cache_is_drawn_again_and_changes_no_result(nursery, undisturbed, tmp_path):
+    shutil.copytree(undisturbed.folder / "cache", tmp_path / "cache")
+    for path in (tmp_path / "cache").rglob("*"):
+        if path.is_file() and path.stat().st_size:
+            content = bytearray(path.read_bytes())
+            content[-3] ^= 4
+            path.write_bytes(content)
+    ended = nursery.live(tmp_path)
+    assert ended.code == 0, ended.said
+    assert results(tmp_path) == undisturbed.results
+
+
+def test_a_damaged_report_is_written_again(nursery, undisturbed, tmp_path):
+    shutil.copytree(undisturbed.folder, tmp_path, dirs_exist_ok=True)
+    report = tmp_path / "runs" / "report.html"
+    report.write_bytes(report.read_bytes()[:1000])
+    assert nursery.live(tmp_path).code == 0
+    assert results(tmp_path) == undisturbed.results

@@ -1,0 +1,66 @@
+"""Ctrl-C once saves a checkpoint and leaves; twice, or where nothing is being trained, it leaves now. Nothing is lost either way."""
+
+import random
+import re
+
+import pytest
+
+from tests.crash.job import results
+
+SEED = 8
+
+
+def moment(phase, kind, counts):
+    return [phase, kind, random.Random(f"{SEED} {phase} {kind}").randint(1, counts[phase, kind])]
+
+
+def assert_the_same_command_finishes_it(nursery, undisturbed, folder):
+    ended = nursery.live(folder)
+    assert ended.code == 0, ended.said
+    assert results(folder) == undisturbed.results
+
+
+def within_training(counts):
+    """A moment of its second half: in the first it may still be measured how much memory it takes."""
+    return ["training", "call", random.Random(SEED).randint(counts["training", "call"] // 2, counts["training", "call"])]
+
+
+def test_once_training_stops_after_its_step_with_a_checkpoint(nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, interrupted={"at": within_training(undisturbed.counts)})
+    assert ended.code == 1
+    stopped = re.search(r"Error: Stopped at step (\d) of 6, as asked; a checkpoint is saved. Go on with", ended.said)
+    assert stopped, ended.said
+    assert len(list(tmp_path.glob(f"runs/*/checkpoints/step-{int(stopped[1]):010d}.json"))) == 2
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+def test_twice_it_leaves_now(nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, interrupted={"at": within_training(undisturbed.counts), "times": 2})
+    assert ended.code == 130
+    assert "Error: Stopped at once, as asked. What is finished is kept; to go on, type the command again" in ended.said
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, interrupted={"at": moment("checkpointing", "write", undisturbed.counts), "times": times})
+    assert ended.code == (1 if times == 1 else 130)
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["call", "write"])
+def test_while_it_encodes_it_ends_what_it_is_at_and_leaves(kind, nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, interrupted={"at": moment("encoding", kind, undisturbed.counts)})
+    assert ended.code == 1
+    assert re.search(r"Error: Stopped.*, as asked", ended.said)
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+@pytest.mark.parametrize("phase", ["scoring", "reporting"])
+@pytest.mark.parametrize("kind", ["call", "write"])
+def test_where_nothing_is_trained_once_is_enough_to_leave_now(phase, kind, nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, interrupted={"at": moment(phase, kind, undisturbed.counts)})
+    assert ended.code == 130
+    assert "Stopped at once, as asked." in ended.said
+    assert not list(tmp_path.rglob("*.part"))
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)

@@ -1,0 +1,81 @@
+"""From a trained fleet to finished runs."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.training.squares import MLP_SPEC
+from unbraid.errors import CodesError
+from unbraid.models import encode
+from unbraid.runs import Run
+from unbraid.training.finish import conclude, keep
+from unbraid.training.fleet import Fleet, Member
+
+SPEC = replace(MLP_SPEC, precision="float32")
+
+
+@pytest.fixture
+def images():
+    return SPEC.dataset.load()
+
+
+@pytest.fixture
+def runs(tmp_path):
+    made = [Run.place(tmp_path, SPEC, seed) for seed in range(3)]
+    for run in made:
+        run.create()
+    return made
+
+
+@pytest.fixture
+def fleet(images):
+    return Fleet([Member(SPEC, seed) for seed in range(3)], images)
+
+
+def test_each_run_keeps_its_own_model_and_codes(fleet, runs, images):
+    assert keep(fleet, [0, 1, 2], runs, images, 1.5) == [None, None, None]
+    for index, run in enumerate(runs):
+        assert run.status == "unfinished"
+        conclude(run)
+        assert run.status == "finished"
+        assert torch.equal(run.codes().mean, encode(fleet.model(index), images).mean)
+        for name, tensor in fleet.model(index).state_dict().items():
+            assert torch.equal(run.model().state_dict()[name], tensor)
+
+
+def test_only_when_all_of_a_fleet_are_kept_can_any_be_said_to_be_finished(fleet, runs, images):
+    keep(fleet, [0, 2], runs, images, 1.5)
+    assert [run.can_conclude for run in runs] == [False] * 3
+    keep(fleet, [1], runs, images, 1.5)
+    assert [run.can_conclude for run in runs] == [True] * 3
+    conclude(runs[1])
+    assert [run.can_conclude for run in runs] == [True, False, True]
+    runs[0].forget_kept()
+    assert [run.can_conclude for run in runs] == [False] * 3
+
+
+def test_a_member_that_failed_is_not_waited_for(fleet, runs, images):
+    keep(fleet, [0, 2], runs, images, 1.5)
+    runs[1].fail(3)
+    assert [run.can_conclude for run in runs] == [True, False, True]
+
+
+def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs, images):
+    broken = fleet.state(1)
+    fleet.restore(
+        [fleet.state(0), replace(broken, tensors={n: torch.full_like(t, 1e38) for n, t in broken.tensors.items()}), fleet.state(2)]
+    )
+    errors = keep(fleet, [0, 1, 2], runs, images, 1.5)
+    assert [type(error) for error in errors] == [type(None), CodesError, type(None)]
+    assert [(run.folder / "codes.safetensors").exists() for run in runs] == [True, False, True]
+
+
+def test_an_error_of_a_write_surfaces(fleet, runs, images, monkeypatch):
+    def full(self, *arguments):
+        if self.seed == 2:
+            raise OSError("disk full")
+
+    monkeypatch.setattr(Run, "keep", full)
+    with pytest.raises(OSError, match="disk full"):
+        keep(fleet, [0, 1, 2], runs, images, 1.5)

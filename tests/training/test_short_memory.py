@@ -1,0 +1,125 @@
+"""Fleets that are too large for memory: split before, or halved when it runs out."""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.training.squares import MLP_SPEC, everything
+from tests.training.watchers import Plans, Stopwatch
+from unbraid.errors import RunError, TrainingError
+from unbraid.training import fleet_training, train
+from unbraid.training.fleet import Fleet
+from unbraid.training.sizing import Memory
+
+# The package has a function of the same name.
+train_module = importlib.import_module("unbraid.training.train")
+
+SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
+
+ERRORS = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB. GPU 0 has a total capacity of 10 GiB."),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 20 bytes."),
+    MemoryError(),
+]
+
+
+def short_of_memory(monkeypatch, largest, at_step=3, error=ERRORS[0]):
+    """From now on a fleet of more members than this raises an error at a step."""
+    advance = Fleet.advance
+
+    def advance_or_not(self, log=True):
+        if len(self.members) > largest and self.step == at_step - 1:
+            raise error
+        return advance(self, log)
+
+    monkeypatch.setattr(Fleet, "advance", advance_or_not)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=["gpu", "cpu", "python"])
+def test_out_of_memory_halves_the_fleet_and_goes_on_from_the_last_checkpoints(tmp_path, monkeypatch, error):
+    short_of_memory(monkeypatch, largest=2, at_step=6, error=error)
+    said, watch = [], Plans()
+    runs = train([SPEC], range(5), folder=tmp_path, watch=watch, warn=said.append, checkpoint_every=4)
+    assert [run.status for run in runs] == ["finished"] * 5
+    assert watch.sizes == [[5], [3, 2], [2, 1, 2]]
+    assert [progress.step for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]
+    assert all(run.history.column("step") == list(range(1, 11)) for run in runs)
+    assert [words in message for words, message in zip(("5 models", "3 models"), said, strict=True)] == [True, True]
+    assert "Going on with 3." in said[0]
+
+
+def test_out_of_memory_before_a_checkpoint_starts_afresh_with_the_same_result(tmp_path, monkeypatch):
+    # In float64 company moves weights by less than 1e-8.
+    spec = replace(SPEC, precision="float64")
+    whole = train([spec], [0, 1], folder=tmp_path / "whole")
+    short_of_memory(monkeypatch, largest=1)
+    halved = train([spec], [0, 1], folder=tmp_path / "halved")
+    for a, b in zip(whole, halved, strict=True):
+        for name, tensor in a.model().state_dict().items():
+            torch.testing.assert_close(b.model().state_dict()[name], tensor, rtol=0, atol=1e-8)
+
+
+def test_one_model_that_does_not_fit_alone_is_an_error_that_says_what_was_tried_and_how_to_mend_it(tmp_path, monkeypatch):
+    short_of_memory(monkeypatch, largest=0)
+    with pytest.raises(
+        TrainingError, match=r"One model alone is too large for the memory of cpu \(tried side by side: 4, then 2, then 1;"
+    ) as told:
+        train([SPEC], range(4), folder=tmp_path)
+    for words in ("Tried to allocate 20 GiB", "--batch-size", "--stream", "--device"):
+        assert words in str(told.value)
+
+
+def test_memory_that_is_short_while_the_images_are_encoded_is_found_too(tmp_path, monkeypatch):
+    keep = fleet_training.keep
+
+    def keep_or_not(fleet, members, *rest):
+        if len(members) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return keep(fleet, members, *rest)
+
+    monkeypatch.setattr(fleet_training, "keep", keep_or_not)
+    assert [run.status for run in train([SPEC], [0, 1], folder=tmp_path)] == ["finished"] * 2
+
+
+def test_the_locks_are_held_while_the_fleet_is_halved(tmp_path, monkeypatch):
+    def refused(message):
+        with pytest.raises(RunError, match="Another process is training"):
+            train([SPEC], [0, 1], folder=tmp_path, resume=True)
+
+    short_of_memory(monkeypatch, largest=1)
+    train([SPEC], [0, 1], folder=tmp_path, warn=refused)
+
+
+def test_another_error_of_a_step_is_not_taken_for_a_lack_of_memory(tmp_path, monkeypatch):
+    short_of_memory(monkeypatch, largest=1, error=RuntimeError("shapes do not match"))
+    with pytest.raises(RuntimeError, match="shapes"):
+        train([SPEC], [0, 1], folder=tmp_path)
+
+
+def test_fleets_that_do_not_fit_together_are_trained_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(train_module, "measured", lambda members, images: Memory(per_member=10, beside=0, free=40))
+    watch = Plans()
+    runs = train([SPEC], range(5), folder=tmp_path, watch=watch)
+    assert watch.sizes == [[3, 2]]
+    assert [len(progress.runs) for progress in watch.seen] == [3] * 10 + [2] * 10
+    assert [run.status for run in runs] == ["finished"] * 5
+
+
+def test_the_time_left_counts_the_fleets_that_wait_and_models_of_other_kinds_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(train_module, "measured", lambda members, images: Memory(per_member=10, beside=0, free=40))
+    watch = Stopwatch()
+    train([SPEC, replace(SPEC, batch_size=9)], range(6), folder=tmp_path, watch=watch)
+    fifth = watch.seen[4]
+    assert fifth.seconds_left * fifth.steps_per_second == pytest.approx(5 + 10)
+    assert watch.seen[9].seconds_left * watch.seen[9].steps_per_second == pytest.approx(10)
+    assert [progress.num_later for progress in watch.seen] == [6] * 20 + [0] * 20
+    assert watch.seen[0].seconds_left == float("inf")
+
+
+def test_a_step_that_cannot_be_taken_fails_before_a_folder_is_made(tmp_path, monkeypatch):
+    short_of_memory(monkeypatch, largest=0, at_step=1, error=ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        train([SPEC], [0, 1], folder=tmp_path)
+    assert everything(tmp_path) == {}

@@ -1,0 +1,100 @@
+"""Which runs start together."""
+
+import pytest
+import torch
+
+from tests.training.squares import MLP_SPEC
+from unbraid.runs import Run
+from unbraid.training.checkpoint import save_checkpoint
+from unbraid.training.fleet import Fleet, Member, MemberState
+from unbraid.training.starts import Start, starts
+
+
+@pytest.fixture(scope="module")
+def tensors():
+    return Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load()).state(0).tensors
+
+
+@pytest.fixture
+def runs(tmp_path):
+    made = [Run.place(tmp_path, MLP_SPEC, seed) for seed in range(6)]
+    for run in made:
+        run.create()
+    return made
+
+
+def saved(runs, step, tensors, beside=None):
+    """Checkpoint the runs as a fleet."""
+    for run in runs:
+        save_checkpoint(run, MemberState(step, tensors, None), [each.name for each in beside or runs])
+
+
+def told(runs):
+    """Seeds and step of each start."""
+    return [([run.seed for run in start.runs], start.step) for start in starts(runs, pytest.fail)]
+
+
+def test_runs_that_were_not_begun_start_together_at_the_beginning(runs):
+    assert told(runs) == [([0, 1, 2, 3, 4, 5], 0)]
+    assert starts(runs, pytest.fail)[0].states() == []
+
+
+def test_no_runs_no_starts():
+    assert starts([], pytest.fail) == []
+
+
+def test_those_that_were_in_one_fleet_go_on_together_each_fleet_from_its_own_step(runs, tensors):
+    saved(runs[:2], 10, tensors)
+    saved(runs[2:4], 30, tensors)
+    assert told(runs) == [([0, 1], 10), ([2, 3], 30), ([4, 5], 0)]
+
+
+def test_two_fleets_at_the_same_step_stay_two(runs, tensors):
+    saved(runs[:3], 10, tensors)
+    saved(runs[3:], 10, tensors)
+    assert told(runs) == [([0, 1, 2], 10), ([3, 4, 5], 10)]
+
+
+def test_a_fleet_that_died_within_its_first_checkpoint_starts_afresh_and_takes_no_other_with_it(runs, tensors):
+    saved(runs[:1], 10, tensors, beside=runs[:3])
+    saved(runs[3:], 20, tensors)
+    assert told(runs) == [([0, 1, 2], 0), ([3, 4, 5], 20)]
+
+
+def test_a_fleet_that_died_within_its_second_goes_back_to_the_first(runs, tensors):
+    saved(runs, 10, tensors)
+    saved(runs[:4], 20, tensors, beside=runs)
+    assert told(runs) == [([0, 1, 2, 3, 4, 5], 10)]
+
+
+def test_one_that_lost_all_its_checkpoints_starts_afresh_alone(runs, tensors):
+    saved(runs[1:], 10, tensors, beside=runs)
+    saved(runs[1:], 20, tensors, beside=runs)
+    assert told(runs) == [([0], 0), ([1, 2, 3, 4, 5], 20)]
+
+
+def test_a_run_of_another_name_is_found_in_its_folder(runs, tensors, tmp_path):
+    saved(runs[:2], 10, tensors)
+    moved = Run(runs[0].folder.rename(tmp_path / "moved"), MLP_SPEC, 0)
+    assert told([moved, runs[1]]) == [([0, 1], 10)]
+
+
+def test_the_states_are_those_of_the_checkpoints(runs, tensors):
+    changed = {name: tensor + 1 for name, tensor in tensors.items()}
+    saved(runs[:1], 10, tensors, beside=runs[:2])
+    saved(runs[1:2], 10, changed, beside=runs[:2])
+    [start] = starts(runs[:2], pytest.fail)
+    first, second = start.states()
+    assert (first.step, second.step) == (10, 10)
+    for name, tensor in tensors.items():
+        assert torch.equal(first.tensors[name], tensor)
+        assert torch.equal(second.tensors[name], tensor + 1)
+
+
+def test_a_start_is_split_with_its_checkpoints(runs, tensors):
+    saved(runs, 10, tensors)
+    [start] = starts(runs, pytest.fail)
+    parts = start.split([4, 2])
+    assert [([run.seed for run in part.runs], part.step) for part in parts] == [([0, 1, 2, 3], 10), ([4, 5], 10)]
+    assert len(parts[1].states()) == 2
+    assert Start(tuple(runs)).split([3, 3]) == [Start(tuple(runs[:3])), Start(tuple(runs[3:]))]
