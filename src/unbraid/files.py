@@ -40,12 +40,12 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 def sweep(folder: Path) -> None:
     """Remove what writers that are no more have left in the folder. A writer holds the lock of its file, so one that is free has no writer."""
-    for name in os.listdir(folder):
-        if _LEFTOVER.fullmatch(name):
+    for path in folder.iterdir():
+        if _LEFTOVER.fullmatch(path.name):
             # Gone already, on a file system without locks, or not ours: it may lie there.
-            with contextlib.suppress(OSError), (folder / name).open("rb+") as stream:
+            with contextlib.suppress(OSError), path.open("rb+") as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                (folder / name).unlink()
+                path.unlink()
 
 
 def put_in_place(finished: Path, path: Path) -> None:

@@ -101,8 +101,7 @@ def raising(error: BaseException):
         (
             OSError(errno.ENOSPC, "No space left on device", "/runs/x"),
             1,
-            "Error: /runs/x: No space left on device. Make room on that disk. What is finished is kept; to go on, type the command again "
-            "(`unbraid train` with --resume).\n",
+            f"Error: /runs/x: No space left on device. Make room on that disk. {app_module._GO_ON}\n",
         ),
         (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
     ],

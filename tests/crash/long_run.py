@@ -16,7 +16,7 @@ from unbraid.training import Event, Progress, train
 SPEC = replace(MLP_SPEC, batch_size=4, precision="float32")
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """Ends a training from within."""
 
 
@@ -29,9 +29,9 @@ def live(folder: Path, num_steps: int, looks: list[int]) -> None:
             gc.collect()
             found.append({"step": event.step, "bytes": _resident(), "blocks": sys.getallocatedblocks()})
             if event.step == looks[-1] < num_steps:
-                raise Enough
+                raise EnoughError
 
-    with contextlib.suppress(Enough):
+    with contextlib.suppress(EnoughError):
         train([replace(SPEC, num_steps=num_steps)], [0, 1], folder=folder / "runs", watch=look, checkpoint_every=looks[0])
     (folder / "memory.json").write_text(json.dumps(found))
 

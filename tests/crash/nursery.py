@@ -23,13 +23,14 @@ def live(folder: Path, disturbed_by: Disturbances) -> None:
     """The job with what happens to it; or, by its name, another life altogether."""
     match disturbed_by:
         case {"long_run": options}:
-            return long_run.live(folder, **options)
+            long_run.live(folder, **options)
         case {"small_disk": options}:
-            return small_disk.live(folder, **options)
-    with contextlib.ExitStack() as stack:
-        for name, options in disturbed_by.items():
-            stack.enter_context(getattr(disturbances, name)(folder, **options))
-        job.command(folder)
+            small_disk.live(folder, **options)
+        case _:
+            with contextlib.ExitStack() as stack:
+                for name, options in disturbed_by.items():
+                    stack.enter_context(getattr(disturbances, name)(folder, **options))
+                job.command(folder)
 
 
 def serve() -> None:
@@ -46,8 +47,8 @@ def serve() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)  # a pool of threads does not survive a fork
     job.make_tiny()
-    with tempfile.TemporaryDirectory() as warm_up:
-        # In this process: what is imported and set up on the first use, forks then have.
-        with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None), contextlib.suppress(SystemExit):
-            job.command(Path(warm_up))
+    # In this process: what is imported and set up on the first use, forks then have.
+    quiet = contextlib.redirect_stdout(None), contextlib.redirect_stderr(None)
+    with tempfile.TemporaryDirectory() as warm_up, quiet[0], quiet[1], contextlib.suppress(SystemExit):
+        job.command(Path(warm_up))
     serve()

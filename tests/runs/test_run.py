@@ -309,7 +309,9 @@ def test_a_metric_with_other_settings_is_kept_beside_the_first(finished):
 def test_the_same_metric_again_replaces_its_score(finished):
     finished.score([MIG(), MIG(estimator="quantised")])
     path = finished.folder / "scores.json"
-    path.write_text(path.read_text().replace(repr(finished.scores()[0].value), "0.125"))
+    record = json.loads(path.read_text())
+    record["scores"][0]["value"] = 0.125
+    path.write_text(json.dumps(record | {"sha256": seal(record)}))
     assert finished.scores()[0].value == 0.125
     finished.score([MIG()])
     assert [score.value for score in finished.scores()] == [

@@ -83,7 +83,8 @@ class Run:
         content = read_json(path)
         if content.get("format") != _FORMAT:
             raise RunError(
-                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}."
+                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}. "
+                "Restore it, read it with that version, or train this run again with --force."
             )
         if content.get("sha256") != seal(content):
             raise RunError(
@@ -133,7 +134,11 @@ class Run:
 
     @property
     def history(self) -> History:
-        return History.read(self.folder / "history.csv")
+        """The loss and its parts over training. That of a finished run is what it was when it was finished; earlier versions did not vouch for it."""
+        path = self.folder / "history.csv"
+        if self.status == "finished" and path.name in self._checksums:
+            self._checked(path.name)
+        return History.read(path)
 
     def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
         """Keep the trained model and its codes, then say that the run is finished."""
@@ -146,6 +151,8 @@ class Run:
         of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
         write_codes(written, codes)
         sums = {weights.name: of_weights.hexdigest(), written.name: files.sha256(written)}
+        if (history := self.folder / "history.csv").exists():
+            sums[history.name] = files.sha256(history)
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
 
     def conclude(self) -> None:
@@ -214,7 +221,8 @@ class Run:
         with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
             kept = self.scores()
             contents = {score_key(content): content for content in map(score_to_json, [*kept, *card.scores])}
-            files.write_json(self.folder / "scores.json", {"format": _FORMAT, "scores": list(contents.values())})
+            record = {"format": _FORMAT, "scores": list(contents.values())}
+            files.write_json(self.folder / "scores.json", record | {"sha256": seal(record)})
         return card
 
     def scores(self) -> list[Score]:
@@ -223,7 +231,11 @@ class Run:
         if not path.exists():
             return []
         try:
-            return [score_from_json(content) for content in read_json(path)["scores"]]
+            record = read_json(path)
+            # Earlier versions did not seal them.
+            if "sha256" in record and record["sha256"] != seal(record):
+                raise ValueError("its SHA-256 does not match")
+            return [score_from_json(content) for content in record["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise RunError(f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again.") from None
 
@@ -238,13 +250,18 @@ class Run:
                 f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`."
             )
         path = self.folder / name
-        sums = read_json(self.folder / "finished.json").get("sha256")
-        expected = sums.get(name) if isinstance(sums, dict) else None
+        expected = self._checksums.get(name)
         if not path.exists() or files.sha256(path) != expected:
             raise RunError(
-                f"{path} is missing or was changed since training (its SHA-256 is not {expected}). Train this run again with --force."
+                f"{path} is missing or was changed since training (its SHA-256 is not {expected}, as finished.json has it). "
+                "Restore it, or train this run again with --force."
             )
         return path
+
+    @property
+    def _checksums(self) -> dict[str, Any]:
+        sums = read_json(self.folder / "finished.json").get("sha256")
+        return sums if isinstance(sums, dict) else {}
 
 
 def seal(record: dict[str, Any], of_content: "hashlib._Hash | None" = None) -> str:

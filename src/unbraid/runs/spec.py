@@ -62,17 +62,7 @@ class RunSpec:
                 f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to {self.dataset.num_images} "
                 "(the images of the data set)."
             )
-        if not (
-            all(map(math.isfinite, extremes(self.learning_rate))) and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
-        ):
-            raise SpecError(f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up.")
-        if self.max_gradient_norm is not None and not (math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0):
-            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
-        if not math.isfinite(self.max_loss):
-            raise SpecError(f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}.")
-        for name in ("adam_beta1", "adam_beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+        self._check_optimiser()
         if self.critic is not None and self.objective.critic_reads is None:
             raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
         if self.subset is not None:
@@ -84,6 +74,20 @@ class RunSpec:
         self.model.check(self.dataset.image_shape)
         with torch.device("meta"):
             self.make_critic()
+
+    def _check_optimiser(self) -> None:
+        """Refuse numbers with which no step could be taken, or none would be."""
+        if not (
+            all(map(math.isfinite, extremes(self.learning_rate))) and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
+        ):
+            raise SpecError(f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up.")
+        if self.max_gradient_norm is not None and not (math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0):
+            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
+        if not math.isfinite(self.max_loss):
+            raise SpecError(f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}.")
+        for name in ("adam_beta1", "adam_beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
 
     def _check_weights(self) -> None:
         """Refuse an estimator that is not defined for images that are not equally likely."""

@@ -1,7 +1,6 @@
 """From a trained fleet to finished runs."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
@@ -12,9 +11,7 @@ from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.training.checkpoint import remove_checkpoints, save_last_good
 from unbraid.training.fleet import Fleet, MemberState
-
-# Taking checksums and waiting for the disk: both go on beside each other.
-_NUM_WRITERS = 4
+from unbraid.training.writers import writers
 
 
 def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float) -> list[CodesError | None]:
@@ -28,7 +25,7 @@ def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: Fact
         runs[index].keep(model, outcome, seconds, names)
         return None
 
-    with ThreadPoolExecutor(_NUM_WRITERS, thread_name_prefix="unbraid-write") as pool:
+    with writers() as pool:
         return list(pool.map(write, members, models, _encoded(models, images, runs[0].spec.precision)))
 
 

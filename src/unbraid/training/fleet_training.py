@@ -2,7 +2,6 @@
 
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import final
 
 from torch import Tensor
@@ -19,8 +18,8 @@ from unbraid.training.interrupt import Interrupt, interruptible
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
 from unbraid.training.starts import Start
+from unbraid.training.writers import writers
 
-_NUM_WRITERS = 4
 # Images are read once for so many members; between two such groups somebody may stop it.
 _ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
 
@@ -123,7 +122,7 @@ class FleetTraining:
             self._reporter.histories[index].write(self._runs[index].folder / "history.csv")
             save_checkpoint(self._runs[index], self._fleet.state(index), fleet)
 
-        with self._times.saving(), ThreadPoolExecutor(_NUM_WRITERS, thread_name_prefix="unbraid-checkpoint") as pool:
+        with self._times.saving(), writers() as pool:
             list(pool.map(save, range(len(self._runs))))
         self._saved_at = self._fleet.step
 
