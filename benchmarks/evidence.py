@@ -4,6 +4,7 @@ import argparse
 import datetime
 import json
 import subprocess
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -46,7 +47,7 @@ class Circumstances:
     def of(cls, module: str, arguments: Sequence[str] | None, device: str, commit: str) -> "Circumstances":
         """`arguments` are those of the command, unless they were given by hand."""
         return cls(
-            command=" ".join(["python", "-m", module, *(sys.argv[1:] if arguments is None else arguments)]),
+            command=shlex.join(["python", "-m", module, *(sys.argv[1:] if arguments is None else arguments)]),
             date=datetime.datetime.now(datetime.UTC).date().isoformat(),
             commit=commit or _commit(),
             machine=torch.cuda.get_device_name() if device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads",

@@ -10,22 +10,24 @@ from unbraid.errors import SpecError
 _LEAST_SECONDS = 60.0
 # The time between two checkpoints over the time that one takes: less than 2 % of a long training goes into them.
 _SECONDS_PER_SECOND = 50.0
+# What the first checkpoint is taken to cost, until it has been timed: a disk of middling speed.
+_BYTES_PER_SECOND = 5e8
 
 
 @final
 class CheckpointTimes:
-    """After every so many steps, or by the clock: after a minute, then whenever fifty times as long has passed as the last checkpoint took.
+    """After every so many steps, or by the clock: after a minute, or whenever fifty times as long has passed as the last checkpoint took.
 
-    The clock must be one that nobody can set.
+    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that nobody can set.
     """
 
-    def __init__(self, every: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         if every is not None and every < 1:
             raise SpecError(f"checkpoint_every is {every}; expected 1 step or more, or None: then the clock decides.")
         self._every = every
         self._clock = clock
         self._last = clock()
-        self._pause = _LEAST_SECONDS
+        self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
         """At this step. After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no more than in its midst."""
@@ -39,4 +41,8 @@ class CheckpointTimes:
         began = self._clock()
         yield
         self._last = self._clock()
-        self._pause = max(_LEAST_SECONDS, _SECONDS_PER_SECOND * (self._last - began))
+        self._pause = _pause_after(self._last - began)
+
+
+def _pause_after(cost: float) -> float:
+    return max(_LEAST_SECONDS, _SECONDS_PER_SECOND * cost)

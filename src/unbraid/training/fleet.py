@@ -290,6 +290,11 @@ class Fleet:
         is_coarser = nets_run_in(self._spec.precision) != self._spec.dtype
         return {name: tensor for name, tensor in self._changing.items() if is_coarser and name.startswith(nets)}
 
+    @property
+    def num_bytes(self) -> int:
+        """How large the states of all members are."""
+        return sum(tensor.nbytes for tensor in self._carried().values())
+
     def model(self, index: int) -> AutoencoderModule:
         """Member `index` as a model of its own, on the fleet's device, ready for use."""
         model = copy.deepcopy(self._template)

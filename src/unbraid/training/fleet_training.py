@@ -48,7 +48,7 @@ class FleetTraining:
             run.log(f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on {images.device}")
         self._prepare()
         self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later)
-        self._times = CheckpointTimes(checkpoint_every)
+        self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
         self._reasons = [_reason(run.spec, None) for run in start.runs]
 

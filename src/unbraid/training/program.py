@@ -6,6 +6,7 @@ of them; and a CUDA graph starts all of these at once.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -67,7 +68,10 @@ class Programs:
             began = time.perf_counter()
             traced = Traced.of(function, tensors)
             compiled = self._compile_graph(traced.graph)
-            traced.named(compiled, scratch())
+            with warnings.catch_warnings():
+                # Whoever asks for float32 knows that TF32 is faster.
+                warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
+                traced.named(compiled, scratch())
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
             self._compiled[key] = traced, compiled
