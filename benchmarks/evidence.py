@@ -3,8 +3,8 @@
 import argparse
 import datetime
 import json
-import subprocess
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
