@@ -14,7 +14,7 @@ import time
 import torch
 
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, draws
-from unbraid.cli.allocator import keep_freed_memory
+from unbraid.allocator import keep_freed_memory
 from unbraid.models import Architecture
 from unbraid.objectives import Step
 from unbraid.training import Fleet, Member

@@ -24,7 +24,7 @@ from benchmarks import learning_settings
 from benchmarks.evidence import Claim
 from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantised_conditional_entropy
 from benchmarks.learning_settings import Settings
-from unbraid.cli.allocator import keep_freed_memory
+from unbraid.allocator import keep_freed_memory
 from unbraid.data import MNIST, FashionMNIST
 from unbraid.data.dataset import FactorDataset, FactorImages
 from unbraid.runs.run import Run

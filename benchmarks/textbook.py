@@ -13,6 +13,7 @@ from torch.nn import functional
 from unbraid import VAE, BetaTCVAE
 from unbraid.data.dataset import FactorImages
 from unbraid.models.seeded import seeded
+from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d
 from unbraid.objectives import FactorVAE
 from unbraid.runs.spec import RunSpec
 
@@ -21,7 +22,7 @@ Step = Callable[[], None]
 
 def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
     """A function that takes one training step. For Gaussian latents and Bernoulli pixels."""
-    net = spec.model.build(images.image_shape, seed).to(images.device)
+    net = with_torchs_own_layers(spec.model.build(images.image_shape, seed)).to(images.device)
     optimiser = torch.optim.Adam(net.parameters(), lr=float(spec.learning_rate), betas=(spec.adam_beta1, spec.adam_beta2))
 
     def batch() -> Tensor:
@@ -37,6 +38,16 @@ def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
             return _factor_vae(net, critic, optimiser, batch, gamma)
         case other:
             raise ValueError(f"There is no textbook for {other}.")
+
+
+def with_torchs_own_layers(net: nn.Module) -> nn.Module:
+    """The net with torch's convolutions in place of ours, which are made for fleets."""
+    for layer in net.modules():
+        if isinstance(layer, Conv2d):
+            layer.__class__ = nn.Conv2d
+        if isinstance(layer, ConvTranspose2d):
+            layer.__class__ = nn.ConvTranspose2d
+    return net
 
 
 def _plain(net: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], loss: Callable[..., Tensor]) -> Step:

@@ -66,6 +66,7 @@ def test_or_it_fails(tmp_path):
         "step": 17,
         "reason": "its loss was not finite (nan)",
         "last_good": "checkpoints/last-good-0000000016.safetensors",
+        "fleet": [],
     }
     assert run.failure == Failure(17, "its loss was not finite (nan)", kept)
     assert run.steps_done == 16

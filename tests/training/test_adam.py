@@ -22,6 +22,7 @@ def adam(weights, gradients, learning_rates, beta1=0.9, beta2=0.999):
             moments,
             correction=bias_correction(torch.tensor(step), beta1, beta2).to(weights.dtype),
             learning_rate=torch.tensor(learning_rates, dtype=weights.dtype),
+            alive=torch.tensor([rate > 0 for rate in learning_rates]),
             beta1=beta1,
             beta2=beta2,
         )
@@ -53,10 +54,24 @@ def test_a_parameter_without_gradient_stays():
     assert weights[:, 4].tolist() == [1.0, 1.0, 1.0]
 
 
-def test_a_member_whose_learning_rate_is_zero_keeps_its_weights_to_the_bit():
-    start = torch.arange(15, dtype=torch.float64).reshape(3, 5) / 7
-    weights, _ = adam(start, gradients(20), [0.1, 0.0, 0.1])
-    assert torch.equal(weights[1], start[1])
+def test_a_member_that_is_not_alive_keeps_its_weights_and_moments_to_the_bit_whatever_its_gradient():
+    start, steps = torch.arange(15, dtype=torch.float64).reshape(3, 5) / 7, gradients(20)
+    steps[5:, 1] = torch.nan
+    weights, moments = start.clone(), AdamMoments(start.clone(), start.clone())
+    for step, gradient in enumerate(steps, start=1):
+        adam_step_(
+            weights,
+            gradient,
+            moments,
+            correction=bias_correction(torch.tensor(step), 0.9, 0.999),
+            learning_rate=torch.tensor([0.1, 0.0, 0.1], dtype=torch.float64),
+            alive=torch.tensor([True, False, True]),
+            beta1=0.9,
+            beta2=0.999,
+        )
+    for kept in (weights, moments.first, moments.second):
+        assert torch.equal(kept[1], start[1])
+        assert not torch.equal(kept[0], start[0])
 
 
 def test_members_do_not_touch_each_other():

@@ -9,7 +9,7 @@ from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
 from unbraid.runs import Run
-from unbraid.training.finish import conclude, keep
+from unbraid.training.finish import conclude, keep, keep_failed
 from unbraid.training.fleet import Fleet, Member
 
 SPEC = replace(MLP_SPEC, precision="float32")
@@ -79,3 +79,20 @@ def test_an_error_of_a_write_surfaces(fleet, runs, images, monkeypatch):
     monkeypatch.setattr(Run, "keep", full)
     with pytest.raises(OSError, match="disk full"):
         keep(fleet, [0, 1, 2], runs, images, 1.5)
+
+
+def test_members_that_failed_are_kept_like_the_others_and_all_are_concluded_or_none(fleet, runs, images):
+    names = [run.name for run in runs]
+    keep(fleet, [0], runs, images, 1.5)
+    for index, step in ((1, 4), (2, 7)):
+        assert not any(run.can_conclude for run in runs)
+        state = replace(fleet.state(index), failed_at=step, reason="loss not finite")
+        keep_failed(runs[index], state, "its loss was not finite", names)
+    assert all(run.can_conclude for run in runs)
+    conclude(runs[1])  # and death
+    assert [run.status for run in runs] == ["unfinished", "failed", "unfinished"]
+    assert [run.can_conclude for run in runs] == [True, False, True]
+    conclude(runs[0]), conclude(runs[2])
+    assert [run.status for run in runs] == ["finished", "failed", "failed"]
+    assert (runs[2].failure.step, runs[2].failure.reason) == (7, "its loss was not finite")
+    assert runs[2].failure.last_good.exists()

@@ -166,7 +166,7 @@ def test_the_first_checkpoint_comes_after_a_minute_of_a_clock_that_goes_ten_seco
             self.now += 10.0
             return self.now
 
-    monkeypatch.setattr(fleet_training, "CheckpointTimes", lambda every: CheckpointTimes(every, Clock()))
+    monkeypatch.setattr(fleet_training, "CheckpointTimes", lambda every, num_bytes: CheckpointTimes(every, num_bytes, Clock()))
     # It takes ten seconds by this clock, so the second waits for five hundred.
     assert checkpointed_steps(monkeypatch, tmp_path) == [6]
 

@@ -29,10 +29,16 @@ def spec_of(objective, **changes):
     return replace(MLP_SPEC, objective=objective, critic=critic, precision="float32", num_steps=NUM_STEPS, **changes)
 
 
+@functools.cache
+def images_of(dataset):
+    """Loaded once: a program belongs to the images that it was compiled for."""
+    return dataset.load()
+
+
 def fleet_of(*specs, seeds=(0, 1), change=lambda images: images):
     """A fleet of these specs in turn, one a seed."""
     members = [Member(specs[number % len(specs)], seed) for number, seed in enumerate(seeds)]
-    return Fleet(members, change(specs[0].load()))
+    return Fleet(members, change(images_of(specs[0].dataset)))
 
 
 def given(fleet):
@@ -127,7 +133,7 @@ class Compiler:
 
 def compiled(programs, fleet):
     """The step of the fleet, from the programs."""
-    return programs.compiled(fleet._key(), fleet._advance, given(fleet), fleet._scratch)
+    return programs.compiled(fleet._key(), fleet._advance, given(fleet), fleet._images, fleet._scratch)
 
 
 FIRST = spec_of(BetaTCVAE(beta=2.0))
@@ -171,6 +177,13 @@ def test_a_fleet_of_another_size_is_compiled_anew():
     programs, compiler = programs_of_first()
     known = len(compiler.graphs)
     compiled(programs, fleet_of(FIRST, seeds=(0, 1, 2)))
+    assert len(compiler.graphs) == known + 1
+
+
+def test_a_fleet_of_other_images_is_compiled_anew():
+    programs, compiler = programs_of_first()
+    known = len(compiler.graphs)
+    compiled(programs, fleet_of(FIRST, change=lambda images: replace(images, pixels=255 - images.pixels)))
     assert len(compiler.graphs) == known + 1
 
 

@@ -40,7 +40,7 @@ def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, l
     reporter = Reporter(runs, fleet, num_steps, seen.append, later or Later(), clock)
     failed = []
     for _ in range(steps or num_steps):
-        losses = fleet.advance(log=reporter.is_row_next)
+        losses = fleet.advance(log=reporter.wants_losses)
         clock.now += seconds_per_step
         failed += [(fleet.step, index) for index in reporter.after_step(losses)]
     return reporter, seen, failed

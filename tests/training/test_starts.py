@@ -5,7 +5,7 @@ import torch
 
 from tests.training.squares import MLP_SPEC
 from unbraid.runs import Run
-from unbraid.training.checkpoint import save_checkpoint
+from unbraid.training.checkpoint import remove_later, save_checkpoint
 from unbraid.training.fleet import Fleet, Member, MemberState
 from unbraid.training.starts import Start, starts
 
@@ -98,3 +98,20 @@ def test_a_start_is_split_with_its_checkpoints(runs, tensors):
     assert [([run.seed for run in part.runs], part.step) for part in parts] == [([0, 1, 2, 3], 10), ([4, 5], 10)]
     assert len(parts[1].states()) == 2
     assert Start(tuple(runs)).split([3, 3]) == [Start(tuple(runs[:3])), Start(tuple(runs[3:]))]
+
+
+def test_old_checkpoints_that_name_nobody_are_gone_on_from_whoever_else_begins(runs, tensors):
+    for run in runs[:2]:
+        save_checkpoint(run, MemberState(25, tensors, None), ())
+    assert told(runs[:3]) == [([0, 1], 25), ([2], 0)]
+
+
+def test_two_deaths_while_checkpointing_do_not_tear_a_fleet_apart(runs, tensors):
+    fleet = runs[:2]
+    saved(fleet, 10, tensors)
+    saved(fleet[:1], 20, tensors, beside=fleet)  # the first death
+    assert told(fleet) == [([0, 1], 10)]
+    for run in fleet:
+        remove_later(run, 10)
+    saved(fleet[:1], 25, tensors, beside=fleet)  # the second
+    assert told(fleet) == [([0, 1], 10)]

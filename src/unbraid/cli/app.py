@@ -11,7 +11,7 @@ from typing import Annotated
 import torch
 import typer
 
-from unbraid.cli.allocator import keep_freed_memory
+from unbraid.allocator import keep_freed_memory
 from unbraid.cli.console import complain, log_as_notes, say, warnings_as_notes
 from unbraid.cli.data_progress import data_progress
 from unbraid.cli.datasets import datasets, list_datasets

@@ -44,11 +44,13 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
     finished = [run for run in runs if run.status == "finished"]
     left_out = [run for run in runs if run.status != "finished"]
     if not finished:
-        why = (
-            f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out {runs[0].folder.parent}"
-            if runs
-            else "there are no runs."
-        )
+        why = "there are no runs."
+        if any(run.status == "unfinished" for run in runs):
+            why = f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out {runs[0].folder.parent}"
+        elif runs:
+            why = (
+                f"all {len(runs)} runs failed. `unbraid runs` lists them; train with a smaller learning rate, or with --max-gradient-norm."
+            )
         raise RunError(f"There is nothing to {verb}: {why}")
     if left_out:
         note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(f'{run.name} is {run.status}' for run in left_out)}.")

@@ -155,9 +155,15 @@ class Run:
             sums[history.name] = files.sha256(history)
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
 
+    def keep_failure(self, step: int, reason: str, last_good: Path | None = None, fleet: Sequence[str] = ()) -> None:
+        """Keep why the run came to an end at this step, which file of the folder holds its last good weights, and the names of its fleet."""
+        kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
+        files.write_json(self._kept, {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)})
+
     def conclude(self) -> None:
-        """Say that the run, of which all is kept, is finished."""
-        files.put_in_place(self._kept, self.folder / "finished.json")
+        """Say that the run, of which all is kept, is finished, or that it failed."""
+        has_failed = "reason" in read_json(self._kept)
+        files.put_in_place(self._kept, self.folder / ("failed.json" if has_failed else "finished.json"))
 
     def forget_kept(self) -> None:
         """Take back that all is kept: the run is trained on."""
@@ -165,7 +171,7 @@ class Run:
 
     @property
     def can_conclude(self) -> bool:
-        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say that they are finished."""
+        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how they ended."""
         if self.status != "unfinished" or not self._kept.exists():
             return False
         fleet = read_json(self._kept).get("fleet", [])
@@ -178,8 +184,8 @@ class Run:
 
     def fail(self, step: int, reason: str = "its loss or gradient was not finite", last_good: Path | None = None) -> None:
         """Say why the run came to an end at this step, and which file of the folder holds its last good weights."""
-        kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
-        files.write_json(self.folder / "failed.json", {"step": step, "reason": reason, "last_good": kept})
+        self.keep_failure(step, reason, last_good)
+        self.conclude()
 
     @property
     def failure(self) -> "Failure | None":

@@ -18,9 +18,14 @@ from unbraid import files
 
 _NAMES = {
     torch.bool: "BOOL",
+    torch.int8: "I8",
     torch.uint8: "U8",
+    torch.int16: "I16",
+    torch.uint16: "U16",
     torch.int32: "I32",
+    torch.uint32: "U32",
     torch.int64: "I64",
+    torch.uint64: "U64",
     torch.bfloat16: "BF16",
     torch.float16: "F16",
     torch.float32: "F32",

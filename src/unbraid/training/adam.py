@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 _EPSILON = 1e-8  # as published: Kingma & Ba, arXiv:1412.6980v9, algorithm 1
@@ -27,18 +27,23 @@ def adam_step_(
     *,
     correction: Float[Tensor, "2"],
     learning_rate: Float[Tensor, " member"],
+    alive: Bool[Tensor, " member"],
     beta1: float,
     beta2: float,
 ) -> None:
-    """Update weights and moments in place. `correction` is that of this step. A member whose learning rate is 0 keeps its weights.
+    """Update weights and moments in place. `correction` is that of this step. A member that is not alive keeps its moments, whatever its gradient, and at the
+    learning rate 0 its weights too.
 
     Kingma & Ba, arXiv:1412.6980v9, algorithm 1.
     """
     unbiased1, unbiased2 = correction.unbind()
-    moments.first.lerp_(gradient, 1 - beta1)
-    moments.second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+    gradient = torch.where(over_members(alive, gradient), gradient, 0)
+    share = torch.zeros_like(learning_rate).masked_fill(alive, 1 - beta1)
+    decay = torch.ones_like(learning_rate).masked_fill(alive, beta2)
+    moments.first.lerp_(gradient, over_members(share, gradient))
+    moments.second.mul_(over_members(decay, gradient)).addcmul_(gradient, gradient, value=1 - beta2)
     scale = (moments.second / unbiased2).sqrt_().add_(_EPSILON)
-    weights.sub_(moments.first * over_members(learning_rate / unbiased1, weights) / scale)
+    weights.sub_((moments.first * over_members(learning_rate / unbiased1, weights)).div_(scale))
 
 
 def bias_correction(step: Int64[Tensor, ""], beta1: float, beta2: float) -> Float64[Tensor, "2"]:

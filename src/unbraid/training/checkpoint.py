@@ -57,7 +57,7 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str]) -> None:
 def save_last_good(run: Run, state: MemberState) -> Path:
     """Keep the weights that a member had when it failed, under the step that led to them, and return their file. Only `--force` puts them aside."""
     assert state.failed_at is not None
-    good = MemberState(state.failed_at - 1, state.tensors, state.failed_at)
+    good = MemberState(state.failed_at - 1, state.tensors, state.failed_at, state.reason)
     path = _folder(run) / f"last-good-{good.step:010d}.json"
     if not path.exists():
         _write(path, run, good, ())
@@ -79,7 +79,17 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
 def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tensor]) -> MemberState:
     """The state that a usable checkpoint holds."""
     record, tensors = _read(checkpoint.path, run, layout)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], tensors=tensors)
+    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record.get("reason"), tensors=tensors)
+
+
+def remove_later(run: Run, step: int) -> None:
+    """Remove what a process that died has saved of later steps than this, from which the run goes on.
+
+    Only some of its fleet have them. They would crowd out, at the next checkpoint, the step that all members have.
+    """
+    for path in _checkpoints(run):
+        if _step(path) > step:
+            _remove(path)
 
 
 def remove_checkpoints(run: Run) -> None:
@@ -99,6 +109,7 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> No
         "seed": run.seed,
         "step": state.step,
         "failed_at": state.failed_at,
+        "reason": state.reason,
         "fleet": list(fleet),
         "tensors": {name: _described(tensor) for name, tensor in state.tensors.items()},
     }
@@ -135,6 +146,10 @@ def _described(tensor: Tensor) -> dict[str, Any]:
 def _checkpoints(run: Run) -> list[Path]:
     """Where the JSON of each checkpoint is or should be, the oldest first."""
     return sorted({path.with_suffix(".json") for path in _folder(run).glob("step-*")})
+
+
+def _step(path: Path) -> int:
+    return int(path.stem.removeprefix("step-"))
 
 
 def _tensors(path: Path) -> Path:

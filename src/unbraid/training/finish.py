@@ -30,24 +30,22 @@ def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: Fact
 
 
 def conclude(run: Run) -> None:
-    """Say that a run, of which all is kept, is finished."""
+    """Say how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good weights stays."""
     run.conclude()
-    run.log("finished")
+    failure = run.failure
+    run.log("finished" if failure is None else f"failed at step {failure.step}: {failure.reason}")
     remove_checkpoints(run)
 
 
-def mark_unencodable(run: Run, step: int, error: CodesError) -> None:
-    """Say so in the folder of a run whose last step led where no loss was computed any more."""
-    run.log(f"failed: {error}")
-    run.fail(step, f"its last step led to a model that cannot encode the images ({error})")
+def keep_unencodable(run: Run, step: int, error: CodesError, fleet: Sequence[str]) -> None:
+    """Keep that the last step of a run led where no loss was computed any more."""
+    run.keep_failure(step, f"its last step led to a model that cannot encode the images ({error})", None, fleet)
 
 
-def mark_failed(run: Run, state: MemberState, reason: str) -> None:
-    """Say so in the folder of a run whose member has failed. Of its checkpoints, that of the last good weights stays."""
+def keep_failed(run: Run, state: MemberState, reason: str, fleet: Sequence[str]) -> None:
+    """Keep that a member of the fleet has failed, and its last good weights."""
     assert state.failed_at is not None
-    run.log(f"failed at step {state.failed_at}: {reason}")
-    run.fail(state.failed_at, reason, save_last_good(run, state))
-    remove_checkpoints(run)
+    run.keep_failure(state.failed_at, reason, save_last_good(run, state), fleet)
 
 
 def _encoded(models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision) -> list[Codes | CodesError]:

@@ -7,10 +7,10 @@ seed and step, so it becomes the same model alone and in any company, up to the 
 import copy
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final, get_args
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.func import functional_call, grad, replace_all_batch_norm_modules_, vmap
 
@@ -40,6 +40,10 @@ class Member:
     seed: int
 
 
+Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
+"""Why a member failed."""
+
+
 @final
 @dataclass(frozen=True)
 class MemberState:
@@ -52,6 +56,7 @@ class MemberState:
     step: int
     tensors: Mapping[str, Tensor]
     failed_at: int | None
+    reason: Reason | None = None
 
 
 def fleet_key(spec: RunSpec) -> str:
@@ -103,6 +108,7 @@ class Fleet:
             **_fresh("critic_", [seeded(m.spec.make_critic, m.seed, "critic") for m in members], like),
             **{f"state.{name}": value.to(like).expand(len(members), *value.shape).clone() for name, value in state.items()},
             "failed_at": torch.full((len(members),), -1, device=device),
+            "reason": torch.zeros(len(members), dtype=torch.int64, device=device),  # 0 for none, then those of `Reason`
             "step": torch.zeros((), dtype=torch.int64, device=device),
         }
         self._rounded = {f"rounded.{name}": tensor.to(nets_run_in(spec.precision)) for name, tensor in self._to_round().items()}
@@ -125,7 +131,7 @@ class Fleet:
             return 0.0
         before = self._programs.seconds
         with matrix_units(self._spec.precision):
-            advance = self._programs.compiled(self._key(), self._advance, self._given(self._tensors()), self._scratch)
+            advance = self._programs.compiled(self._key(), self._advance, self._given(self._tensors()), self._images, self._scratch)
             self._observe(self._given(self._tensors()))  # once as it is: what it sets up cannot be recorded
             torch.cuda.empty_cache()
             pool = torch.cuda.graph_pool_handle()
@@ -189,10 +195,12 @@ class Fleet:
         spec, progress = self._spec, given["progress"]
         gradient, (losses, state) = self._gradients(_learned(given), self._inputs(given, progress), progress)
         norms = {which: gradient_norm(_under(f"{which}weights.", gradient)).to(spec.dtype) for which in self._betas}
-        good = torch.stack([losses["loss"], *norms.values()]).isfinite().all(dim=0) & (losses["loss"] <= spec.max_loss)
         step, failed_at = given["step"], given["failed_at"]
         step.add_(1)
-        failed_at.copy_(torch.where((failed_at < 0) & ~good, step, failed_at))
+        reason = _reasons(losses["loss"], torch.stack(list(norms.values())), spec.max_loss)
+        fails_now = (failed_at < 0) & (reason > 0)
+        failed_at.copy_(torch.where(fails_now, step, failed_at))
+        given["reason"].copy_(torch.where(fails_now, reason, given["reason"]))
         alive = failed_at < 0
         for name, new in state.items():
             old = given[f"state.{name}"]
@@ -216,17 +224,18 @@ class Fleet:
     ) -> None:
         """One step of Adam with one kind of net, down the gradient times `scale`.
 
-        A failed member takes zero gradients at learning rate zero: it keeps its last good weights, and the others do not notice.
+        A failed member keeps its last good weights and moments, and the others do not notice.
         """
         for name, weights in _under(f"{which}weights.", given).items():
             slope = gradient[f"{which}weights.{name}"].to(weights.dtype)
             slope = slope if scale is None else slope * over_members(scale, slope)
             adam_step_(
                 weights,
-                torch.where(over_members(alive, slope), slope, 0),
+                slope,
                 AdamMoments(given[f"{which}first_moment.{name}"], given[f"{which}second_moment.{name}"]),
                 correction=given[f"{which}correction"],
                 learning_rate=learning_rate,
+                alive=alive,
                 beta1=self._betas[which][0],
                 beta2=self._betas[which][1],
             )
@@ -267,10 +276,11 @@ class Fleet:
     def state(self, index: int) -> MemberState:
         """What member `index` would need to go on alone, on the CPU."""
         tensors = {name: tensor[index].cpu().clone() for name, tensor in self._carried().items()}
-        return MemberState(self.step, tensors, self.failed_at(index))
+        reason = int(self._changing["reason"][index])
+        return MemberState(self.step, tensors, self.failed_at(index), get_args(Reason)[reason - 1] if reason else None)
 
     def restore(self, states: Sequence[MemberState]) -> None:
-        """Go on from these states, one a member, all of the same step. Without states, start at the beginning."""
+        """Go on from these states, one a member, all of the same step. Without states, nothing changes."""
         for index, state in enumerate(states):
             self.step = state.step
             self._changing["step"].fill_(state.step)
@@ -279,10 +289,11 @@ class Fleet:
             for name, tensor in self._to_round().items():
                 self._rounded[f"rounded.{name}"][index] = tensor[index].to(nets_run_in(self._spec.precision))
             self._changing["failed_at"][index] = -1 if state.failed_at is None else state.failed_at
+            self._changing["reason"][index] = 0 if state.reason is None else 1 + get_args(Reason).index(state.reason)
 
     def _carried(self) -> dict[str, Tensor]:
         """What a member carries from step to step, by name."""
-        return {name: tensor for name, tensor in self._changing.items() if name not in ("step", "failed_at")}
+        return {name: tensor for name, tensor in self._changing.items() if name not in ("step", "failed_at", "reason")}
 
     def _to_round(self) -> dict[str, Tensor]:
         """The weights that nets read in a coarser type than they are kept in. Rounded copies spare every step the rounding of them all."""
@@ -368,6 +379,12 @@ class Fleet:
         held = dict(net.named_buffers()) | dict(parameters)
         output: Tensor = functional_call(net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),))
         return output.to(self._spec.dtype)
+
+
+def _reasons(loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float) -> Int64[Tensor, " member"]:
+    """Why each member fails at this step, as a number: 0 if it does not, else its place in `Reason`, counted from 1."""
+    of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
+    return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)
 
 
 def _parts(loss: Loss) -> dict[str, Tensor]:

@@ -1,25 +1,23 @@
 """One fleet, from where it stands to finished runs."""
 
-import math
 import time
 from typing import final
-
-from torch import Tensor
 
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingError
 from unbraid.runs.spec import RunSpec
-from unbraid.training.checkpoint import save_checkpoint, save_last_good
+from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.events import Compiling, Encoding, Warn, Watch
-from unbraid.training.finish import conclude, keep, mark_failed, mark_unencodable
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
+from unbraid.training.fleet import Fleet, Member, Reason
 from unbraid.training.interrupt import Interrupt, interruptible
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
 from unbraid.training.starts import Start
 from unbraid.training.writers import writers
 
+GO_ON = "Go on with the same command and --resume (in Python, resume=True)."
 # Images are read once for so many members; between two such groups somebody may stop it.
 _ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
 
@@ -45,12 +43,13 @@ class FleetTraining:
         self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, programs=programs)
         self._fleet.restore(start.states())
         for run in start.runs:
+            remove_later(run, start.step)
+        for run in start.runs:
             run.log(f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on {images.device}")
         self._prepare()
         self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later)
         self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
-        self._reasons = [_reason(run.spec, None) for run in start.runs]
 
     def run(self) -> bool:
         """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop these."""
@@ -67,9 +66,9 @@ class FleetTraining:
     def _train(self, interrupt: Interrupt) -> None:
         fleet = self._fleet
         while fleet.step < self._num_steps and bool(self._reporter.alive.any()):
-            losses = fleet.advance(log=self._reporter.is_row_next)
+            losses = fleet.advance(log=self._reporter.wants_losses)
             for index in self._reporter.after_step(losses):
-                self._keep_last_good(index, losses)
+                self._keep_last_good(index)
             is_last = fleet.step == self._num_steps or not bool(self._reporter.alive.any())
             if self._times.is_due(fleet.step, is_last=is_last):
                 self._checkpoint()
@@ -95,23 +94,21 @@ class FleetTraining:
             outcomes = keep(self._fleet, members, self._runs, self._images, time.monotonic() - self._began)
             errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
             remaining = remaining[at_once:]
+        fleet = [run.name for run in self._runs]
         for index in failed:
-            mark_failed(self._runs[index], self._fleet.state(index), self._reasons[index])
+            state = self._fleet.state(index)
+            keep_failed(self._runs[index], state, _in_words(self._runs[index].spec, state.reason), fleet)
         for index, error in errors.items():
             self._warn(f"{self._runs[index].name}: it was trained to the end, but cannot encode the images. {error}")
-            mark_unencodable(self._runs[index], self._fleet.step, error)
-        for index, run in enumerate(self._runs):
-            if index not in failed and index not in errors:
-                conclude(run)
+            keep_unencodable(self._runs[index], self._fleet.step, error, fleet)
+        for run in self._runs:
+            conclude(run)
 
     def _leave(self) -> None:
         """Stop here, as asked."""
         if self._saved_at < self._fleet.step:
             self._checkpoint()
-        raise TrainingError(
-            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. "
-            f"Go on with: unbraid train --resume --out {self._runs[0].folder.parent}"
-        )
+        raise TrainingError(f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {GO_ON}")
 
     def _checkpoint(self) -> None:
         """History first: rows beyond a checkpoint are dropped on resuming, rows before it could not be made again."""
@@ -126,21 +123,21 @@ class FleetTraining:
             list(pool.map(save, range(len(self._runs))))
         self._saved_at = self._fleet.step
 
-    def _keep_last_good(self, index: int, losses: dict[str, Tensor]) -> None:
+    def _keep_last_good(self, index: int) -> None:
         """Of a member that has failed, whose weights stay as they were before the step at which it did."""
         run, state = self._runs[index], self._fleet.state(index)
-        loss = float(losses["loss"][index]) if losses else None
-        self._reasons[index] = _reason(run.spec, loss)
         save_last_good(run, state)
-        self._warn(
-            f"{run.name}: {self._reasons[index]} at step {state.failed_at}. It is frozen, its last good weights are kept, and the others go on."
-        )
+        reason = _in_words(run.spec, state.reason)
+        self._warn(f"{run.name}: {reason} at step {state.failed_at}. It is frozen, its last good weights are kept, and the others go on.")
 
 
-def _reason(spec: RunSpec, loss: float | None) -> str:
-    """Why a member failed, from a loss that its frozen weights have, if there is one: of the batch at which it failed, or of a later one."""
-    if loss is not None and not math.isfinite(loss):
-        return f"its loss was not finite ({loss})"
-    if loss is not None and loss > spec.max_loss:
-        return f"its loss, {loss:.3g}, was above max_loss, {spec.max_loss:g}"
-    return f"its loss or gradient was not finite, or its loss was above max_loss, {spec.max_loss:g}"
+def _in_words(spec: RunSpec, reason: Reason | None) -> str:
+    match reason:
+        case "loss not finite":
+            return "its loss was not finite"
+        case "gradient not finite":
+            return "its gradient was not finite"
+        case "loss above max_loss":
+            return f"its loss was above max_loss ({spec.max_loss:g})"
+        case None:  # of a checkpoint that does not say
+            return f"its loss or gradient was not finite, or its loss was above max_loss ({spec.max_loss:g})"

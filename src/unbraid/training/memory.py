@@ -31,10 +31,14 @@ def give_back_memory(device: torch.device) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error says that memory was asked for and not there."""
+    """Whether the error, or one that it came of, says that memory was asked for and not there."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in _WORDS)
+    if isinstance(error, RuntimeError) and any(words in str(error) for words in _WORDS):
+        return True
+    # While a GPU records a graph, what went wrong is followed by the complaint that the recording did not end well.
+    before = error.__cause__ or error.__context__
+    return isinstance(error, RuntimeError) and before is not None and is_out_of_memory(before)
 
 
 def _left_by_the_machine(path: Path) -> int:

@@ -59,11 +59,15 @@ class Programs:
 
     def __init__(self, compile_graph: Callable[[GraphModule], Callable[..., Any]] | None = None) -> None:
         self._compile_graph = compile_graph or partial(torch.compile, fullgraph=True, dynamic=False)
-        self._compiled: dict[Hashable, tuple[Traced, Callable[..., Any]]] = {}
+        self._compiled: dict[Hashable, tuple[Traced, Callable[..., Any], object]] = {}
         self.seconds = 0.0
 
-    def compiled(self, key: Hashable, function: Function, tensors: Tensors, scratch: Callable[[], Tensors]) -> Function:
-        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once, since only that compiles it."""
+    def compiled(self, key: Hashable, function: Function, tensors: Tensors, beside: object, scratch: Callable[[], Tensors]) -> Function:
+        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once, since only that compiles it.
+
+        `beside` is the object whose tensors the function reads besides its arguments: they become part of the program.
+        """
+        key = key, id(beside)
         if key not in self._compiled:
             began = time.perf_counter()
             traced = Traced.of(function, tensors)
@@ -74,9 +78,9 @@ class Programs:
                 traced.named(compiled, scratch())
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
-            self._compiled[key] = traced, compiled
+            self._compiled[key] = traced, compiled, beside  # kept, lest another object get its id
             self.seconds += time.perf_counter() - began
-        traced, compiled = self._compiled[key]
+        traced, compiled, _ = self._compiled[key]
         return lambda given: traced.named(compiled, given)
 
 

@@ -49,20 +49,19 @@ class Reporter:
         self._began = self._last_word = clock()
 
     @property
-    def is_row_next(self) -> bool:
-        """Whether the loss at the next step belongs into the history."""
-        step = self._fleet.step + 1
-        return step == 1 or step % self._every == 0 or step == self._num_steps
+    def wants_losses(self) -> bool:
+        """Whether the loss at the next step is to be written down or told."""
+        return self._is_row(self._fleet.step + 1) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """See to what the last step is reason for; `losses` are given where they belong into the history. Returns the members found to have failed."""
+        """See to what the last step is reason for; `losses` are given where they were wanted. Returns the members found to have failed."""
         if not losses and self._fleet.step < self._next_look:
             return []
         alive = self._fleet.alive.cpu()
         failed = torch.nonzero(self.alive & ~alive).flatten().tolist()
         self.alive = alive
         if losses:
-            self._write_down(losses)
+            self._take(losses)
         now = self._clock()
         if self._fleet.step == self._first_step:
             self._began = now
@@ -74,11 +73,22 @@ class Reporter:
             self._watch(Progress(self._runs, self._fleet.step, self._num_steps, speed, left, self._losses, self._later.num_of_other_kinds))
         return failed
 
-    def _write_down(self, losses: dict[str, Tensor]) -> None:
-        self._losses = {name: values.tolist() for name, values in losses.items()}
+    def _is_row(self, step: int) -> bool:
+        """Whether the loss at this step belongs into the history."""
+        return step == 1 or step % self._every == 0 or step == self._num_steps
+
+    def _take(self, losses: dict[str, Tensor]) -> None:
+        """Write the losses of the step just taken down, if they belong into the history. Those of members that have failed mean nothing."""
+        by_name = {name: values.tolist() for name, values in losses.items()}
+        self._losses = {
+            name: [value if alive else math.nan for value, alive in zip(values, self.alive.tolist(), strict=True)]
+            for name, values in by_name.items()
+        }
+        if not self._is_row(self._fleet.step):
+            return
         for index, history in enumerate(self.histories):
             if self.alive[index]:
-                history.append(self._fleet.step, {name: values[index] for name, values in self._losses.items()})
+                history.append(self._fleet.step, {name: values[index] for name, values in by_name.items()})
 
     def _steps_per_second(self, now: float) -> float:
         """On the average since the first step; 0 until there is one."""

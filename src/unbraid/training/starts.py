@@ -55,11 +55,12 @@ Found = Sequence[tuple[Run, Mapping[int, Checkpoint]]]
 
 def _companies(found: Found) -> list[Found]:
     """Those that were in one fleet: a run says so by its newest checkpoint, and speaks for those that have none."""
-    own = {run.name: checkpoints[max(checkpoints)].fleet for run, checkpoints in found if checkpoints}
+    own = {run.name: fleet for run, checkpoints in found if checkpoints and (fleet := checkpoints[max(checkpoints)].fleet)}
     of_others = {name: fleet for fleet in own.values() for name in fleet}
     companies: dict[tuple[str, ...], list[tuple[Run, Mapping[int, Checkpoint]]]] = defaultdict(list)
     for run, checkpoints in found:
-        companies[(of_others | own).get(run.name, ())].append((run, checkpoints))
+        # Whoever has checkpoints that name nobody was trained with others of whom the same is true, not with those that are yet to begin.
+        companies[(of_others | own).get(run.name, ("",) if checkpoints else ())].append((run, checkpoints))
     return list(companies.values())
 
 

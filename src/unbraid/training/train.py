@@ -11,6 +11,7 @@ from typing import final
 import torch
 
 from unbraid import files
+from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import RunError, TrainingError
 from unbraid.runs.run import Run
@@ -20,7 +21,7 @@ from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.events import Plan, Warn, Watch, ignore
 from unbraid.training.finish import conclude
 from unbraid.training.fleet import Member, fleet_key
-from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.memory import give_back_memory, is_out_of_memory
 from unbraid.training.placement import load_or_stream
 from unbraid.training.program import Programs
@@ -70,7 +71,10 @@ def train_runs(
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     CheckpointTimes(checkpoint_every)  # refuses what cannot be
+    if torch.device(device).type == "cpu":
+        keep_freed_memory()
     if force:
+        _refuse_those_in_use(runs)
         for run in runs:
             put_aside(run)
     if not resume:
@@ -89,10 +93,14 @@ def train_runs(
         _train_kind(of_kind, _Orders(torch.device(device), checkpoint_every, stream, num_later, watch, warn))
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
-            f"All {len(pending)} runs failed: their losses stopped being finite, or were too large. "
-            "Try a smaller learning_rate, or set max_gradient_norm."
+            f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
+            "Try a smaller learning_rate, or set max_gradient_norm; or raise max_loss, if it was that."
         )
     return list(runs)
+
+
+def _why(run: Run) -> str:
+    return "" if run.failure is None else f"{run.failure.reason} at step {run.failure.step}"
 
 
 def put_aside(run: Run) -> Path | None:
@@ -157,7 +165,7 @@ class _Orders:
 def _train_kind(runs: Sequence[Run], orders: _Orders) -> None:
     """Train runs that can share a fleet, each under its lock."""
     images = load_or_stream(runs[0].spec, orders.device, orders.stream)
-    with _stoppable(runs):
+    with _stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
         for run in runs:
@@ -221,7 +229,7 @@ def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: 
     """Train one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
     every, watch, warn = orders.checkpoint_every, orders.watch, orders.warn
     try:
-        with _stoppable(start.runs):
+        with _stoppable():
             training = FleetTraining(start, images, programs=programs, checkpoint_every=every, later=later, watch=watch, warn=warn)
         is_to_stop = training.run()
     except Exception as error:
@@ -230,7 +238,7 @@ def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: 
         return _in_short(error)
     if is_to_stop:
         rest = (
-            f"; the others have yet to be trained. Go on with: unbraid train --resume --out {start.runs[0].folder.parent}"
+            f"; the others have yet to be trained. {GO_ON}"
             if later.member_steps or later.num_of_other_kinds
             else "; nothing is left to train."
         )
@@ -240,14 +248,12 @@ def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: 
 
 
 @contextlib.contextmanager
-def _stoppable(runs: Sequence[Run]) -> Iterator[None]:
+def _stoppable() -> Iterator[None]:
     """Within the block no step is taken, so Ctrl-C may end it at once."""
     try:
         yield
     except KeyboardInterrupt:
-        raise TrainingError(
-            f"Stopped before the next step, as asked; nothing is lost. Go on with: unbraid train --resume --out {runs[0].folder.parent}"
-        ) from None
+        raise TrainingError(f"Stopped before the next step, as asked; nothing is lost. {GO_ON}") from None
 
 
 def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-CODE = "from unbraid.cli.allocator import keep_freed_memory; print(keep_freed_memory())"
+CODE = "from unbraid.allocator import keep_freed_memory; print(keep_freed_memory())"
 
 
 def told(**environment: str) -> str:
