@@ -1,5 +1,6 @@
 """Codes as a safetensors file."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
 
 
-def write_codes(path: Path, codes: Codes) -> None:
-    """Keep everything; value indices from 0 to 255 take a byte each."""
+def write_codes(path: Path, codes: Codes) -> "hashlib._Hash":
+    """Keep everything; value indices from 0 to 255 take a byte each. Returns the SHA-256 of what was written."""
     tensors = {name: getattr(codes, name) for name in ("mean", "std", "covariance", "samples", "weights")}
     tensors |= {f"probabilities_{index}": table for index, table in enumerate(codes.probabilities)}
     for index, labels in enumerate(codes.factors):
@@ -23,7 +24,7 @@ def write_codes(path: Path, codes: Codes) -> None:
         "groups": json.dumps(codes.groups),
         "unbraid": __version__,
     }
-    write_tensors(path, {name: tensor for name, tensor in tensors.items() if tensor is not None}, metadata)
+    return write_tensors(path, {name: tensor for name, tensor in tensors.items() if tensor is not None}, metadata)
 
 
 def read_codes(path: Path) -> Codes:

@@ -149,8 +149,8 @@ class Run:
         """Keep the trained model and its codes, and all that is to be said once the whole `fleet`, the names of its runs, is kept."""
         weights, written = self.folder / "weights.safetensors", self.folder / "codes.safetensors"
         of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
-        write_codes(written, codes)
-        sums = {weights.name: of_weights.hexdigest(), written.name: files.sha256(written)}
+        of_codes = write_codes(written, codes)
+        sums = {weights.name: of_weights.hexdigest(), written.name: of_codes.hexdigest()}
         if (history := self.folder / "history.csv").exists():
             sums[history.name] = files.sha256(history)
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
