@@ -1,12 +1,13 @@
-"""What the convolutions of a fleet cost: forward and backward through the D-dSprites nets, with our layers and with torch's.
+"""What the convolutions of a fleet cost: forward and backward through the D-dSprites nets, with our layers and with
+torch's.
 
     python -m benchmarks.conv_speed            64 members, 64 images each, on the GPU
     python -m benchmarks.conv_speed --small    2 members, 4 images each, on whatever there is, to see that it runs
 
-Our layers are products of matrices there; the step is traced, compiled and replayed as a CUDA graph, as a fleet's is. torch's layers are mapped over
-members as they are, without and with a CUDA graph. Printed are the medians over turns, in milliseconds a member, and the seconds until the first step was
-done. There are no latents, no optimiser and no data set here: the codes are the encoder's first numbers. On a CPU nothing is compiled, and our layers are
-torch's.
+Our layers are products of matrices there; the step is traced, compiled and replayed as a CUDA graph, as a fleet's is.
+torch's layers are mapped over members as they are, without and with a CUDA graph. Printed are the medians over turns,
+in milliseconds a member, and the seconds until the first step was done. There are no latents, no optimiser and no data
+set here: the codes are the encoder's first numbers. On a CPU nothing is compiled, and our layers are torch's.
 """
 
 import argparse

@@ -1,12 +1,14 @@
 """FactorVAE and beta-VAE with Do & Tran's nets on dSprites: RMIG and JEMMIG beside the numbers that they print.
 
-    python -m benchmarks.conv_table --folder runs --out benchmarks/results/conv_table_h200     as many steps as fit into eight minutes of training
-    python -m benchmarks.conv_table --steps 20000                                              as many steps as that
-    python -m benchmarks.conv_table --small                                                    a few small models, to see that it runs
+    python -m benchmarks.conv_table --folder runs --out benchmarks/results/conv_table_h200     as many steps as fit into
+    eight minutes of training python -m benchmarks.conv_table --steps 20000
+    as many steps as that python -m benchmarks.conv_table --small                                                    a
+    few small models, to see that it runs
 
-FactorVAE with gamma 10, 20, 50, 100 and beta-VAE with beta 1, 4, 10, 20, 50, four seeds each: the sweep of Do & Tran, arXiv:1908.09961v4, section 5. Nets
-(table 4), initial weights, batch size and optimiser are those of their code for dSprites, and so are the bins of both scores: 100, filled with the
-density at their centres. The two families are two fleets, trained for as many steps each; how many fit is found by timing fleets that are thrown away.
+FactorVAE with gamma 10, 20, 50, 100 and beta-VAE with beta 1, 4, 10, 20, 50, four seeds each: the sweep of Do & Tran,
+arXiv:1908.09961v4, section 5. Nets (table 4), initial weights, batch size and optimiser are those of their code for
+dSprites, and so are the bins of both scores: 100, filled with the density at their centres. The two families are two
+fleets, trained for as many steps each; how many fit is found by timing fleets that are thrown away.
 """
 
 import statistics
@@ -31,9 +33,14 @@ FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")
 METRICS: tuple[Metric, ...] = (RMIG(masses="rectangle"), JEMMIG(masses="rectangle"))
 PRINTED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "RMIG": {"FactorVAE": (0.2412, 0.7139, 0.0523, 0.7198, 0.7256), "β-VAE": (0.0481, 0.1533, 0.0000, 0.4127, 0.4193)},
-    "JEMMIG": {"FactorVAE": (0.6841, 0.3422, 0.7204, 0.2908, 0.2727), "β-VAE": (0.8642, 0.8087, 0.9199, 0.5629, 0.5576)},
+    "JEMMIG": {
+        "FactorVAE": (0.6841, 0.3422, 0.7204, 0.2908, 0.2727),
+        "β-VAE": (0.8642, 0.8087, 0.9199, 0.5629, 0.5576),
+    },
 }
-"""Tables 8 and 9 of arXiv:1908.09961v4, normalised scores by factor, of one model each; which gamma and which beta they had is not said there."""
+"""Tables 8 and 9 of arXiv:1908.09961v4, normalised scores by factor, of one model each; which gamma and which beta they
+had is not said there.
+"""
 TABLES = {"RMIG": "table 8", "JEMMIG": "table 9"}
 DIRECTIONS = {"RMIG": "higher is better", "JEMMIG": "lower is better"}
 THEIR_EPOCHS, THEIR_EPOCHS_IN_CODE = 300, 100
@@ -64,7 +71,9 @@ def base_spec(precision: Precision, learning_rate: float, init: InitialWeights, 
 
 def seconds_a_step(family: Family, spec: RunSpec, seeds: Sequence[int], images: FactorImages, num_steps: int) -> float:
     """Of the whole fleet, once it is compiled."""
-    members = [Member(replace(spec, objective=objective), seed) for objective in family.objectives.values() for seed in seeds]
+    members = [
+        Member(replace(spec, objective=objective), seed) for objective in family.objectives.values() for seed in seeds
+    ]
     fleet, device = Fleet(members, images), str(images.device)
     fleet.prepare()
     fleet.advance(log=False)
@@ -100,7 +109,10 @@ def scored(runs: Mapping[str, Sequence[Run]], device: str) -> Scores:
 
 def score_table(metric: str, scores: Scores) -> str:
     """Our settings, each over its seeds, and then what is printed in the paper."""
-    ours = [(setting, *(_cell([each[factor] for each in of]) for factor in (*FACTORS, "mean"))) for setting, of in scores[metric].items()]
+    ours = [
+        (setting, *(_cell([each[factor] for each in of]) for factor in (*FACTORS, "mean")))
+        for setting, of in scores[metric].items()
+    ]
     theirs = [
         (f"{name}, {TABLES[metric]}", *(f"{value:.3f}" for value in (*printed, statistics.mean(printed))))
         for name, printed in PRINTED[metric].items()
@@ -114,9 +126,12 @@ def honest_sentence(spec: RunSpec) -> str:
     theirs, in_code = THEIR_EPOCHS * a_paper_epoch, THEIR_EPOCHS_IN_CODE * a_paper_epoch
     epochs = spec.num_steps * spec.batch_size / spec.dataset.num_images
     return (
-        f"Ours were trained for {spec.num_steps:,} steps of {spec.batch_size} images, {epochs:.2g} epochs. Do & Tran's text says {THEIR_EPOCHS} epochs "
-        f"({theirs:,} steps) and their code {THEIR_EPOCHS_IN_CODE} ({in_code:,} steps): {theirs / spec.num_steps:,.0f} and "
-        f"{in_code / spec.num_steps:,.0f} times as many. They print one model of each kind, without its γ or β. So the tables say whether the order is the "
+        f"Ours were trained for {spec.num_steps:,} steps of {spec.batch_size} images, {epochs:.2g} epochs. Do & "
+        f"Tran's text says {THEIR_EPOCHS} epochs "
+        f"({theirs:,} steps) and their code {THEIR_EPOCHS_IN_CODE} ({in_code:,} steps): "
+        f"{theirs / spec.num_steps:,.0f} and "
+        f"{in_code / spec.num_steps:,.0f} times as many. They print one model of each kind, without its γ or β. So "
+        "the tables say whether the order is the "
         "same; they do not reproduce the numbers."
     )
 
@@ -127,12 +142,19 @@ def _cell(values: Sequence[float]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = flags(__doc__)
-    parser.add_argument("--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)"
+    )
     parser.add_argument("--precision", choices=get_args(Precision), default="bf16")
     parser.add_argument("--seconds", type=float, default=480.0, help="how long both families are trained together")
     parser.add_argument("--steps", type=int, help="how many steps, whatever they take")
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--learning-rate", type=float, default=1e-4, help="that of the authors' code for dSprites; their text says 0.001")
+    parser.add_argument(
+        "--learning-rate",
+        type=float,
+        default=1e-4,
+        help="that of the authors' code for dSprites; their text says 0.001",
+    )
     parser.add_argument("--init", choices=get_args(InitialWeights), default="truncated_normal", help="initial weights")
     given = parser.parse_args(arguments)
     sheet = Sheet(
@@ -145,7 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     num_steps = given.steps
     if num_steps is None:
         images = spec.load(given.device)
-        timed = [seconds_a_step(family, spec, seeds, images, 2 if given.small else NUM_TIMED_STEPS) for family in FAMILIES]
+        timed = [
+            seconds_a_step(family, spec, seeds, images, 2 if given.small else NUM_TIMED_STEPS) for family in FAMILIES
+        ]
         num_steps = steps_that_fit(given.seconds, timed)
         sheet.keep(seconds_a_step=dict(zip((family.name for family in FAMILIES), timed, strict=True)))
     spec = replace(spec, num_steps=num_steps)
@@ -160,7 +184,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for metric, of in scored(runs, given.device).items():
                 scores[metric] |= of
             sheet.keep(num_steps=num_steps, seconds=seconds, scores=scores)
-    sheet.add(f"Means over {given.seeds} seeds ± the standard deviation between them; 100 bins from −4 to 4; precision {spec.precision}.")
+    sheet.add(
+        f"Means over {given.seeds} seeds ± the standard deviation between them; 100 bins from −4 to 4; precision "
+        f"{spec.precision}."
+    )
     for metric in PRINTED:
         sheet.add(score_table(metric, scores))
     sheet.add(

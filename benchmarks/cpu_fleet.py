@@ -1,9 +1,10 @@
-"""How long a training step takes on the CPU: a fleet of 8 against 8 textbook loops, with and without memory kept after it is freed.
+"""How long a training step takes on the CPU: a fleet of 8 against 8 textbook loops, with and without memory kept after
+it is freed.
 
     python -m benchmarks.cpu_fleet
 
-Each row runs in a process of its own, in turn, three times; the medians are printed, in milliseconds a model and step. Ratios are to the textbook loop
-of the same net in the same run. Machines are noisy: compare ratios, not times.
+Each row runs in a process of its own, in turn, three times; the medians are printed, in milliseconds a model and step.
+Ratios are to the textbook loop of the same net in the same run. Machines are noisy: compare ratios, not times.
 """
 
 import statistics
@@ -50,7 +51,9 @@ def textbook_step(net: str):
         for seed, (spec, model, optimiser) in enumerate(zip(specs, models, optimisers, strict=True)):
             x = images.batch(draws.permutation(torch.tensor([seed]), "batch", 0, len(images))[0, :BATCH_SIZE])
             posterior = model.encode(x)
-            z = posterior.rsample(draws.normal(torch.tensor([seed]), "noise", 0, tuple(posterior.mean.shape))[0].float())
+            z = posterior.rsample(
+                draws.normal(torch.tensor([seed]), "noise", 0, tuple(posterior.mean.shape))[0].float()
+            )
             loss = spec.objective(
                 Step(
                     x=x,
@@ -86,13 +89,18 @@ def main() -> None:
     if len(sys.argv) == 3:
         print(measure(sys.argv[1], sys.argv[2]))
         return
-    print(f"{NUM_MEMBERS} models, batch {BATCH_SIZE}, 32 x 32 pixels, torch {torch.__version__}, {torch.get_num_threads()} threads\n")
+    print(
+        f"{NUM_MEMBERS} models, batch {BATCH_SIZE}, 32 x 32 pixels, torch {torch.__version__}, "
+        f"{torch.get_num_threads()} threads\n"
+    )
     print("| net | way | ms a model and step | ratio |\n|---|---|---|---|")
     for net in NETS:
         times: dict[str, list[float]] = {way: [] for way in WAYS}
         for _ in range(NUM_REPEATS):
             for way in WAYS:
-                done = subprocess.run([sys.executable, "-m", "benchmarks.cpu_fleet", way, net], capture_output=True, text=True, check=True)
+                done = subprocess.run(
+                    [sys.executable, "-m", "benchmarks.cpu_fleet", way, net], capture_output=True, text=True, check=True
+                )
                 times[way].append(float(done.stdout))
         medians = {way: statistics.median(of_way) for way, of_way in times.items()}
         for way in WAYS:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.data_speed [--device cuda] [--members 64] [--images 200000]
 
-The first table has drawing dSprites and opening it, and opening a converted set of colour images of the size of CelebA's; medians of five openings, each
-by a process of its own. The second has a training step of the conv net (batch 64) on those colour images: with one batch that stays (nothing is fed), with
-batches from the device's memory, and streamed from the disk, right after the file's pages were dropped from the system's cache and once they are back. Ways
+The first table has drawing dSprites and opening it, and opening a converted set of colour images of the size of
+CelebA's; medians of five openings, each by a process of its own. The second has a training step of the conv net (batch
+64) on those colour images: with one batch that stays (nothing is fed), with batches from the device's memory, and
+streamed from the disk, right after the file's pages were dropped from the system's cache and once they are back. Ways
 take turns, and medians are compared: the share is what a step takes longer than with nothing fed.
 """
 
@@ -63,7 +64,9 @@ class Patches(FactorDataset):
             generator = np.random.default_rng(0)
             block = generator.integers(0, 256, (1000, *IMAGE_SHAPE), dtype=np.uint8)
             factors = np.empty((self.count, 0), dtype=np.int64)
-            self.store.make(Plan(IMAGE_SHAPE, (), factors, lambda start: iter([block] * (self.count // 1000))), {}, "making patches")
+            self.store.make(
+                Plan(IMAGE_SHAPE, (), factors, lambda start: iter([block] * (self.count // 1000))), {}, "making patches"
+            )
         return self.store.images()
 
 
@@ -72,7 +75,11 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--members", type=int, default=8)
     parser.add_argument("--images", type=int, default=200_000)
-    parser.add_argument("--open", choices=("dsprites", "patches"), help="(used by the benchmark itself: open once, and print the seconds)")
+    parser.add_argument(
+        "--open",
+        choices=("dsprites", "patches"),
+        help="(used by the benchmark itself: open once, and print the seconds)",
+    )
     parser.add_argument("--folder", help="(used by the benchmark itself)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +93,10 @@ def main() -> None:
         print(f"| draw all of dSprites and keep it | {_seconds(DSprites().open):.2f} |", flush=True)
         patches.open()
         for name in ("dsprites", "patches"):
-            print(f"| open {name} | {statistics.median(_opening(name, patches) for _ in range(NUM_OPENINGS)):.3f} |", flush=True)
+            print(
+                f"| open {name} | {statistics.median(_opening(name, patches) for _ in range(NUM_OPENINGS)):.3f} |",
+                flush=True,
+            )
         _print_feeding(patches, options.device, options.members)
 
 
@@ -98,7 +108,11 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def _opening(name: str, patches: Patches) -> float:
     arguments = ["--open", name, "--folder", patches.folder, "--images", str(patches.count)]
-    return float(subprocess.run([sys.executable, "-m", __spec__.name, *arguments], check=True, capture_output=True, text=True).stdout)
+    return float(
+        subprocess.run(
+            [sys.executable, "-m", __spec__.name, *arguments], check=True, capture_output=True, text=True
+        ).stdout
+    )
 
 
 def _print_feeding(patches: Patches, device: str, num_members: int) -> None:

@@ -1,12 +1,14 @@
-"""Is a model the same alone and in company? One member trained in fleets of other sizes, orders and splits, and twice in the same.
+"""Is a model the same alone and in company? One member trained in fleets of other sizes, orders and splits, and twice
+in the same.
 
-    python -m benchmarks.determinism --out benchmarks/results/determinism_h200
-    python -m benchmarks.determinism --precisions float32 --steps 100        one precision, fewer steps
-    python -m benchmarks.determinism --small                                 small nets and few steps, to see that it runs
+    python -m benchmarks.determinism --out benchmarks/results/determinism_h200 python -m benchmarks.determinism
+    --precisions float32 --steps 100        one precision, fewer steps python -m benchmarks.determinism --small
+    small nets and few steps, to see that it runs
 
-The member is seed 0 of a fleet of four. It is trained again alone; in a fleet of the same four in another order; and in one that is split in two halfway,
-by its state. Printed is the largest difference of any weight, and of the loss, after some steps. Beside it stands how far the weights have come from where
-they began (the largest change), and how far another seed's lie from them (the median difference), so that one can tell little from much.
+The member is seed 0 of a fleet of four. It is trained again alone; in a fleet of the same four in another order; and in
+one that is split in two halfway, by its state. Printed is the largest difference of any weight, and of the loss, after
+some steps. Beside it stands how far the weights have come from where they began (the largest change), and how far
+another seed's lie from them (the median difference), so that one can tell little from much.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,7 +70,9 @@ class Difference:
 def spec_of(objective: str, precision: Precision, num_steps: int, *, small: bool) -> RunSpec:
     dataset = SMALL_SPRITES if small else DSprites()
     net = Conv(channels=(4, 4), hidden=8) if small else Conv()
-    return RunSpec(dataset, Autoencoder(net), OBJECTIVES[objective], num_steps=num_steps + 1, batch_size=64, precision=precision)
+    return RunSpec(
+        dataset, Autoencoder(net), OBJECTIVES[objective], num_steps=num_steps + 1, batch_size=64, precision=precision
+    )
 
 
 @final

@@ -10,7 +10,9 @@ NUM_IMAGES = 737_280
 NUM_LATENTS = 10
 
 
-def dsprites_codes(num_images: int = NUM_IMAGES, num_latents: int = NUM_LATENTS, seed: int = 0, device: str = "cpu") -> Codes:
+def dsprites_codes(
+    num_images: int = NUM_IMAGES, num_latents: int = NUM_LATENTS, seed: int = 0, device: str = "cpu"
+) -> Codes:
     """Five latents that follow a factor each, three that blend two of them, the rest prior-like; stds from 0.02 to 1.
 
     With fewer images than all, a random subset of the grid.

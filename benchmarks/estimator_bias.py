@@ -1,10 +1,11 @@
-"""How far the minibatch estimators of log q(z) are from the truth: the bias of naive, MWS, MSS and eq. 13, for several batch sizes.
+"""How far the minibatch estimators of log q(z) are from the truth: the bias of naive, MWS, MSS and eq. 13, for several
+batch sizes.
 
     python -m benchmarks.estimator_bias
 
-4096 posteriors with six latents; three follow the data, the first two of them the same part of it, and three are prior-like. The truth is the sum over
-all 4096, averaged over 20,000 draws; each row averages batches until 20,480 images were seen. Nats; the standard error of each entry is below 0.02
-for the truth, and printed for the estimates.
+4096 posteriors with six latents; three follow the data, the first two of them the same part of it, and three are
+prior-like. The truth is the sum over all 4096, averaged over 20,000 draws; each row averages batches until 20,480
+images were seen. Nats; the standard error of each entry is below 0.02 for the truth, and printed for the estimates.
 """
 
 import math
@@ -37,18 +38,22 @@ def truth(posterior: DiagonalGaussian, seed: int = 1) -> list[float]:
     """Against the mixture of all images."""
     mean, std = posterior.mean, posterior.std
     given = Posteriors(mean, std, torch.full((NUM_IMAGES,), 1 / NUM_IMAGES, dtype=torch.float64))
-    image = draws.permutation(torch.tensor([seed]), "bias/images", 0, NUM_IMAGES)[0].repeat(-(-NUM_TRUE_DRAWS // NUM_IMAGES))[
-        :NUM_TRUE_DRAWS
-    ]
+    image = draws.permutation(torch.tensor([seed]), "bias/images", 0, NUM_IMAGES)[0].repeat(
+        -(-NUM_TRUE_DRAWS // NUM_IMAGES)
+    )[:NUM_TRUE_DRAWS]
     noise = draws.normal(torch.tensor([seed]), "bias/noise", 0, (NUM_TRUE_DRAWS, NUM_LATENTS))[0]
     points: Draws = given.draw(image, noise, noise[:, :0])
     found = log_densities(given, points)
     log_prior = StandardNormal().log_prob(points.z).sum(dim=1)
     each = found.each.sum(dim=1)
-    return [float(part.mean()) for part in (found.joint_given_image - found.joint, found.joint - each, each - log_prior)]
+    return [
+        float(part.mean()) for part in (found.joint_given_image - found.joint, found.joint - each, each - log_prior)
+    ]
 
 
-def estimates(posterior: DiagonalGaussian, estimator: Estimator, batch_size: int, seed: int = 2) -> tuple[Tensor, Tensor]:
+def estimates(
+    posterior: DiagonalGaussian, estimator: Estimator, batch_size: int, seed: int = 2
+) -> tuple[Tensor, Tensor]:
     """The mean over batches of each part, and its standard error."""
     found = []
     for batch in range(NUM_SEEN // batch_size):
@@ -57,7 +62,11 @@ def estimates(posterior: DiagonalGaussian, estimator: Estimator, batch_size: int
         z = part.rsample(draws.normal(torch.tensor([seed]), "bias/batch noise", batch, (batch_size, NUM_LATENTS))[0])
         weights = log_weights(estimator, batch_size, NUM_IMAGES, dtype=z.dtype)
         parts = decompose(part.log_prob(z), part.pairwise_log_prob(z), weights, StandardNormal().log_prob(z))
-        found.append(torch.stack([parts.mutual_information.mean(), parts.total_correlation.mean(), parts.dimension_wise_kl.mean()]))
+        found.append(
+            torch.stack(
+                [parts.mutual_information.mean(), parts.total_correlation.mean(), parts.dimension_wise_kl.mean()]
+            )
+        )
     of_batches = torch.stack(found)
     return of_batches.mean(dim=0), of_batches.std(dim=0) / math.sqrt(len(found))
 

@@ -1,4 +1,6 @@
-"""What a benchmark says beside its numbers: what was run, when, on what; tables; claims that may be false; and files that keep all of it."""
+"""What a benchmark says beside its numbers: what was run, when, on what; tables; claims that may be false; and files
+that keep all of it.
+"""
 
 import argparse
 import datetime
@@ -50,7 +52,9 @@ class Circumstances:
             command=shlex.join(["python", "-m", module, *(sys.argv[1:] if arguments is None else arguments)]),
             date=datetime.datetime.now(datetime.UTC).date().isoformat(),
             commit=commit or _commit(),
-            machine=torch.cuda.get_device_name() if device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads",
+            machine=torch.cuda.get_device_name()
+            if device.startswith("cuda")
+            else f"CPU, {torch.get_num_threads()} threads",
             torch=torch.__version__,
         )
 
@@ -60,7 +64,8 @@ class Circumstances:
 
 @final
 class Sheet:
-    """A page of results, printed as it grows and, where a file is asked for, written as often: what is there when a run is cut short stays.
+    """A page of results, printed as it grows and, where a file is asked for, written as often: what is there when a run
+    is cut short stays.
 
     `out` names two files, `out`.md and `out`.json.
     """
@@ -98,7 +103,9 @@ class Sheet:
             files.write_text(self._out.with_name(f"{self._out.name}.json"), json.dumps(self._content, indent=1) + "\n")
 
 
-def flags(description: str | None, *, out: str = "write what is printed to OUT.md, and the numbers to OUT.json") -> argparse.ArgumentParser:
+def flags(
+    description: str | None, *, out: str = "write what is printed to OUT.md, and the numbers to OUT.json"
+) -> argparse.ArgumentParser:
     """The flags that all of these benchmarks have."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="small settings, to see that it runs")

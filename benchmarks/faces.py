@@ -1,9 +1,11 @@
-"""Can the factors of the shaded faces, the stand-in for 3D Faces, be seen? A small supervised net is asked for all of them, about images it has not seen.
+"""Can the factors of the shaded faces, the stand-in for 3D Faces, be seen? A small supervised net is asked for all of
+them, about images it has not seen.
 
     python -m benchmarks.faces                  the whole set: minutes on two cores
     python -m benchmarks.faces --identities 5   a part of it
 
-Of all images 10 %, drawn at random, are held out. The linear row is a ridge regression onto all values of all factors, from the same pixels.
+Of all images 10 %, drawn at random, are held out. The linear row is a ridge regression onto all values of all factors,
+from the same pixels.
 """
 
 import argparse
@@ -80,7 +82,9 @@ def ridge(images: FactorImages, rows: Tensor, strength: float = 1.0) -> Model:
     gram, target = torch.zeros(num_pixels + 1, num_pixels + 1), torch.zeros(num_pixels + 1, sum(sizes))
     for batch in rows.split(4096):
         x = functional.pad(pixels(images, batch).flatten(1), (0, 1), value=1.0)
-        y = torch.cat([functional.one_hot(images.factors[batch, k], size) for k, size in enumerate(sizes)], dim=1).float()
+        y = torch.cat(
+            [functional.one_hot(images.factors[batch, k], size) for k, size in enumerate(sizes)], dim=1
+        ).float()
         gram += x.T @ x
         target += x.T @ y
     weights = torch.linalg.solve(gram.double() + strength * torch.eye(num_pixels + 1), target.double()).float()
@@ -108,16 +112,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     drawn = time.perf_counter()
     # On a machine that does other things too, the second number says what it took.
     print(
-        f"Opened, and drawn where that was not done before: {drawn - began:.1f} s, {time.process_time() - worked:.1f} s of processor time."
+        f"Opened, and drawn where that was not done before: {drawn - began:.1f} s, {time.process_time() - worked:.1f} "
+        "s of processor time."
     )
     training, held_out = split(len(images))
     print(f"{len(training):,} images to train on, {len(held_out):,} held out.\n")
-    print("| held-out accuracy, % | " + " | ".join(f"{factor.name} ({factor.size})" for factor in images.factor_table) + " |")
+    print(
+        "| held-out accuracy, % | "
+        + " | ".join(f"{factor.name} ({factor.size})" for factor in images.factor_table)
+        + " |"
+    )
     print("|---|" + "---|" * len(images.factor_table))
     print("| chance | " + " | ".join(f"{100 / factor.size:.1f}" for factor in images.factor_table) + " |")
-    for name, net in (("linear", ridge(images, training)), (f"net, {options.epochs:g} epochs", train(images, training, options.epochs))):
-        print(f"| {name} | " + " | ".join(f"{100 * accuracy:.1f}" for accuracy in accuracies(net, images, held_out)) + " |", flush=True)
-    print(f"\nTrained in {time.perf_counter() - drawn:.0f} s, {torch.get_num_threads()} thread(s), torch {torch.__version__}.")
+    for name, net in (
+        ("linear", ridge(images, training)),
+        (f"net, {options.epochs:g} epochs", train(images, training, options.epochs)),
+    ):
+        print(
+            f"| {name} | "
+            + " | ".join(f"{100 * accuracy:.1f}" for accuracy in accuracies(net, images, held_out))
+            + " |",
+            flush=True,
+        )
+    print(
+        f"\nTrained in {time.perf_counter() - drawn:.0f} s, {torch.get_num_threads()} thread(s), torch "
+        f"{torch.__version__}."
+    )
 
 
 if __name__ == "__main__":

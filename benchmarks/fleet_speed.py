@@ -1,13 +1,15 @@
 """How long a training step takes in a fleet, per model, against a textbook loop of the same model in the same process.
 
     python -m benchmarks.fleet_speed                                      the table in bf16, on the GPU if there is one
-    python -m benchmarks.fleet_speed --precisions bf16 tf32 float32       at all precisions: compiling takes most of the time
-    python -m benchmarks.fleet_speed --rows beta-TCVAE --members 16 64    rows whose names begin so, fleets of these sizes
-    python -m benchmarks.fleet_speed --small                              small settings, to see that it runs
+    python -m benchmarks.fleet_speed --precisions bf16 tf32 float32       at all precisions: compiling takes most of the
+    time python -m benchmarks.fleet_speed --rows beta-TCVAE --members 16 64    rows whose names begin so, fleets of
+    these sizes python -m benchmarks.fleet_speed --small                              small settings, to see that it
+    runs
 
-The fleet's step is compiled first, which is timed; then it runs some steps to warm up; then some more in several turns, of which the median counts. The loop
-(`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and whatever TF32 torch allows by itself. Memory is the most that was allocated on
-the GPU, images included. The limits are milliseconds a model and step on one H200.
+The fleet's step is compiled first, which is timed; then it runs some steps to warm up; then some more in several turns,
+of which the median counts. The loop (`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and
+whatever TF32 torch allows by itself. Memory is the most that was allocated on the GPU, images included. The limits are
+milliseconds a model and step on one H200.
 """
 
 import gc
@@ -29,7 +31,17 @@ from unbraid.precision import Precision
 from unbraid.training import Fleet, Member
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")
-COLUMNS = ("fleet", "precision", "ms a model and step", "loop, ms", "ratio", "compiling, s", "GPU memory, GB", "required", "wish")
+COLUMNS = (
+    "fleet",
+    "precision",
+    "ms a model and step",
+    "loop, ms",
+    "ratio",
+    "compiling, s",
+    "GPU memory, GB",
+    "required",
+    "wish",
+)
 
 
 @final
@@ -77,7 +89,9 @@ def every_row(*, small: bool = False) -> list[Row]:
     tcvae, factor_vae = BetaTCVAE(beta=6.0), FactorVAE(gamma=35.0)
     net, conv, digits = Autoencoder(MLP()), Autoencoder(Conv()), Autoencoder(EsmaeiliMNIST())
 
-    def spec(dataset: FactorDataset, model: Autoencoder, objective: BetaTCVAE | FactorVAE | VAE, batch_size: int) -> RunSpec:
+    def spec(
+        dataset: FactorDataset, model: Autoencoder, objective: BetaTCVAE | FactorVAE | VAE, batch_size: int
+    ) -> RunSpec:
         return RunSpec(dataset, model, objective, num_steps=10**6, batch_size=batch_size)
 
     rows = [
@@ -85,7 +99,13 @@ def every_row(*, small: bool = False) -> list[Row]:
         Row("beta-TCVAE, C-mlp", spec(sprites, net, tcvae, 32 if small else 2048), 20, 0.85, 0.5),
         Row("beta-TCVAE, D-dSprites", spec(sprites, conv, tcvae, 64), 64, 0.15, 0.08),
         Row("FactorVAE, D-dSprites with critic", spec(sprites, conv, factor_vae, 64), 64, 0.30, 0.15),
-        Row("VAE, E-mnist", spec(random_digits(1000 if small else 60_000), digits, VAE(), 32 if small else 512), 64, 0.05, 0.03),
+        Row(
+            "VAE, E-mnist",
+            spec(random_digits(1000 if small else 60_000), digits, VAE(), 32 if small else 512),
+            64,
+            0.05,
+            0.03,
+        ),
     ]
     return [replace(row, num_members=2, spec=replace(row.spec, batch_size=32)) for row in rows] if small else rows
 
@@ -157,7 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for row in every_row(small=given.small)
         if row.title.startswith(tuple(given.rows)) and row.num_members in (given.members or [row.num_members])
     ]
-    sheet = Sheet("A training step in a fleet", Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)
+    sheet = Sheet(
+        "A training step in a fleet", Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out
+    )
     images = {row.spec.dataset: row.spec.load(given.device) for row in rows}
     loops = {row.title: measure_loop(row, images[row.spec.dataset], length) for row in rows}
     found: list[Measured] = []

@@ -1,7 +1,8 @@
 """Every golden value that the library knows, for one file of inputs: `python -m benchmarks.golden FILE.npz`.
 
-A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function computes one family of keys through the
-public API; most live in the golden_*.py files beside this one. Printed as JSON, with null where a value is undefined.
+A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function computes
+one family of keys through the public API; most live in the golden_*.py files beside this one. Printed as JSON, with
+null where a value is undefined.
 """
 
 import argparse
@@ -31,7 +32,9 @@ from unbraid.errors import CodesError
 
 
 def golden(arrays: Arrays) -> Values:
-    """All known values for these inputs, by key. A metric that refuses the codes says so on the standard error and has no key."""
+    """All known values for these inputs, by key. A metric that refuses the codes says so on the standard error and has
+    no key.
+    """
     found: Values = {}
     for family in METRICS if "y" in arrays else LOSSES:
         try:
@@ -79,7 +82,9 @@ def _as_json(value: Any) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Print every golden value that the library knows for one file of inputs, as JSON.")
+    parser = argparse.ArgumentParser(
+        description="Print every golden value that the library knows for one file of inputs, as JSON."
+    )
     parser.add_argument("file", type=Path, help="an .npz with mu, sigma and y (codes), or with a batch of losses")
     with np.load(parser.parse_args(arguments).file, allow_pickle=False) as file:
         arrays = {name: torch.from_numpy(np.asarray(file[name])) for name in file.files}

@@ -1,6 +1,7 @@
 """The golden values of critics, covariances, discrepancies and generators: families of losses for `benchmarks.golden`.
 
-Each value comes out of an objective, called on the batch of the losses file with the draws and the critic that the file gives.
+Each value comes out of an objective, called on the batch of the losses file with the draws and the critic that the file
+gives.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +18,8 @@ from unbraid.objectives.permuted_codes import permuted_codes
 
 
 def factor_vae(arrays: Arrays) -> Values:
-    # The file gives, for each latent, the row that comes to each place; noise whose order that is has its ranks in the inverse of it.
+    # The file gives, for each latent, the row that comes to each place; noise whose order that is has its ranks in the
+    # inverse of it.
     noise = arrays["perms"].argsort(dim=1).T.double()
     logits = critic(arrays)
     step = replace(
@@ -35,14 +37,22 @@ def factor_vae(arrays: Arrays) -> Values:
 
 
 def aae(arrays: Arrays) -> Values:
-    step = replace(a_step(arrays), draws={"prior": arrays["prior_samples"]}, critic=critic(arrays), critic_in_training=critic(arrays))
+    step = replace(
+        a_step(arrays),
+        draws={"prior": arrays["prior_samples"]},
+        critic=critic(arrays),
+        critic_in_training=critic(arrays),
+    )
     loss = AAE()(step)
     return {"aae": {"d_loss": loss.critic, "g_loss": loss.parts["generator"]}}
 
 
 def dip(arrays: Arrays) -> Values:
     whole = step_of(arrays["mu_big"], arrays["sigma_big"], arrays)
-    batches = [step_of(mu, sigma, arrays) for mu, sigma in zip(arrays["mu_big"].split(10), arrays["sigma_big"].split(10), strict=True)]
+    batches = [
+        step_of(mu, sigma, arrays)
+        for mu, sigma in zip(arrays["mu_big"].split(10), arrays["sigma_big"].split(10), strict=True)
+    ]
     # A past of weight t / (t + 1) at step t is the plain average of all batches so far.
     cumulative = [DIPVAE(mode="moments", decay=t / (t + 1)) for t in range(len(batches))]
     return {
@@ -61,7 +71,9 @@ def info_vae(arrays: Arrays) -> Values:
         "mmd2/biased_2h2=d": squared_mmd(z, prior),
         "mmd2/unbiased_2h2=d": squared_mmd(z, prior, statistic="unbiased"),
         "mmd2/zhao_2h2=d^2": squared_mmd(z, prior, bandwidth="zhao"),
-        "infovae_alpha0_lambda10": InfoVAE(alpha=0.0, weight=10.0)(replace(a_step(arrays), draws={"prior": prior})).total,
+        "infovae_alpha0_lambda10": InfoVAE(alpha=0.0, weight=10.0)(
+            replace(a_step(arrays), draws={"prior": prior})
+        ).total,
     }
 
 
@@ -113,7 +125,12 @@ def carried(objectives: list[DIPVAE], steps: list[Step]) -> Loss:
     size = steps[0].z.shape[1]
     state: Mapping[str, Tensor] = {
         name: torch.zeros(shape, dtype=torch.float64)
-        for name, shape in {"started": (), "covariance": (size, size), "first_moment": (size,), "second_moment": (size, size)}.items()
+        for name, shape in {
+            "started": (),
+            "covariance": (size, size),
+            "first_moment": (size,),
+            "second_moment": (size, size),
+        }.items()
     }
     for objective, step in zip(objectives, steps, strict=True):
         loss = objective(replace(step, state=state))

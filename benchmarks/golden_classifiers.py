@@ -17,7 +17,14 @@ from unbraid.metrics.dci import (
 )
 from unbraid.metrics.explicitness import ValueClassifier, areas_of_values, value_scores
 from unbraid.metrics.factor_predictors import PredictorSettings, fitted_predictor
-from unbraid.metrics.factor_vae_score import active_latents, normalised_variances, vote_is_right, vote_table, votes, weighted_variance
+from unbraid.metrics.factor_vae_score import (
+    active_latents,
+    normalised_variances,
+    vote_is_right,
+    vote_table,
+    votes,
+    weighted_variance,
+)
 from unbraid.metrics.prediction_tasks import PredictionTask
 from unbraid.metrics.sap import balanced_accuracy, gaps, plain_accuracy, predicted_labels, squared_correlations
 from unbraid.metrics.z_diff import PairClassifier, pair_features, predicted_factors
@@ -39,8 +46,14 @@ def dci(arrays: Arrays) -> Values:
     varying = _varying(y)
     found: Values = {}
     for key, settings in PREDICTORS.items():
-        fits = [fitted_predictor(PredictionTask(f"factor_{k}", mean, y[:, k], mean, y[:, k]), settings) for k in varying]
-        importance = torch.stack([fit.importance for fit in fits], dim=1) if fits else torch.empty(mean.shape[1], 0, dtype=torch.float64)
+        fits = [
+            fitted_predictor(PredictionTask(f"factor_{k}", mean, y[:, k], mean, y[:, k]), settings) for k in varying
+        ]
+        importance = (
+            torch.stack([fit.importance for fit in fits], dim=1)
+            if fits
+            else torch.empty(mean.shape[1], 0, dtype=torch.float64)
+        )
         errors = torch.tensor([float(fit.train.error()) for fit in fits], dtype=torch.float64)
         found[key] = {
             "R": _with_constant(importance, varying, y.shape[1]),
@@ -81,7 +94,10 @@ def sap(arrays: Arrays) -> Values:
 
     matrices = {
         # A constant factor correlates with nothing: 0 in the matrix, and no part of the mean.
-        "sap/continuous": (columns(lambda labels: squared_correlations(mean, labels), list(range(y.shape[1]))), varying),
+        "sap/continuous": (
+            columns(lambda labels: squared_correlations(mean, labels), list(range(y.shape[1]))),
+            varying,
+        ),
         "sap/threshold_binary": (columns(threshold, binary), binary),
         "sap/svm": (columns(svm, varying), varying),
     }
@@ -99,7 +115,14 @@ def explicitness(arrays: Arrays) -> Values:
         return _with_constant(per_factor[None], varying, y.shape[1])[0], per_factor.mean()
 
     (per_factor, mean_area), (raw_per_factor, raw_mean) = areas("one_vs_rest"), areas("one_vs_rest_raw")
-    return {"explicitness": {"per_factor": per_factor, "mean": mean_area, "raw_per_factor": raw_per_factor, "raw_mean": raw_mean}}
+    return {
+        "explicitness": {
+            "per_factor": per_factor,
+            "mean": mean_area,
+            "raw_per_factor": raw_per_factor,
+            "raw_mean": raw_mean,
+        }
+    }
 
 
 def z_diff(arrays: Arrays) -> Values:
@@ -117,7 +140,9 @@ def factor_vae_score(arrays: Arrays) -> Values:
     variance = weighted_variance(mean)
     active = active_latents(variance)
     if not bool(active.any()):
-        return {"kim_mnih": {"train": 0.0, "eval": 0.0, "n_active": 0, "n_ties": 0, "votes_train": None, "argmin": None}}
+        return {
+            "kim_mnih": {"train": 0.0, "eval": 0.0, "n_active": 0, "n_ties": 0, "votes_train": None, "argmin": None}
+        }
     variances = normalised_variances(mean, arrays["batch_idx"], variance)
     vote = votes(variances, active)
     ranked = variances[:, active].sort(dim=1).values

@@ -26,7 +26,11 @@ ESTIMATORS: dict[str, Estimator] = {"mws": "mws", "mss": "mss", "eq13": "eq13", 
 
 def minibatch_estimators(arrays: Arrays) -> Values:
     posterior, z = _gaussian(arrays), arrays["z"]
-    pairwise, log_posterior, log_prior = posterior.pairwise_log_prob(z), posterior.log_prob(z), StandardNormal().log_prob(z)
+    pairwise, log_posterior, log_prior = (
+        posterior.pairwise_log_prob(z),
+        posterior.log_prob(z),
+        StandardNormal().log_prob(z),
+    )
     found: Values = {}
     for name, estimator in ESTIMATORS.items():
         weights = log_weights(estimator, len(z), int(arrays["N"]), dtype=z.dtype)
@@ -52,14 +56,18 @@ def decomposed_elbos(arrays: Arrays) -> Values:
         "beta_tc/mws_a1_b6_g1": BetaTCVAE(alpha=1.0, beta=6.0, gamma=1.0, estimator="mws"),
         "beta_tc/mss_a1_b6_g1": BetaTCVAE(alpha=1.0, beta=6.0, gamma=1.0, estimator="mss"),
         "beta_tc/mws_a0_b6_g1": BetaTCVAE(alpha=0.0, beta=6.0, gamma=1.0, estimator="mws"),
-        "beta_tc/analytic_kl_plus_(b-1)TC_mws": BetaTCVAE(alpha=1.0, beta=6.0, gamma=1.0, estimator="mws", analytic_kl=True),
+        "beta_tc/analytic_kl_plus_(b-1)TC_mws": BetaTCVAE(
+            alpha=1.0, beta=6.0, gamma=1.0, estimator="mws", analytic_kl=True
+        ),
     }
     step = _gaussian_step(arrays)
     return {key: objective(step).total for key, objective in objectives.items()}
 
 
 def hierarchical_elbos(arrays: Arrays) -> Values:
-    """The four Gaussian latents and the discrete one: two pairs with a learned prior of the categories; one group with a uniform one."""
+    """The four Gaussian latents and the discrete one: two pairs with a learned prior of the categories; one group with
+    a uniform one.
+    """
     logits = arrays["prior_cat_logits"]
     learned, uniform = (_mixed_step(arrays, each) for each in (logits, torch.zeros_like(logits)))
     pairs, style = ((0, 1), (2, 3), (4,)), ((0, 1, 2, 3), (4,))
@@ -76,7 +84,12 @@ LOSSES: tuple[Callable[[Arrays], Values], ...] = (minibatch_estimators, decompos
 
 def _parts(objective: HFVAE, step: Step) -> Values:
     parts = objective(step).parts
-    names = {"MI": "mutual_information", "TC_out": "total_correlation", "TC_in": "total_correlation_within", "DWKL": "dimension_wise_kl"}
+    names = {
+        "MI": "mutual_information",
+        "TC_out": "total_correlation",
+        "TC_in": "total_correlation_within",
+        "DWKL": "dimension_wise_kl",
+    }
     found = {key: parts[name] for key, name in names.items()}
     # With all weights 1, what is left beside the distortion is log q(z|x) - log p(z).
     sampled = HFVAE(alpha=1.0, beta=1.0, gamma=1.0, groups=objective.groups)(step)
@@ -101,7 +114,9 @@ def _gaussian_step(arrays: Arrays) -> Step:
 
 
 def _mixed_step(arrays: Arrays, prior_logits: Tensor) -> Step:
-    """The same batch with a discrete latent after the Gaussian ones, which counts by the probability of its category."""
+    """The same batch with a discrete latent after the Gaussian ones, which counts by the probability of its
+    category.
+    """
     tau, size, categories = arrays["tau"], arrays["z"].shape[1], arrays["cat_logits"].shape[1]
     layout = (GaussianLatents(size), ConcreteLatents(categories))
     return Step(

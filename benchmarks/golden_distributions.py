@@ -64,7 +64,8 @@ def correlated_noise(arrays: Arrays) -> Values:
     correlation = posterior.density_correlation
     assert correlation is not None
     every = range(posterior.loc.shape[1])
-    # log q(z | x) beyond the sum over latents, at the mean, is -1/2 log det of the correlations: so is the total correlation given x.
+    # log q(z | x) beyond the sum over latents, at the mean, is -1/2 log det of the correlations: so is the total
+    # correlation given x.
     beyond = posterior.joint_log_prob(posterior.loc, every) - posterior.log_prob(posterior.loc).sum(dim=1)
     return {
         f"correlated_noise_{RHO}": {

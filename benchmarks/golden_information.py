@@ -1,4 +1,6 @@
-"""The golden values of information: quantised, exact, sampled and of binned means, and the metrics that are functions of them."""
+"""The golden values of information: quantised, exact, sampled and of binned means, and the metrics that are functions
+of them.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -82,7 +84,11 @@ def sampled_interpretability(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
     statistics = Statistics(codes_of(arrays), draws=Draws.of(arrays["z"], arrays["ids"].long()))
-    return {"sampling/interp": _interpretability(RMIG(estimator="sampled").of(statistics), JEMMIG(estimator="sampled").of(statistics))}
+    return {
+        "sampling/interp": _interpretability(
+            RMIG(estimator="sampled").of(statistics), JEMMIG(estimator="sampled").of(statistics)
+        )
+    }
 
 
 def kl_to_prior(arrays: Arrays) -> Values:

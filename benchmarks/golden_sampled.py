@@ -58,7 +58,10 @@ def misjed(arrays: Arrays) -> Values:
     found: Values = {}
     for masses in MASSES:
         score = MISJED(num_bins=50, masses=masses)(codes_of(arrays))
-        found[f"misjed/{masses}/50"] = {"MISJED": score.tables["misjed"], "MISJED_norm": score.tables["misjed_normalised"]}
+        found[f"misjed/{masses}/50"] = {
+            "MISJED": score.tables["misjed"],
+            "MISJED_norm": score.tables["misjed_normalised"],
+        }
     return found
 
 

@@ -1,11 +1,13 @@
-"""Does it learn? Every objective on real data small enough for the CPU, with a table of what came out and a sentence for each claim.
+"""Does it learn? Every objective on real data small enough for the CPU, with a table of what came out and a sentence
+for each claim.
 
-    python -m benchmarks.it_learns                        all of it: hours on two cores, minutes on a GPU (--device cuda)
-    python -m benchmarks.it_learns --only sprites         one table
-    python -m benchmarks.it_learns --scale 0.05 --seeds 2 to see that it runs
+    python -m benchmarks.it_learns                        all of it: hours on two cores, minutes on a GPU (--device
+    cuda) python -m benchmarks.it_learns --only sprites         one table python -m benchmarks.it_learns --scale 0.05
+    --seeds 2 to see that it runs
 
-MNIST and Fashion-MNIST are read from the folder `UNBRAID_DATA`; sprites are drawn. All seeds of a setting, and objectives that are kin, are trained side by
-side in one fleet. Numbers are means over seeds with the standard deviation between seeds behind, in nats per image over all images, not over a batch.
+MNIST and Fashion-MNIST are read from the folder `UNBRAID_DATA`; sprites are drawn. All seeds of a setting, and
+objectives that are kin, are trained side by side in one fleet. Numbers are means over seeds with the standard deviation
+between seeds behind, in nats per image over all images, not over a batch.
 """
 
 import argparse
@@ -76,7 +78,8 @@ Results = dict[str, list[Learned]]
 """By the name of a setting, one entry a seed."""
 
 
-# --------------------------------------------------------------------------------------------------------------------------- the parts
+# ----------------------------------------------------------------------------------------------------------------------
+# the parts
 
 
 def sprites(options: Options) -> list[Claim]:
@@ -86,16 +89,28 @@ def sprites(options: Options) -> list[Claim]:
     runs = trained(learning_settings.every_objective(base, None), options)
     results = scored(runs, options, has_factors=True)
     show(f"Sprites: one heart, 6 sizes, 16 x 16 places, 32 pixels; {steps:,} steps of 32 images", results)
-    entropy = max(quantised_conditional_entropy(run.codes()) for name in runs if name.endswith("deterministic") for run in runs[name])
-    shapes = scored(
-        trained(learning_settings.on_discrete_codes(replace(base, dataset=learning_settings.SHAPES), 3), options), options, has_factors=True
+    entropy = max(
+        quantised_conditional_entropy(run.codes())
+        for name in runs
+        if name.endswith("deterministic")
+        for run in runs[name]
     )
-    show(f"Sprites: three shapes, 6 sizes, 16 x 16 places, one discrete latent; accuracy is that of the shape; {steps:,} steps", shapes)
+    shapes = scored(
+        trained(learning_settings.on_discrete_codes(replace(base, dataset=learning_settings.SHAPES), 3), options),
+        options,
+        has_factors=True,
+    )
+    show(
+        "Sprites: three shapes, 6 sizes, 16 x 16 places, one discrete latent; accuracy is that of the shape; "
+        f"{steps:,} steps",
+        shapes,
+    )
     return [
         *_lower_tc(results, "sprites"),
         Claim(
             entropy == 0,
-            f"the deterministic AAE has a quantised H(z|x) of {entropy:g} nats (the greatest of all latents, seeds and weights); expected 0.",
+            f"the deterministic AAE has a quantised H(z|x) of {entropy:g} nats (the greatest of all latents, seeds "
+            "and weights); expected 0.",
         ),
     ]
 
@@ -106,7 +121,14 @@ def encoders(options: Options) -> list[Claim]:
     results = scored(trained(learning_settings.encoders(steps), options), options, has_factors=True)
     show(f"Encoders on the same sprites; {steps:,} steps", results)
     return [
-        _lower(f"{kind}: MIG of the {objective} falls", results, f"{objective}, {kind}", f"{objective}, baseline", "mig", "")
+        _lower(
+            f"{kind}: MIG of the {objective} falls",
+            results,
+            f"{objective}, {kind}",
+            f"{objective}, baseline",
+            "mig",
+            "",
+        )
         for kind in ("noise of rho 0.9", "sharing")
         for objective in learning_settings.WITH_ENCODERS
     ]
@@ -136,13 +158,15 @@ def categories(options: Options) -> list[Claim]:
         )
         k_means = k_means_accuracy(dataset.load(), 10)
         print(
-            f"\nAccuracies by ELBO, best first: {', '.join(f'{each.accuracy:.3f}' for each in sorted(results['HFVAE'], key=lambda e: -e.elbo))}."
+            "\nAccuracies by ELBO, best first: "
+            f"{', '.join(f'{each.accuracy:.3f}' for each in sorted(results['HFVAE'], key=lambda e: -e.elbo))}."
         )
         print(f"k-means on pixels: {k_means:.3f}. Chance: 0.1.", flush=True)
         claims.append(
             Claim(
                 best.accuracy > k_means > 0.1,
-                f"{name}: HFVAE's discrete variable finds labels better than k-means on pixels: {best.accuracy:.3f} (best of {options.seeds} seeds by ELBO) "
+                f"{name}: HFVAE's discrete variable finds labels better than k-means on pixels: {best.accuracy:.3f} "
+                f"(best of {options.seeds} seeds by ELBO) "
                 f"against {k_means:.3f}; chance is 0.1.",
             )
         )
@@ -157,15 +181,20 @@ PARTS: Mapping[str, Callable[[Options], list[Claim]]] = {
 }
 
 
-# ------------------------------------------------------------------------------------------------------------------------ work and show
+# ----------------------------------------------------------------------------------------------------------------------
+# work and show
 
 
 def trained(settings: Settings, options: Options) -> dict[str, list[Run]]:
     """The runs of each setting, one a seed. A spec that has two names is trained once."""
     specs = list(dict.fromkeys(settings.values()))
     seeds = range(options.seeds)
-    runs = train(specs, seeds, folder=options.folder, device=options.device, resume=True, checkpoint_every=10**9, warn=_complain)
-    return {name: [run for run in runs if run.spec == spec and run.status == "finished"] for name, spec in settings.items()}
+    runs = train(
+        specs, seeds, folder=options.folder, device=options.device, resume=True, checkpoint_every=10**9, warn=_complain
+    )
+    return {
+        name: [run for run in runs if run.spec == spec and run.status == "finished"] for name, spec in settings.items()
+    }
 
 
 def scored(runs: Mapping[str, Sequence[Run]], options: Options, *, has_factors: bool) -> Results:
@@ -191,11 +220,17 @@ def scored(runs: Mapping[str, Sequence[Run]], options: Options, *, has_factors: 
 def show(title: str, results: Results) -> None:
     """A table with a row for each setting. Columns in which nothing is defined are left out."""
     everyone = [each for of_setting in results.values() for each in of_setting]
-    columns = {title: name for title, name in COLUMNS.items() if any(getattr(each, name) == getattr(each, name) for each in everyone)}
+    columns = {
+        title: name
+        for title, name in COLUMNS.items()
+        if any(getattr(each, name) == getattr(each, name) for each in everyone)
+    }
     print(f"\n## {title}\n")
     print(f"| setting | {' | '.join(columns)} | seeds |\n|---{'|---' * len(columns)}|---|")
     for name, of_setting in results.items():
-        cells = [_cell([getattr(each, column) for each in of_setting], DIGITS.get(column, 2)) for column in columns.values()]
+        cells = [
+            _cell([getattr(each, column) for each in of_setting], DIGITS.get(column, 2)) for column in columns.values()
+        ]
         print(f"| {name} | {' | '.join(cells)} | {len(of_setting)} |", flush=True)
 
 
@@ -203,7 +238,9 @@ def _cell(values: Sequence[float], digits: int) -> str:
     known = [value for value in values if value == value]
     if not known:
         return ""
-    return f"{statistics.mean(known):.{digits}f}" + (f" ± {statistics.stdev(known):.{digits}f}" if len(known) > 1 else "")
+    return f"{statistics.mean(known):.{digits}f}" + (
+        f" ± {statistics.stdev(known):.{digits}f}" if len(known) > 1 else ""
+    )
 
 
 def _lower_tc(results: Results, where: str) -> list[Claim]:
@@ -219,7 +256,8 @@ def _lower(sentence: str, results: Results, name: str, baseline: str, column: st
     wins = sum(a < b for a, b in zip(ours, theirs, strict=False))
     return Claim(
         low < high,
-        f"{sentence}: {low:.3f} against {high:.3f}{unit}, means over seeds; lower in {wins} of {len(ours)} pairs of the same seed.",
+        f"{sentence}: {low:.3f} against {high:.3f}{unit}, means over seeds; lower in {wins} of {len(ours)} pairs of "
+        "the same seed.",
     )
 
 
@@ -243,15 +281,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=8, help="runs of each setting (at most 4 in the table of digits)")
     parser.add_argument("--held-out", type=int, default=1000, help="how many images of a test split")
     parser.add_argument("--samples", type=int, default=1000, help="draws for MI, TC and DWKL")
-    parser.add_argument("--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)"
+    )
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        options = Options(given.device, given.scale, given.seeds, given.held_out, given.samples, given.folder or Path(scratch))
+        options = Options(
+            given.device, given.scale, given.seeds, given.held_out, given.samples, given.folder or Path(scratch)
+        )
         claims = []
         for part in given.only:
             began = time.perf_counter()
             claims += PARTS[part](options)
-            print(f"\n{part}: {time.perf_counter() - began:.0f} s on {options.device}, torch {torch.__version__}.", flush=True)
+            print(
+                f"\n{part}: {time.perf_counter() - began:.0f} s on {options.device}, torch {torch.__version__}.",
+                flush=True,
+            )
     print("\n## Claims\n")
     print("\n".join(map(str, claims)))
 

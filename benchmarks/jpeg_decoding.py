@@ -1,13 +1,15 @@
-"""How many faces a second are read from JPEGs in the form of CelebA's (178 x 218, colour), cut to 128 x 128 and made 64 x 64.
+"""How many faces a second are read from JPEGs in the form of CelebA's (178 x 218, colour), cut to 128 x 128 and made 64
+x 64.
 
     python -m benchmarks.jpeg_decoding                 the table
     python -m benchmarks.jpeg_decoding --images 2048   a smaller one, to see that it runs
 
-The faces are drawn: smooth noise with an oval, eyes and hair on it, a little grain, saved with quality 90, which gives files a little larger than the
-official ones (7.1 kB on average). A thousand of them are repeated under as many names as asked for. "into the cache" is all that a conversion does:
-decoding, checksum and writing. Processes are started within the time that is measured. Each row is the fastest of three runs. "processor µs" is the
-time of processors that an image takes, in all processes, and "others" how many cores were busy with something else meanwhile: on a machine that is
-not idle they tell what an idle one would do.
+The faces are drawn: smooth noise with an oval, eyes and hair on it, a little grain, saved with quality 90, which gives
+files a little larger than the official ones (7.1 kB on average). A thousand of them are repeated under as many names as
+asked for. "into the cache" is all that a conversion does: decoding, checksum and writing. Processes are started within
+the time that is measured. Each row is the fastest of three runs. "processor µs" is the time of processors that an image
+takes, in all processes, and "others" how many cores were busy with something else meanwhile: on a machine that is not
+idle they tell what an idle one would do.
 """
 
 import argparse
@@ -81,7 +83,9 @@ def converted(source: Container, num_processes: int, folder: Path) -> None:
     def blocks(start: int) -> Iterator[np.ndarray]:
         return decode_many(source, members[start:], FRAMING, num_processes)
 
-    ImageStore(folder / "store").make(Plan(FRAMING.image_shape, (), np.zeros((len(members), 0), np.int8), blocks), {}, "converting")
+    ImageStore(folder / "store").make(
+        Plan(FRAMING.image_shape, (), np.zeros((len(members), 0), np.int8), blocks), {}, "converting"
+    )
 
 
 def measured(work: Callable[[], None], num_images: int) -> tuple[float, float, float]:
@@ -114,7 +118,10 @@ def main() -> None:
         folder = Path(name)
         kilobytes = write_faces(folder, given.images)
         print(f"{given.images:,} JPEGs of {kilobytes:.1f} kB on average; {num_cores()} cores\n")
-        print("| from | processes | images a second | minutes for CelebA | processor µs an image | others |\n|---|---|---|---|---|---|")
+        print(
+            "| from | processes | images a second | minutes for CelebA | processor µs an image | others "
+            "|\n|---|---|---|---|---|---|"
+        )
         zipped, laid_out = container(folder / "faces.zip"), container(folder / "faces")
         rows: list[tuple[str, int, Callable[[], None]]] = [
             ("zip", 1, lambda: decoded(zipped, 1)),
@@ -125,7 +132,10 @@ def main() -> None:
         for label, num_processes, work in rows:
             rate, microseconds, others = max(measured(work, given.images) for _ in range(given.tries))
             minutes = 202_599 / rate / 60
-            print(f"| {label} | {num_processes} | {rate:,.0f} | {minutes:.1f} | {microseconds:.0f} | {others:.2f} |", flush=True)
+            print(
+                f"| {label} | {num_processes} | {rate:,.0f} | {minutes:.1f} | {microseconds:.0f} | {others:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What `benchmarks.it_learns` measures of a trained model: its ELBO with all parts, bounds on held-out images, MIG, and labels found without labels."""
+"""What `benchmarks.it_learns` measures of a trained model: its ELBO with all parts, bounds on held-out images, MIG, and
+labels found without labels.
+"""
 
 import math
 import warnings
@@ -31,8 +33,9 @@ _BLOCK = 5000
 class Learned:
     """One model. Nats per image; NaN where a number is not defined.
 
-    `elbo` is over all images that were trained on: minus distortion minus rate. The rate is the sum of mutual information, total correlation and
-    dimension-wise KL. `held_out_elbo` and `held_out_bound`, the importance-weighted one, are over images that were not trained on.
+    `elbo` is over all images that were trained on: minus distortion minus rate. The rate is the sum of mutual
+    information, total correlation and dimension-wise KL. `held_out_elbo` and `held_out_bound`, the importance-weighted
+    one, are over images that were not trained on.
     """
 
     distortion: float
@@ -52,11 +55,19 @@ class Learned:
 
 
 def learned(
-    model: AutoencoderModule, codes: Codes, images: FactorImages, held_out: FactorImages | None, *, num_samples: int, has_factors: bool
+    model: AutoencoderModule,
+    codes: Codes,
+    images: FactorImages,
+    held_out: FactorImages | None,
+    *,
+    num_samples: int,
+    has_factors: bool,
 ) -> Learned:
     """All numbers of one model. Codes are those of the images; everything lies on one device."""
     rate, parts = _rate(codes, num_samples)
-    elbo, bound = bounds(model, held_out) if held_out is not None and model.latents.has_density else (math.nan, math.nan)
+    elbo, bound = (
+        bounds(model, held_out) if held_out is not None and model.latents.has_density else (math.nan, math.nan)
+    )
     categories = codes.probabilities[0].argmax(dim=1) if codes.probabilities else None
     return Learned(
         distortion=distortion(model, images),
@@ -76,14 +87,16 @@ def learned(
 def distortion(model: AutoencoderModule, images: FactorImages) -> float:
     """The mean of -log p(x | z) over all images, with one draw of each code, in nats."""
     total = sum(
-        float(-_log_likelihood(model, x, _draw(model, posterior, rows, 0)).double().sum()) for rows, x, posterior in _blocks(model, images)
+        float(-_log_likelihood(model, x, _draw(model, posterior, rows, 0)).double().sum())
+        for rows, x, posterior in _blocks(model, images)
     )
     return total / len(images)
 
 
 @torch.no_grad()
 def bounds(model: AutoencoderModule, images: FactorImages, num_draws: int = 64) -> tuple[float, float]:
-    """The ELBO, and the importance-weighted bound of Burda et al., arXiv:1509.00519v4, eq. 8, from the same draws, in nats per image.
+    """The ELBO, and the importance-weighted bound of Burda et al., arXiv:1509.00519v4, eq. 8, from the same draws, in
+    nats per image.
 
     With w_k = p(x | z_k) p(z_k) / q(z_k | x), they are the mean of log w_k and log of the mean of w_k.
     """
@@ -102,12 +115,15 @@ def bounds(model: AutoencoderModule, images: FactorImages, num_draws: int = 64) 
 
 
 def label_accuracy(categories: Int[Tensor, " image"], labels: Int[Tensor, " image"]) -> float:
-    """The share of images whose category is their label, once every category was given the one label that makes this share greatest.
+    """The share of images whose category is their label, once every category was given the one label that makes this
+    share greatest.
 
     No label is given twice (Hungarian matching). Labels are read here alone, never in training.
     """
     size = int(max(categories.max(), labels.max())) + 1
-    counts = torch.bincount(categories.long() * size + labels.long(), minlength=size**2).reshape(size, size).cpu().numpy()
+    counts = (
+        torch.bincount(categories.long() * size + labels.long(), minlength=size**2).reshape(size, size).cpu().numpy()
+    )
     rows, columns = linear_sum_assignment(-counts)
     return float(counts[rows, columns].sum() / counts.sum())
 
@@ -127,7 +143,8 @@ def quantised_conditional_entropy(codes: Codes) -> float:
 def with_categories(z: Float[Tensor, "image column"], latents: Latents) -> Float[Tensor, "image column"]:
     """The code with the category of each discrete latent in place of its relaxation.
 
-    Then the code is discrete indeed, so that probabilities of categories are all there is to it, and a bound is a bound.
+    Then the code is discrete indeed, so that probabilities of categories are all there is to it, and a bound is a
+    bound.
     """
     pieces = z.split(latents.widths, dim=1)
     return torch.cat([one_hot(p.argmax(dim=1), p.shape[1]).to(z) if p.shape[1] > 1 else p for p in pieces], dim=1)

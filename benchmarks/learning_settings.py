@@ -1,4 +1,6 @@
-"""What `benchmarks.it_learns` trains: every objective on small sprites and on digits, broken encoders on sprites, discrete codes on digits and clothes."""
+"""What `benchmarks.it_learns` trains: every objective on small sprites and on digits, broken encoders on sprites,
+discrete codes on digits and clothes.
+"""
 
 from dataclasses import replace
 
@@ -39,18 +41,25 @@ SHAPES = DSprites(resolution=32, num_scales=6, num_orientations=1, num_positions
 NUM_LATENTS = 10
 CHANNELS = (16, 16, 32, 32)
 
-# Smaller than the papers' five layers of 1000, and quicker to learn: these codes have a few factors, and training is short.
+# Smaller than the papers' five layers of 1000, and quicker to learn: these codes have a few factors, and training is
+# short.
 CRITIC_OF_CODES = Critic(hidden=(256, 256, 256), learning_rate=1e-3)
 CRITIC_OF_IMAGES = Critic(hidden=(128,), channels=(32, 64), learning_rate=2e-4, adam_beta1=0.5, adam_beta2=0.999)
 
-WITH_ENCODERS: dict[str, Objective] = {"VAE": VAE(), "FactorVAE 10": FactorVAE(10.0), "beta-TCVAE 4": BetaTCVAE(beta=4.0)}
+WITH_ENCODERS: dict[str, Objective] = {
+    "VAE": VAE(),
+    "FactorVAE 10": FactorVAE(10.0),
+    "beta-TCVAE 4": BetaTCVAE(beta=4.0),
+}
 
 Settings = dict[str, RunSpec]
 """What is trained, by the name it has in a table."""
 
 
 def every_objective(base: RunSpec, categories: int | None) -> Settings:
-    """Every objective from this base; with `categories`, also those on a code with a discrete latent beside the Gaussian ones."""
+    """Every objective from this base; with `categories`, also those on a code with a discrete latent beside the
+    Gaussian ones.
+    """
     halves = (tuple(range(NUM_LATENTS // 2)), tuple(range(NUM_LATENTS // 2, NUM_LATENTS)))
     settings = {name: _with(base, objective) for name, objective in _on_gaussian_codes(halves).items()}
     settings["AAE 10, stochastic"] = _with(base, AAE(10.0))
@@ -92,7 +101,9 @@ def sprites(num_steps: int) -> RunSpec:
 
 
 def encoders(num_steps: int) -> Settings:
-    """The objectives of `WITH_ENCODERS`, each as it is, with correlated noise, with the sharing-parameter encoder and with the split encoder."""
+    """The objectives of `WITH_ENCODERS`, each as it is, with correlated noise, with the sharing-parameter encoder and
+    with the split encoder.
+    """
     base = sprites(num_steps)
     hidden = 128
     nets: dict[str, tuple[Architecture, Latents]] = {
@@ -115,11 +126,18 @@ def digits(num_steps: int) -> RunSpec:
 
 
 def categories(dataset: FactorDataset, num_steps: int) -> RunSpec:
-    """HFVAE with 10 Gaussian latents and one of 10 categories, on the net of Esmaeili et al.; alpha falls, and it and beta were chosen on MNIST's labels."""
+    """HFVAE with 10 Gaussian latents and one of 10 categories, on the net of Esmaeili et al.; alpha falls, and it and
+    beta were chosen on MNIST's labels.
+    """
     latents = GroupedLatents((GaussianLatents(NUM_LATENTS), ConcreteLatents(10, temperature=0.66)))
     objective = HFVAE(alpha=Cosine(10.0, 1.0, finish=0.7), beta=10.0, gamma=3.0)
     return RunSpec(
-        dataset, Autoencoder(EsmaeiliMNIST(), latents=latents), objective, num_steps=num_steps, batch_size=128, learning_rate=1e-3
+        dataset,
+        Autoencoder(EsmaeiliMNIST(), latents=latents),
+        objective,
+        num_steps=num_steps,
+        batch_size=128,
+        learning_rate=1e-3,
     )
 
 

@@ -1,12 +1,14 @@
-"""How long every metric takes on codes of the shape of dSprites (737,280 images, 10 latents, 5 factors), against the plain way to compute it.
+"""How long every metric takes on codes of the shape of dSprites (737,280 images, 10 latents, 5 factors), against the
+plain way to compute it.
 
     python -m benchmarks.metric_speed                 the table, on the GPU if there is one
     python -m benchmarks.metric_speed --rows exact quantised
     python -m benchmarks.metric_speed --images 50000  a smaller one, to see that it runs
 
-Each row runs in a process of its own; the median of three is printed (of one where a run takes over a minute), with the most memory that it held. "plain"
-is the formula as one would first write it, in float64, on a part of the work and scaled up to the whole; the ratio is plain over ours. The last table
-gives exponents: the slope of log time over log size.
+Each row runs in a process of its own; the median of three is printed (of one where a run takes over a minute), with the
+most memory that it held. "plain" is the formula as one would first write it, in float64, on a part of the work and
+scaled up to the whole; the ratio is plain over ours. The last table gives exponents: the slope of log time over log
+size.
 """
 
 import argparse
@@ -25,7 +27,19 @@ from benchmarks.dsprites_codes import NUM_IMAGES, dsprites_codes
 from unbraid.codes import Codes
 from unbraid.information.exact import exact_information
 from unbraid.information.quantised import Bins
-from unbraid.metrics import DCI, INDIN, JEMMIG, MIG, MISJED, RMIG, SEPIN, ELBODecomposition, Informativeness, Metric, evaluate
+from unbraid.metrics import (
+    DCI,
+    INDIN,
+    JEMMIG,
+    MIG,
+    MISJED,
+    RMIG,
+    SEPIN,
+    ELBODecomposition,
+    Informativeness,
+    Metric,
+    evaluate,
+)
 from unbraid.metrics.statistics import Statistics
 
 QUANTISED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(estimator="quantised"))
@@ -64,7 +78,9 @@ ROWS: dict[str, tuple[str, Callable[[Codes], None]]] = {
 
 
 def plain_exact(codes: Codes) -> float:
-    """Seconds for Chen et al.'s estimate: 10,000 draws of each latent against every image, and for each value again; 20 draws are timed."""
+    """Seconds for Chen et al.'s estimate: 10,000 draws of each latent against every image, and for each value again; 20
+    draws are timed.
+    """
     mean, std = codes.mean.double(), codes.std.double()
     began = _now(codes)
     for draw in mean[:20] + std[:20]:
@@ -125,10 +141,14 @@ def exponents(codes_of: Callable[[int, int], Codes], num_images: int) -> dict[st
         "exact, latents": slope([seconds(exact, codes_of(num_images // 4, d)) for d in (5, 20)]),
         "quantised, images": slope([seconds(scores(QUANTISED), codes_of(n, 10)) for n in sizes]),
         "quantised, latents": slope([seconds(scores(QUANTISED), codes_of(num_images // 8, d)) for d in (5, 20)]),
-        "quantised, bins": slope([seconds(scores((RMIG(num_bins=b),)), codes_of(num_images // 8, 10)) for b in (50, 200)]),
+        "quantised, bins": slope(
+            [seconds(scores((RMIG(num_bins=b),)), codes_of(num_images // 8, 10)) for b in (50, 200)]
+        ),
         "sampled, images": slope([seconds(scores(few), codes_of(n, 10)) for n in sizes]),
         "sampled, latents": slope([seconds(scores(few), codes_of(num_images // 4, d)) for d in (5, 20)]),
-        "sampled, draws": slope([seconds(scores((SEPIN(num_samples=s),)), codes_of(num_images // 4, 10)) for s in (256, 1024)]),
+        "sampled, draws": slope(
+            [seconds(scores((SEPIN(num_samples=s),)), codes_of(num_images // 4, 10)) for s in (256, 1024)]
+        ),
     }
 
 
@@ -142,12 +162,22 @@ def measure(row: str, num_images: int) -> dict[str, float]:
     times = [_seconds(work, codes)]
     while len(times) < 3 and times[0] < 60:
         times.append(_seconds(work, codes))
-    held = torch.cuda.max_memory_allocated() if _device() == "cuda" else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"seconds": statistics.median(times), "gigabytes": held / 1e9, "plain": PLAIN[row](codes) if row in PLAIN else math.nan}
+    held = (
+        torch.cuda.max_memory_allocated()
+        if _device() == "cuda"
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    )
+    return {
+        "seconds": statistics.median(times),
+        "gigabytes": held / 1e9,
+        "plain": PLAIN[row](codes) if row in PLAIN else math.nan,
+    }
 
 
 def errors(num_images: int) -> dict[str, float]:
-    """The largest error of the exact matrix against the direct sum over all images, in nats, on 20,000 images and on all."""
+    """The largest error of the exact matrix against the direct sum over all images, in nats, on 20,000 images and on
+    all.
+    """
     found = {}
     for size in (min(20_000, num_images), num_images):
         statistics_ = Statistics(dsprites_codes(size, device=_device()))
@@ -180,13 +210,17 @@ def _silent(what: str, share: float) -> None:
 
 
 def _in_own_process(arguments: list[str]) -> dict[str, float]:
-    done = subprocess.run([sys.executable, "-m", "benchmarks.metric_speed", *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.metric_speed", *arguments], stdout=subprocess.PIPE, text=True, check=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="*", default=[*ROWS, "errors", "exponents"], choices=[*ROWS, "errors", "exponents"])
+    parser.add_argument(
+        "--rows", nargs="*", default=[*ROWS, "errors", "exponents"], choices=[*ROWS, "errors", "exponents"]
+    )
     parser.add_argument("--images", type=int, default=NUM_IMAGES)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -207,9 +241,16 @@ def _print_tables(rows: list[str], num_images: int) -> None:
     print("| what | seconds | GB held | plain, seconds | ratio |\n|---|---|---|---|---|")
     for row in [row for row in rows if row in ROWS]:
         found = _in_own_process(["--measure", row, "--images", str(num_images)])
-        plain = f"{found['plain']:.0f} | {found['plain'] / found['seconds']:.0f}" if found["plain"] == found["plain"] else " | "
+        plain = (
+            f"{found['plain']:.0f} | {found['plain'] / found['seconds']:.0f}"
+            if found["plain"] == found["plain"]
+            else " | "
+        )
         print(f"| {ROWS[row][0]} | {found['seconds']:.2f} | {found['gigabytes']:.2f} | {plain} |", flush=True)
-    for extra, title, unit in (("errors", "exact against the direct sum", "nats"), ("exponents", "time grows with", "exponent")):
+    for extra, title, unit in (
+        ("errors", "exact against the direct sum", "nats"),
+        ("exponents", "time grows with", "exponent"),
+    ):
         if extra in rows:
             print(f"\n| {title} | {unit} |\n|---|---|")
             for name, value in _in_own_process(["--measure", extra, "--images", str(num_images)]).items():

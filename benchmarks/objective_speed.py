@@ -4,9 +4,10 @@
     python -m benchmarks.objective_speed --small                small settings, to see that it runs
     python -m benchmarks.objective_speed --rows FactorVAE HFVAE those whose names begin so
 
-The two fleets take turns, so that both see the same state of the machine: some steps of one, as many of the other, and so on. Printed are the medians over
-turns, in milliseconds a model and step. The limits are 1.5, and 2.5 where a critic is trained too. They are set for the D-dSprites net; for a smaller net the
-critic, whose size does not shrink with it, has none.
+The two fleets take turns, so that both see the same state of the machine: some steps of one, as many of the other, and
+so on. Printed are the medians over turns, in milliseconds a model and step. The limits are 1.5, and 2.5 where a critic
+is trained too. They are set for the D-dSprites net; for a smaller net the critic, whose size does not shrink with it,
+has none.
 """
 
 import argparse
@@ -39,7 +40,9 @@ LIMIT, LIMIT_WITH_CRITIC = 1.5, 2.5
 @final
 @dataclass(frozen=True)
 class Row:
-    """One objective, with the net and the latents it is timed with. `note` says how it differs from the objective's defaults."""
+    """One objective, with the net and the latents it is timed with. `note` says how it differs from the objective's
+    defaults.
+    """
 
     objective: Objective
     model: Autoencoder = field(default_factory=lambda: Autoencoder(Conv()))
@@ -77,10 +80,19 @@ _MLP = Autoencoder(MLP(hidden=(256, 256), decoder_hidden=(256, 256, 256)))
 
 
 def every_row() -> list[Row]:
-    """Each objective of the package, as it comes where nothing else is said; then other ways to set them up; then some with an MLP."""
-    own = {type(row.objective): row for row in (Row(AAE(), _with(DeterministicLatents(10)), "deterministic"), Row(InfoGAN(), _INFOGAN))}
+    """Each objective of the package, as it comes where nothing else is said; then other ways to set them up; then some
+    with an MLP.
+    """
+    own = {
+        type(row.objective): row
+        for row in (Row(AAE(), _with(DeterministicLatents(10)), "deterministic"), Row(InfoGAN(), _INFOGAN))
+    }
     with_mlp = (VAE(), HFVAE(), DIPVAE(), InfoVAE(), FactorVAE())
-    return [*(own.get(cls) or Row(cls()) for cls in _every_objective()), *other_ways(), *(Row(objective, _MLP) for objective in with_mlp)]
+    return [
+        *(own.get(cls) or Row(cls()) for cls in _every_objective()),
+        *other_ways(),
+        *(Row(objective, _MLP) for objective in with_mlp),
+    ]
 
 
 def other_ways() -> list[Row]:
@@ -89,12 +101,21 @@ def other_ways() -> list[Row]:
     learned = GroupedLatents((GaussianLatents(5, LearnedGaussianPrior()), GaussianLatents(5, LearnedGaussianPrior())))
     return [
         Row(AAE(), note="stochastic"),
-        Row(InfoGAN(), _INFOGAN, "critic with all layers of the net", Critic(hidden=(net.hidden,), channels=net.channels)),
+        Row(
+            InfoGAN(),
+            _INFOGAN,
+            "critic with all layers of the net",
+            Critic(hidden=(net.hidden,), channels=net.channels),
+        ),
         Row(BetaSVAE(), _with(GroupedLatents()), "10 continuous latents and 1 discrete"),
         Row(HFVAE(), _with(GroupedLatents()), "10 continuous latents and 1 discrete"),
         Row(HFVAE(groups=groups), note="4 groups"),
         Row(HFVAE(), _with(learned), "2 groups, each with a learned Gaussian prior"),
-        Row(HFVAE(groups=groups), _with(GaussianLatents(10, LearnedGaussianPrior())), "4 groups across one learned Gaussian prior"),
+        Row(
+            HFVAE(groups=groups),
+            _with(GaussianLatents(10, LearnedGaussianPrior())),
+            "4 groups across one learned Gaussian prior",
+        ),
         Row(BetaTCVAE(), _with(GaussianLatents(10, FlowPrior())), "flow prior"),
         Row(DIPVAE(kind="ii", mode="moments"), note="kind ii, running moments"),
         Row(FactorVAE(same_batch=True), note="same batch"),
@@ -112,7 +133,9 @@ def _with(latents: Latents) -> Autoencoder:
 
 
 def fleet_of(row: Row, settings: Settings, images: FactorImages) -> Fleet:
-    spec = RunSpec(settings.dataset, row.model, row.objective, row.critic, num_steps=1000, batch_size=settings.batch_size)
+    spec = RunSpec(
+        settings.dataset, row.model, row.objective, row.critic, num_steps=1000, batch_size=settings.batch_size
+    )
     return Fleet([Member(spec, seed) for seed in range(settings.num_members)], images)
 
 
@@ -122,14 +145,19 @@ def measure(row: Row, settings: Settings, images: FactorImages) -> tuple[float, 
     for fleet in fleets:
         _seconds(fleet, settings.num_warm_up_steps)
     turns = [[_seconds(fleet, settings.num_steps) for fleet in fleets] for _ in range(settings.num_turns)]
-    own, of_beta_tcvae = (statistics.median(times) / settings.num_steps / settings.num_members * 1000 for times in zip(*turns, strict=True))
+    own, of_beta_tcvae = (
+        statistics.median(times) / settings.num_steps / settings.num_members * 1000
+        for times in zip(*turns, strict=True)
+    )
     return own, of_beta_tcvae
 
 
 def line(row: Row, own: float, of_beta_tcvae: float) -> str:
     ratio = own / of_beta_tcvae
     limit = "" if row.limit is None else f"{row.limit}{' exceeded' if ratio > row.limit else ''}"
-    return f"| {NAMES[type(row.model.encoder)]} | {row.name} | {own:.3f} | {of_beta_tcvae:.3f} | {ratio:.2f} | {limit} |"
+    return (
+        f"| {NAMES[type(row.model.encoder)]} | {row.name} | {own:.3f} | {of_beta_tcvae:.3f} | {ratio:.2f} | {limit} |"
+    )
 
 
 def _seconds(fleet: Fleet, num_steps: int) -> float:
@@ -154,8 +182,13 @@ def main() -> None:
     settings = SMALL if given.small else Settings()
     images = settings.dataset.load(given.device)
     _, height, width = images.image_shape
-    machine = torch.cuda.get_device_name() if given.device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads"
-    print(f"{settings.num_members} models, batch {settings.batch_size}, {height} x {width} pixels, torch {torch.__version__}, {machine}\n")
+    machine = (
+        torch.cuda.get_device_name() if given.device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads"
+    )
+    print(
+        f"{settings.num_members} models, batch {settings.batch_size}, {height} x {width} pixels, torch "
+        f"{torch.__version__}, {machine}\n"
+    )
     print("| net | objective | ms a model and step | beta-TCVAE | ratio | limit |\n|---|---|---|---|---|---|")
     for row in every_row():
         if row.name.startswith(tuple(given.rows)):

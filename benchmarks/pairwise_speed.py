@@ -1,12 +1,14 @@
-"""What the aggregate posterior of a fleet costs, forwards and backwards: summed as it is computed, or from a table of all densities.
+"""What the aggregate posterior of a fleet costs, forwards and backwards: summed as it is computed, or from a table of
+all densities.
 
     python -m benchmarks.pairwise_speed                       the table, on the GPU if there is one
     python -m benchmarks.pairwise_speed --ways fused table    these ways alone
     python -m benchmarks.pairwise_speed --small               small settings, to see that it runs
 
-A step is the gradient of an objective like that of beta-TCVAE with respect to codes, means and log-variances, for all members together; on a GPU it is a CUDA
-graph. Printed are the median over turns, in milliseconds a member; the seconds until the first step was done, compiling included; and how far the first
-member is from the formula in float64, relative to the largest number: of the sums, and of the gradients.
+A step is the gradient of an objective like that of beta-TCVAE with respect to codes, means and log-variances, for all
+members together; on a GPU it is a CUDA graph. Printed are the median over turns, in milliseconds a member; the seconds
+until the first step was done, compiling included; and how far the first member is from the formula in float64, relative
+to the largest number: of the sums, and of the gradients.
 """
 
 import argparse
@@ -135,13 +137,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--ways", nargs="*", default=list(ways()), choices=list(ways()))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args(arguments)
-    machine = torch.cuda.get_device_name() if given.device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads"
+    machine = (
+        torch.cuda.get_device_name() if given.device.startswith("cuda") else f"CPU, {torch.get_num_threads()} threads"
+    )
     print(f"torch {torch.__version__}, {machine}\n")
-    print("| members x batch x latents | way | ms a member | first step, s | error of sums | of gradients |\n|---|---|---|---|---|---|")
+    print(
+        "| members x batch x latents | way | ms a member | first step, s | error of sums | of gradients "
+        "|\n|---|---|---|---|---|---|"
+    )
     for size in SMALL if given.small or given.device == "cpu" else SIZES:
         for name in given.ways:
             milliseconds, first, of_sums, of_gradients = measure(ways()[name], size, given.device)
-            print(f"| {size} | {name} | {milliseconds:.4f} | {first:.1f} | {of_sums:.1e} | {of_gradients:.1e} |", flush=True)
+            print(
+                f"| {size} | {name} | {milliseconds:.4f} | {first:.1f} | {of_sums:.1e} | {of_gradients:.1e} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
     python -m benchmarks.precision --nets D-dSprites --steps 5000          one of the nets, for fewer steps
     python -m benchmarks.precision --small                                 a few small models, to see that it runs
 
-beta-TCVAE (beta 6) on dSprites, a fleet of 8 seeds at a time. A seed has the same initial weights, batches and noise at every precision, so precisions are
-compared seed by seed: the mean difference from float32, its standard error over seeds, and a Wilcoxon signed-rank test. Beside it stands the spread
-between seeds, which is what one lives with anyway. The ELBO is the mean over the last tenth of training, in nats per image.
+beta-TCVAE (beta 6) on dSprites, a fleet of 8 seeds at a time. A seed has the same initial weights, batches and noise at
+every precision, so precisions are compared seed by seed: the mean difference from float32, its standard error over
+seeds, and a Wilcoxon signed-rank test. Beside it stands the spread between seeds, which is what one lives with anyway.
+The ELBO is the mean over the last tenth of training, in nats per image.
 """
 
 import statistics
@@ -61,7 +62,11 @@ def specs(num_steps: int, num_epochs: int, *, small: bool = False) -> dict[str, 
 
 def outcome(net: str, spec: RunSpec, seeds: Sequence[int], folder: Path, device: str) -> Outcome:
     began = time.perf_counter()
-    runs = [run for run in train([spec], seeds, folder=folder, device=device, resume=True, warn=complain) if run.status == "finished"]
+    runs = [
+        run
+        for run in train([spec], seeds, folder=folder, device=device, resume=True, warn=complain)
+        if run.status == "finished"
+    ]
     seconds = time.perf_counter() - began
     elbo = [-run.history.at_the_end("distortion") - run.history.at_the_end("rate") for run in runs]
     mig = [run.score([MIG()], tell=silent, device=device).scores[0].value for run in runs]
@@ -90,13 +95,26 @@ def differences(outcomes: Sequence[Outcome]) -> str:
             continue
         for what, digits in (("elbo", 2), ("mig", 3)):
             rows.append(_difference(found, what.upper(), getattr(found, what), getattr(reference, what), digits))
-    columns = ("net", "precision", "of", "mean difference from float32", "spread between seeds", "p of a difference", "verdict")
+    columns = (
+        "net",
+        "precision",
+        "of",
+        "mean difference from float32",
+        "spread between seeds",
+        "p of a difference",
+        "verdict",
+    )
     return table(columns, rows)
 
 
-def _difference(found: Outcome, what: str, values: Sequence[float], reference: Sequence[float], digits: int) -> tuple[str, ...]:
+def _difference(
+    found: Outcome, what: str, values: Sequence[float], reference: Sequence[float], digits: int
+) -> tuple[str, ...]:
     pairs = [a - b for a, b in zip(values, reference, strict=True)]
-    mean, error = statistics.mean(pairs), statistics.stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else float("nan")
+    mean, error = (
+        statistics.mean(pairs),
+        statistics.stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else float("nan"),
+    )
     spread = statistics.stdev(reference) if len(reference) > 1 else float("nan")
     p = float(wilcoxon(pairs).pvalue) if any(pairs) else 1.0
     return (
@@ -117,7 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=20_000, help="of the D-dSprites net, with batches of 64")
     parser.add_argument("--epochs", type=int, default=10, help="of the C-mlp net, with batches of 2048")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)"
+    )
     given = parser.parse_args(arguments)
     title = "ELBO and MIG at each precision"
     sheet = Sheet(title, Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)

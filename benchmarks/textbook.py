@@ -1,4 +1,5 @@
-"""The same models as one would write them without a fleet: plain modules, torch's Adam, one model at a time, images on the device.
+"""The same models as one would write them without a fleet: plain modules, torch's Adam, one model at a time, images on
+the device.
 
 Every loss is spelt out for one model, from the papers, and shares nothing with `unbraid.objectives`.
 """
@@ -23,7 +24,9 @@ Step = Callable[[], None]
 def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
     """A function that takes one training step. For Gaussian latents and Bernoulli pixels."""
     net = with_torchs_own_layers(spec.model.build(images.image_shape, seed)).to(images.device)
-    optimiser = torch.optim.Adam(net.parameters(), lr=float(spec.learning_rate), betas=(spec.adam_beta1, spec.adam_beta2))
+    optimiser = torch.optim.Adam(
+        net.parameters(), lr=float(spec.learning_rate), betas=(spec.adam_beta1, spec.adam_beta2)
+    )
 
     def batch() -> Tensor:
         return images.batch(torch.randint(len(images), (spec.batch_size,), device=images.device))
@@ -50,7 +53,9 @@ def with_torchs_own_layers(net: nn.Module) -> nn.Module:
     return net
 
 
-def _plain(net: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], loss: Callable[..., Tensor]) -> Step:
+def _plain(
+    net: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], loss: Callable[..., Tensor]
+) -> Step:
     def step() -> None:
         x = batch()
         optimiser.zero_grad()
@@ -72,7 +77,9 @@ def _vae_loss(x: Tensor, logits: Tensor, mean: Tensor, log_var: Tensor, z: Tenso
     return _distortion(x, logits) + _rate(mean, log_var)
 
 
-def _beta_tcvae_loss(x: Tensor, logits: Tensor, mean: Tensor, log_var: Tensor, z: Tensor, *, beta: float, dataset_size: int) -> Tensor:
+def _beta_tcvae_loss(
+    x: Tensor, logits: Tensor, mean: Tensor, log_var: Tensor, z: Tensor, *, beta: float, dataset_size: int
+) -> Tensor:
     """Chen et al., arXiv:1802.04942v5, eq. 4, with minibatch-weighted sampling."""
     log_q_given_x = _log_normal(z, mean, log_var).sum(dim=1)
     pairs = _log_normal(z[:, None], mean[None], log_var[None])
@@ -80,10 +87,14 @@ def _beta_tcvae_loss(x: Tensor, logits: Tensor, mean: Tensor, log_var: Tensor, z
     log_q = pairs.sum(dim=2).logsumexp(dim=1) - constant
     log_product = (pairs.logsumexp(dim=1) - constant).sum(dim=1)
     log_p = _log_normal(z, torch.zeros_like(z), torch.zeros_like(z)).sum(dim=1)
-    return _distortion(x, logits) + ((log_q_given_x - log_q) + beta * (log_q - log_product) + (log_product - log_p)).mean()
+    return (
+        _distortion(x, logits) + ((log_q_given_x - log_q) + beta * (log_q - log_product) + (log_product - log_p)).mean()
+    )
 
 
-def _factor_vae(net: nn.Module, critic: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], gamma: float) -> Step:
+def _factor_vae(
+    net: nn.Module, critic: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], gamma: float
+) -> Step:
     """Kim & Mnih, arXiv:1802.05983v3, algorithm 2."""
     of_critic = torch.optim.Adam(critic.parameters(), lr=1e-4, betas=(0.5, 0.9))
 
@@ -95,9 +106,14 @@ def _factor_vae(net: nn.Module, critic: nn.Module, optimiser: torch.optim.Optimi
         (_distortion(x, logits) + _rate(mean, log_var) + gamma * (judged[:, 0] - judged[:, 1]).mean()).backward()
         with torch.no_grad():
             codes = _forward(net, other)[3]
-            permuted = torch.stack([column[torch.randperm(len(column), device=column.device)] for column in codes.unbind(1)], dim=1)
+            permuted = torch.stack(
+                [column[torch.randperm(len(column), device=column.device)] for column in codes.unbind(1)], dim=1
+            )
         target = torch.zeros(len(z), dtype=torch.int64, device=z.device)
-        loss = 0.5 * (functional.cross_entropy(critic(z.detach()), target) + functional.cross_entropy(critic(permuted), target + 1))
+        loss = 0.5 * (
+            functional.cross_entropy(critic(z.detach()), target)
+            + functional.cross_entropy(critic(permuted), target + 1)
+        )
         of_critic.zero_grad()
         loss.backward()
         optimiser.step()

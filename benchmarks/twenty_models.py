@@ -1,12 +1,13 @@
-"""Twenty models of dSprites on one GPU: 4 VAEs, 8 beta-VAEs (beta 4) and 8 beta-TCVAEs (beta 6), 50 epochs each, trained, encoded and scored.
+"""Twenty models of dSprites on one GPU: 4 VAEs, 8 beta-VAEs (beta 4) and 8 beta-TCVAEs (beta 6), 50 epochs each,
+trained, encoded and scored.
 
     python -m benchmarks.twenty_models --folder runs --out benchmarks/results/twenty_models_h200
     python -m benchmarks.twenty_models --folder runs --out ...      again, after it was stopped: it goes on where it was
     python -m benchmarks.twenty_models --small                      a few small models, to see that it runs
 
-The nets are Chen et al.'s (`MLP`, 10 latents, batch 2048, learning rate 0.001). All are one family, so they share one fleet. The clock runs from the call of
-`train` to the last MIG; drawing the images, which is done once for all time, comes before it. Each score is written as soon as it is known, with the
-verdict so far.
+The nets are Chen et al.'s (`MLP`, 10 latents, batch 2048, learning rate 0.001). All are one family, so they share one
+fleet. The clock runs from the call of `train` to the last MIG; drawing the images, which is done once for all time,
+comes before it. Each score is written as soon as it is known, with the verdict so far.
 """
 
 import statistics
@@ -87,7 +88,13 @@ def trained(runs: Mapping[str, Sequence[Run]], stages: Stages) -> dict[str, list
     """Those of the runs that could be finished. All are trained in one call, so that they share a fleet."""
     watch = _Watch(stages)
     try:
-        train_runs([run for group in runs.values() for run in group], device=stages.device, resume=True, watch=watch, warn=complain)
+        train_runs(
+            [run for group in runs.values() for run in group],
+            device=stages.device,
+            resume=True,
+            watch=watch,
+            warn=complain,
+        )
     except TrainingError as error:  # stopped, or all have failed: what is finished is scored
         complain(str(error))
     watch.turn("")
@@ -135,7 +142,9 @@ def encoding_seconds(runs: Mapping[str, Sequence[Run]], images: FactorImages, pr
 
 
 def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, num_models: int) -> list[Claim]:
-    """What the twenty models were to show, and whether they did so far. `seconds` is None where it was not all done in one go."""
+    """What the twenty models were to show, and whether they did so far. `seconds` is None where it was not all done in
+    one go.
+    """
     medians = {name: statistics.median(of.values()) for name, of in scores.items() if of}
     best = max(scores["β-TCVAE, β = 6"].values(), default=0.0)
     found = sum(map(len, scores.values()))
@@ -143,9 +152,12 @@ def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, nu
     return [
         Claim(found == num_models, f"{found} of {num_models} models were trained and scored."),
         Claim(
-            seconds is not None and seconds <= MOST_SECONDS, f"all of it took {_shown(seconds)}; at most {MOST_SECONDS} s were to be taken."
+            seconds is not None and seconds <= MOST_SECONDS,
+            f"all of it took {_shown(seconds)}; at most {MOST_SECONDS} s were to be taken.",
         ),
-        Claim(best > LEAST_BEST_MIG, f"the best beta-TCVAE has a MIG of {best:.3f}; above {LEAST_BEST_MIG} was expected."),
+        Claim(
+            best > LEAST_BEST_MIG, f"the best beta-TCVAE has a MIG of {best:.3f}; above {LEAST_BEST_MIG} was expected."
+        ),
         Claim(
             len(medians) == len(GROUPS) and list(medians.values()) == sorted(set(medians.values())),
             f"the medians of MIG are in the expected order: {order}.",
@@ -157,7 +169,12 @@ def score_table(scores: Mapping[str, Mapping[int, float]]) -> str:
     return table(
         ("model", "MIG of each seed", "median", "best"),
         [
-            (name, ", ".join(f"{value:.3f}" for value in of.values()), f"{statistics.median(of.values()):.3f}", f"{max(of.values()):.3f}")
+            (
+                name,
+                ", ".join(f"{value:.3f}" for value in of.values()),
+                f"{statistics.median(of.values()):.3f}",
+                f"{max(of.values()):.3f}",
+            )
             for name, of in scores.items()
             if of
         ],
@@ -181,7 +198,9 @@ def _shown(seconds: float | None) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = flags(__doc__, out="write OUT.md, OUT.json and OUT.svg")
-    parser.add_argument("--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the runs there, and go on with those that are there (else they are not kept)"
+    )
     parser.add_argument("--precision", choices=get_args(Precision), default="bf16")
     parser.add_argument("--epochs", type=int, default=NUM_EPOCHS)
     given = parser.parse_args(arguments)
@@ -193,7 +212,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     spec.open()  # drawn, if they never were, before the clock starts
     with tempfile.TemporaryDirectory() as scratch:
         placed = {
-            name: [Run.place(given.folder or Path(scratch), each, seed) for seed in range(num_seeds[name])] for name, each in of.items()
+            name: [Run.place(given.folder or Path(scratch), each, seed) for seed in range(num_seeds[name])]
+            for name, each in of.items()
         }
         is_new = all(run.status == "new" for group in placed.values() for run in group)
         runs = trained(placed, stages)
@@ -204,7 +224,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         alone = encoding_seconds(runs, spec.load(given.device), given.precision)
     sheet.add(f"{spec.num_steps:,} steps of {spec.batch_size} images each, precision {spec.precision}.")
     sheet.add(score_table(scores))
-    sheet.add(table(("stage", "seconds"), [*((name, f"{s:.1f}") for name, s in stages.seconds.items()), ("in all", f"{stages.total:.1f}")]))
+    sheet.add(
+        table(
+            ("stage", "seconds"),
+            [*((name, f"{s:.1f}") for name, s in stages.seconds.items()), ("in all", f"{stages.total:.1f}")],
+        )
+    )
     seconds = stages.total if is_new else None
     found = [
         *verdict(scores, seconds, sum(num_seeds.values())),

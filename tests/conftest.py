@@ -22,7 +22,9 @@ os.environ.setdefault("MPLBACKEND", "agg")
 
 @pytest.fixture(autouse=True, scope="session")
 def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The tests share a cache that is not the user's. A test that wants one to itself sets UNBRAID_CACHE with `monkeypatch`."""
+    """The tests share a cache that is not the user's. A test that wants one to itself sets UNBRAID_CACHE with
+    `monkeypatch`.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -64,14 +66,19 @@ def _is_loopback(host: str | bytes) -> bool:
 
 @pytest.fixture(autouse=True)
 def _shared_state_is_left_alone() -> Iterator[None]:
-    """Fail a test after which the next one would find another world: randomness and settings are arguments, never globals."""
+    """Fail a test after which the next one would find another world: randomness and settings are arguments, never
+    globals.
+    """
     before = _shared_state()
     yield
     after = _shared_state()
     changed = [name for name in before if before[name] != after[name]]
     if changed:
         _restore(before)
-        pytest.fail(f"The test changed {', '.join(changed)}, which every other test shares. Pass a generator, a seed or a dtype instead.")
+        pytest.fail(
+            f"The test changed {', '.join(changed)}, which every other test shares. Pass a generator, a seed or a "
+            "dtype instead."
+        )
 
 
 def _shared_state() -> dict[str, Any]:

@@ -49,7 +49,8 @@ def _descendants(base: type) -> Iterator[type]:
 def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
     """What is asked of every dataset, metric and objective, whatever it computes.
 
-    `docs` is the folder of its page under docs/. With `short_file` the file may be named after the last word: FromArrays in arrays.py.
+    `docs` is the folder of its page under docs/. With `short_file` the file may be named after the last word:
+    FromArrays in arrays.py.
     """
     _, folder, stem = cls.__module__.split(".")
     name = kebab_case(cls)
@@ -63,7 +64,9 @@ def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
     assert _params(cls).frozen, f"make {cls.__name__} frozen: a changed copy is made with dataclasses.replace"
     assert "__final__" in vars(cls), f"mark {cls.__name__} @final: to vary it, compose"
     # A dataclass without a docstring gets its own signature as one.
-    assert not (inspect.getdoc(cls) or f"{cls.__name__}(").startswith(f"{cls.__name__}("), f"say in a docstring what {cls.__name__} is"
+    assert not (inspect.getdoc(cls) or f"{cls.__name__}(").startswith(f"{cls.__name__}("), (
+        f"say in a docstring what {cls.__name__} is"
+    )
 
     short, file = name.replace("-", ""), stem.replace("_", "")
     assert file == short or (short_file and short.endswith(file)), (

@@ -11,15 +11,20 @@ Pair = tuple[tuple[str, int], tuple[str, int]]
 def pairs_of(sizes: Mapping[str, int]) -> list[Pair]:
     """Every two values of different axes, the first axes first."""
     return [
-        ((one, i), (other, j)) for one, other in itertools.combinations(sizes, 2) for i in range(sizes[one]) for j in range(sizes[other])
+        ((one, i), (other, j))
+        for one, other in itertools.combinations(sizes, 2)
+        for i in range(sizes[one])
+        for j in range(sizes[other])
     ]
 
 
 def pairwise_cover(sizes: Mapping[str, int], allowed: Callable[[Pair], bool] = lambda pair: True) -> list[Row]:
-    """Rows in which every allowed pair meets and no forbidden one does. Greedy and without chance: the same rows every time.
+    """Rows in which every allowed pair meets and no forbidden one does. Greedy and without chance: the same rows every
+    time.
 
-    A row starts with the first pair that has not met; each further axis takes the value that lets most new pairs meet, and, among those, the one that was
-    used least. A value that no row could hold beside the pair is an error: then pairs alone do not say what is allowed.
+    A row starts with the first pair that has not met; each further axis takes the value that lets most new pairs meet,
+    and, among those, the one that was used least. A value that no row could hold beside the pair is an error: then
+    pairs alone do not say what is allowed.
     """
     wanted = {pair: None for pair in pairs_of(sizes) if allowed(pair)}
     met: set[Pair] = set()
@@ -36,7 +41,9 @@ def pairwise_cover(sizes: Mapping[str, int], allowed: Callable[[Pair], bool] = l
     return rows
 
 
-def _completed(row: Row, sizes: Mapping[str, int], wanted: Mapping[Pair, None], met: set[Pair], used: Mapping[tuple[str, int], int]) -> Row:
+def _completed(
+    row: Row, sizes: Mapping[str, int], wanted: Mapping[Pair, None], met: set[Pair], used: Mapping[tuple[str, int], int]
+) -> Row:
     for axis in sizes:
         if axis in row:
             continue
@@ -44,7 +51,9 @@ def _completed(row: Row, sizes: Mapping[str, int], wanted: Mapping[Pair, None], 
         possible = [value for value, pairs in beside.items() if all(pair in wanted for pair in pairs)]
         if not possible:
             raise ValueError(f"No value of {axis} may stand beside {row}.")
-        row[axis] = max(possible, key=lambda value: (sum(pair not in met for pair in beside[value]), -used[axis, value], -value))
+        row[axis] = max(
+            possible, key=lambda value: (sum(pair not in met for pair in beside[value]), -used[axis, value], -value)
+        )
     return row
 
 

@@ -13,7 +13,9 @@ CODE = "from unbraid.allocator import keep_freed_memory; print(keep_freed_memory
 def told(**environment: str) -> str:
     """In a Python of its own: the setting lasts as long as the process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    done = subprocess.run([sys.executable, "-c", CODE], env=inherited | environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=inherited | environment, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 

@@ -28,7 +28,9 @@ TABLE = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
 
 
 def test_arrays_become_codes():
-    codes = Codes.from_arrays(MEAN.numpy(), np.ones((3, 2)), factors=np.array([[0, 1], [1, 1], [2, 0]]), factor_names=["shape", "size"])
+    codes = Codes.from_arrays(
+        MEAN.numpy(), np.ones((3, 2)), factors=np.array([[0, 1], [1, 1], [2, 0]]), factor_names=["shape", "size"]
+    )
     assert (len(codes), codes.num_latents, codes.factor_names) == (3, 2, ("shape", "size"))
     assert codes.std.dtype == codes.mean.dtype
 
@@ -65,7 +67,9 @@ def test_draws_may_come_with_means_and_stds():
 
 def test_marginal_std_is_the_root_of_the_covariance_diagonal():
     covariance = torch.tensor([[4.0, 1.0], [1.0, 9.0]]).expand(3, 2, 2)
-    torch.testing.assert_close(Codes.from_arrays(MEAN, covariance=covariance).marginal_std, torch.tensor([[2.0, 3.0]]).expand(3, 2))
+    torch.testing.assert_close(
+        Codes.from_arrays(MEAN, covariance=covariance).marginal_std, torch.tensor([[2.0, 3.0]]).expand(3, 2)
+    )
     assert Codes(MEAN).marginal_std is None
 
 
@@ -118,18 +122,33 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": [[1.0, 2.0], [3.0]]}, "mean is a list whose rows differ in length"),
         ({"mean": MEAN, "std": -torch.ones(3, 2)}, "negative.*log_var"),
         ({"mean": MEAN, "std": torch.ones(3, 3)}, "one std for each mean"),
-        ({"mean": MEAN, "std": torch.full((3, 2), torch.inf)}, r"std is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]"),
+        (
+            {"mean": MEAN, "std": torch.full((3, 2), torch.inf)},
+            r"std is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]",
+        ),
         ({"mean": MEAN, "log_var": torch.full((3, 2), torch.inf)}, "log_var is NaN or infinite"),
-        ({"mean": MEAN, "log_var": torch.full((3, 2), 2e3)}, r"log_var is so large .* overflows in 3 rows \(0, 1, 2\), latents \[0, 1\]"),
+        (
+            {"mean": MEAN, "log_var": torch.full((3, 2), 2e3)},
+            r"log_var is so large .* overflows in 3 rows \(0, 1, 2\), latents \[0, 1\]",
+        ),
         ({"mean": MEAN, "log_var": torch.zeros(3, 3)}, "one log-variance for each mean"),
-        ({"mean": MEAN, "std": [[1, 1], [1, -2], [1, 1]]}, r"std is negative \(the least is -2\) in 1 rows \(1\), latents \[1\]"),
+        (
+            {"mean": MEAN, "std": [[1, 1], [1, -2], [1, 1]]},
+            r"std is negative \(the least is -2\) in 1 rows \(1\), latents \[1\]",
+        ),
         ({"mean": MEAN.to(torch.float8_e4m3fn)}, "float8.*16 bits or more"),
         ({"mean": MEAN.to_sparse()}, "not sparse"),
         ({"mean": [MEAN[0].clone().requires_grad_()] * 2}, "mean cannot be read as a table"),
         ({"mean": MEAN, "probabilities": 5}, "expected a list of tables"),
-        *(({"mean": MEAN, "groups": groups}, "expected tuples of latent numbers") for groups in ("ab", 5, [0, 1], [["a"]], [[0.5]])),
         *(
-            ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "missing": missing}, "missing is .*; expected what marks a missing label")
+            ({"mean": MEAN, "groups": groups}, "expected tuples of latent numbers")
+            for groups in ("ab", 5, [0, 1], [["a"]], [[0.5]])
+        ),
+        *(
+            (
+                {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "missing": missing},
+                "missing is .*; expected what marks a missing label",
+            )
             for missing in (1j, [1], 2**80)
         ),
         ({"mean": MEAN, "factors": {"": [0, 1, 2]}}, "named ''; expected a word"),
@@ -145,7 +164,10 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "covariance": -torch.eye(2).expand(3, 2, 2)}, "negative variances"),
         ({"mean": MEAN, "covariance": torch.full((3, 2, 2), torch.nan)}, "covariance is NaN"),
         ({"mean": MEAN, "covariance": torch.tensor([[1.0, 0.0], [1.0, 1.0]]).expand(3, 2, 2)}, "not symmetric"),
-        ({"mean": MEAN, "covariance": torch.eye(2).expand(3, 2, 2), "std": torch.ones(3, 2)}, "Both std and covariance"),
+        (
+            {"mean": MEAN, "covariance": torch.eye(2).expand(3, 2, 2), "std": torch.ones(3, 2)},
+            "Both std and covariance",
+        ),
         ({"mean": MEAN, "probabilities": [[0.5, 0.5]]}, "expected a list of tables"),
         ({"mean": MEAN, "probabilities": [TABLE[:2]]}, "a row for each of the 3 images"),
         ({"mean": MEAN, "probabilities": [2 * TABLE]}, r"probabilities\[0\].*in 3 rows.*softmax"),
@@ -154,7 +176,10 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "groups": [[0, 1], [1]]}, "named twice"),
         ({"mean": MEAN, "factors": np.zeros((2, 1), dtype=int)}, "2 labels for 3 codes"),
         ({"mean": MEAN, "factors": np.zeros((3, 2, 2))}, "expected .images, factors."),
-        ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]}, "1 factor names were given for 2 columns"),
+        (
+            {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]},
+            "1 factor names were given for 2 columns",
+        ),
         ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]}, "share a name"),
         ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]}, "names of its own"),
         ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
@@ -190,7 +215,11 @@ def test_what_from_arrays_would_convert_is_refused_without_it(arguments, message
 
 
 def test_codes_hold_no_gradients():
-    codes = Codes(MEAN.clone().requires_grad_(), torch.ones(3, 2, requires_grad=True), probabilities=(TABLE.clone().requires_grad_(),))
+    codes = Codes(
+        MEAN.clone().requires_grad_(),
+        torch.ones(3, 2, requires_grad=True),
+        probabilities=(TABLE.clone().requires_grad_(),),
+    )
     assert not any(tensor.requires_grad for tensor in (codes.mean, codes.std, *codes.probabilities))
 
 
@@ -209,7 +238,12 @@ def test_codes_move_to_another_device_with_everything_they_hold():
     labels = Labels("hue", torch.arange(4) % 2, known=torch.tensor([True, True, True, False]))
     tables = (torch.full((4, 3), 1 / 3),)
     codes = Codes(
-        torch.zeros(4, 2), torch.ones(4, 2), samples=torch.zeros(5, 4, 2), probabilities=tables, factors=(labels,), weights=torch.ones(4)
+        torch.zeros(4, 2),
+        torch.ones(4, 2),
+        samples=torch.zeros(5, 4, 2),
+        probabilities=tables,
+        factors=(labels,),
+        weights=torch.ones(4),
     )
     moved = codes.to("cpu")
     for field in dataclasses.fields(Codes):

@@ -48,4 +48,6 @@ def test_a_test_that_changes_shared_state_fails_alone(guarded):
     """)
     result = guarded.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=5, errors=4)
-    result.stdout.fnmatch_lines(["*The test changed torch's global generator,*", "*The test changed torch's default dtype,*"])
+    result.stdout.fnmatch_lines(
+        ["*The test changed torch's global generator,*", "*The test changed torch's default dtype,*"]
+    )

@@ -92,7 +92,9 @@ def test_members_may_be_at_steps_of_their_own():
 
 
 def test_shape_only_arranges():
-    assert torch.equal(draws.bits(seeds(1, 2), "noise", 0, (2, 3)).flatten(1), draws.bits(seeds(1, 2), "noise", 0, (6,)))
+    assert torch.equal(
+        draws.bits(seeds(1, 2), "noise", 0, (2, 3)).flatten(1), draws.bits(seeds(1, 2), "noise", 0, (6,))
+    )
 
 
 def test_more_numbers_begin_with_the_same():
@@ -112,7 +114,8 @@ def test_torchs_generator_has_no_say():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-# They look random. The seeds are fixed, so a test that passes once passes always; the bounds leave a margin for another hash.
+# They look random. The seeds are fixed, so a test that passes once passes always; the bounds leave a margin for another
+# hash.
 
 
 def test_uniform_fills_the_interval_evenly():
@@ -143,7 +146,9 @@ def test_neighbouring_seeds_streams_and_steps_are_uncorrelated():
     assert np.abs(correlations).max() * num**0.5 < 4.5
 
 
-@pytest.mark.parametrize("other", [(1, "noise", 8), (0, "noises", 8), (0, "noise", 9)], ids=["next seed", "another stream", "next step"])
+@pytest.mark.parametrize(
+    "other", [(1, "noise", 8), (0, "noises", 8), (0, "noise", 9)], ids=["next seed", "another stream", "next step"]
+)
 def test_half_the_bits_flip_at_another_address(other):
     one, two = draws.bits(seeds(0), "noise", 8, (2000,)), draws.bits(seeds(other[0]), *other[1:], (2000,))
     flipped = np.mean([value.bit_count() for value in unsigned(one ^ two)])

@@ -1,6 +1,8 @@
-"""Every objective with every family of latents and prior, every likelihood and every net, those still to be written among them.
+"""Every objective with every family of latents and prior, every likelihood and every net, those still to be written
+among them.
 
-A pairwise cover: every two that may be combined train together in some row, and every two that may not are refused when the spec is built.
+A pairwise cover: every two that may be combined train together in some row, and every two that may not are refused when
+the spec is built.
 """
 
 import dataclasses
@@ -53,7 +55,9 @@ VARIANTS: dict[type[Objective], list[Objective]] = {
     HFVAE: [HFVAE(groups="each", estimator="mws")],
     InfoVAE: [InfoVAE(alpha=1.0, kernel="imq", statistic="unbiased")],
 }
-"""Other settings of an objective, which rows take turns with: those that carry something from step to step, above all."""
+"""Other settings of an objective, which rows take turns with: those that carry something from step to step, above
+all.
+"""
 
 
 def of_size_four(latents: Latents) -> Latents:
@@ -94,7 +98,9 @@ def check(objective, model):
 
 
 def model_of(values):
-    return Autoencoder(**{axis: value for axis, value in values.items() if axis not in ("objective", "dataset")}, noise_inputs=2)
+    return Autoencoder(
+        **{axis: value for axis, value in values.items() if axis not in ("objective", "dataset")}, noise_inputs=2
+    )
 
 
 def spec_of(values):
@@ -114,7 +120,9 @@ def spec_of(values):
 
 @functools.cache
 def refusal(pair):
-    """Why these two cannot be combined, or None if they can. An objective may refuse latents or likelihoods, an encoder may refuse latents."""
+    """Why these two cannot be combined, or None if they can. An objective may refuse latents or likelihoods, an encoder
+    may refuse latents.
+    """
     values = {axis: choice(axis, place) for axis, place in pair}
     model = model_of({"encoder": SMALL[0], **values})
     if "objective" in values:
@@ -158,24 +166,33 @@ def spec_of_row(number, row):
     return spec_of(values | {"objective": settings_of(type(values["objective"]), model_of(values), number)})
 
 
-# --------------------------------------------------------------------------------------------------------------- nothing is left out
+# ---------------------------------------------------------------------------------------------------------------
+# nothing is left out
 
 
 @pytest.mark.parametrize("kind", [Objective, Latents, Likelihood, Architecture], ids=lambda kind: kind.__name__)
 def test_every_class_of_this_kind_trains_in_some_row(kind):
     trained = {type(choice(axis, place)) for row in ROWS for axis, place in row.items()}
     missing = set(concrete_subclasses(kind)) - trained
-    assert not missing, f"add {missing} to tests/distributions/families.py or tests/models/nets.py, where rows take theirs from"
+    assert not missing, (
+        f"add {missing} to tests/distributions/families.py or tests/models/nets.py, where rows take theirs from"
+    )
 
 
 @pytest.mark.parametrize("kind", [PriorRecipe, CategoricalPriorRecipe], ids=lambda kind: kind.__name__)
 def test_every_prior_trains_in_some_row(kind):
-    trained = {type(each) for row in ROWS for each in _recipes_in(choice("latents", row["latents"])) if isinstance(each, kind)}
-    assert trained == set(concrete_subclasses(kind)), "add a family with the new prior to tests/distributions/families.py"
+    trained = {
+        type(each) for row in ROWS for each in _recipes_in(choice("latents", row["latents"])) if isinstance(each, kind)
+    }
+    assert trained == set(concrete_subclasses(kind)), (
+        "add a family with the new prior to tests/distributions/families.py"
+    )
 
 
 def test_every_value_of_every_axis_trains_in_some_row():
-    assert {item for row in ROWS for item in row.items()} == {(axis, place) for axis, size in SIZES.items() for place in range(size)}
+    assert {item for row in ROWS for item in row.items()} == {
+        (axis, place) for axis, size in SIZES.items() for place in range(size)
+    }
 
 
 def test_every_setting_that_rows_take_turns_with_trains_in_some_row():
@@ -193,10 +210,13 @@ def _recipes_in(recipe):
                 yield from _recipes_in(each)
 
 
-# -------------------------------------------------------------------------------------------------------------------- what is refused
+# --------------------------------------------------------------------------------------------------------------------
+# what is refused
 
 
-@pytest.mark.parametrize("pair", REFUSED, ids=lambda pair: "-".join(f"{named(AXES[axis][place])}{place}" for axis, place in pair))
+@pytest.mark.parametrize(
+    "pair", REFUSED, ids=lambda pair: "-".join(f"{named(AXES[axis][place])}{place}" for axis, place in pair)
+)
 def test_what_cannot_be_combined_is_refused_with_a_reason_and_a_way_out(pair):
     values = {axis: choice(axis, place) for axis, place in pair}
     with pytest.raises(SpecError) as refused:
@@ -207,21 +227,29 @@ def test_what_cannot_be_combined_is_refused_with_a_reason_and_a_way_out(pair):
     assert str(refused.value).endswith((".", ")"))
 
 
-# ------------------------------------------------------------------------------------------------------------------------ what trains
+# ----------------------------------------------------------------------------------------------------------------------
+# what trains
 
 
 def spec_survives_json(spec):
-    return from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec, packages=PACKAGES).digest == spec.digest
+    return (
+        from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec, packages=PACKAGES).digest
+        == spec.digest
+    )
 
 
 def idle_weights(state, prefix="second_moment."):
-    """The names of the parameters that no gradient has ever reached: Adam's average of its square is still 0 everywhere."""
+    """The names of the parameters that no gradient has ever reached: Adam's average of its square is still 0
+    everywhere.
+    """
     return {name for name, tensor in state.tensors.items() if name.startswith(prefix) and not bool(tensor.any())}
 
 
 @every_row
 def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
-    """Losses and gradients are finite, every weight is reached, a member alone is the member of a fleet, and a break changes no bit."""
+    """Losses and gradients are finite, every weight is reached, a member alone is the member of a fleet, and a break
+    changes no bit.
+    """
     assert spec_survives_json(spec)
     images, run = spec.dataset.load(), Run.place(tmp_path, spec, 3)
     alone = Fleet([Member(spec, 3)], images)
@@ -249,10 +277,15 @@ def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
     for _ in range(2):
         company.advance()
     for name, tensor in company.state(1).tensors.items():
-        # Moments are gradients, as large as the weights of an objective make them; at the second step they have seen weights that differ by rounding.
-        # A weight of 1000 on the distance from the capacity makes rounding larger, and Adam turns it into steps.
+        # Moments are gradients, as large as the weights of an objective make them; at the second step they have seen
+        # weights that differ by rounding. A weight of 1000 on the distance from the capacity makes rounding larger, and
+        # Adam turns it into steps.
         of_weights = 1e-7 if isinstance(spec.objective, AnnealedVAE) else 1e-8
-        tolerance = of_weights if name.startswith(("weights.", "critic_weights.")) else 1e-6 * max(1.0, float(tensor.abs().max()))
+        tolerance = (
+            of_weights
+            if name.startswith(("weights.", "critic_weights."))
+            else 1e-6 * max(1.0, float(tensor.abs().max()))
+        )
         torch.testing.assert_close(tensor, halfway.tensors[name], rtol=0, atol=tolerance)
     # In one member or the other: the ReLUs of a net this small may all be dead from the start.
     assert idle_weights(end) & idle_weights(company.state(0)) == set()

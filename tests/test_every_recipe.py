@@ -17,9 +17,31 @@ from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
 from unbraid.runs.recipes import choices, from_json, to_json
-from unbraid.sampling import ChenDesign, Correlated, FactorValues, HeldOutCombinations, Joint, Product, Subset, Table, Threshold, Uniform
+from unbraid.sampling import (
+    ChenDesign,
+    Correlated,
+    FactorValues,
+    HeldOutCombinations,
+    Joint,
+    Product,
+    Subset,
+    Table,
+    Threshold,
+    Uniform,
+)
 
-KINDS = (FactorDataset, Architecture, Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood, Objective, Metric, Joint, Subset)
+KINDS = (
+    FactorDataset,
+    Architecture,
+    Latents,
+    PriorRecipe,
+    CategoricalPriorRecipe,
+    Likelihood,
+    Objective,
+    Metric,
+    Joint,
+    Subset,
+)
 EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [(Autoencoder, Autoencoder)]
 EXAMPLES = {
     ChenDesign: ChenDesign("C"),
@@ -39,7 +61,9 @@ def example(cls: type) -> Any:
     """One of them: what has no default gets a name, which is all that most recipes ask for."""
     if cls in EXAMPLES:
         return EXAMPLES[cls]
-    required = [field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is dataclasses.MISSING]
+    required = [
+        field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is dataclasses.MISSING
+    ]
     return cls(**dict.fromkeys(required, "somewhere.npz"))
 
 

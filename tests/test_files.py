@@ -94,7 +94,12 @@ def test_a_name_that_cannot_be_taken_leaves_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "complaint"),
-    [("folder", "is a folder"), ("x" * 305 + ".json", "name too long"), ("a.txt/b.json", "cannot be written"), ("\0", "null")],
+    [
+        ("folder", "is a folder"),
+        ("x" * 305 + ".json", "name too long"),
+        ("a.txt/b.json", "cannot be written"),
+        ("\0", "null"),
+    ],
 )
 def test_a_place_that_cannot_be_written_is_told_beforehand(tmp_path, name, complaint):
     (tmp_path / "folder").mkdir()
@@ -112,7 +117,10 @@ def test_a_folder_that_takes_no_files_is_told_beforehand(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refuse)
-    with pytest.raises(SpecError, match=r"a\.txt cannot be written \(Permission denied\)\. Name a file in a folder that you may write to"):
+    with pytest.raises(
+        SpecError,
+        match=r"a\.txt cannot be written \(Permission denied\)\. Name a file in a folder that you may write to",
+    ):
         files.check_writable(tmp_path / "a.txt")
 
 

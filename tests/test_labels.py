@@ -29,7 +29,9 @@ def test_any_integers_are_values_of_a_discrete_factor(dtype):
     assert labels.assignment().tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("words", [["square", "heart", "square"], np.array(["square", "heart", "square"], dtype=object)])
+@pytest.mark.parametrize(
+    "words", [["square", "heart", "square"], np.array(["square", "heart", "square"], dtype=object)]
+)
 def test_words_are_numbered_and_have_no_order(words):
     labels = Labels.of("shape", words)
     assert labels.assignment().tolist() == [1, 0, 1]
@@ -88,7 +90,9 @@ def test_bins_have_equal_width_from_the_least_to_the_greatest():
 
 
 def test_missing_measurements_stay_missing_and_set_no_range():
-    labels = Labels("x", torch.tensor([0.0, torch.nan, 1.0, 100.0]), known=torch.tensor([True, False, True, False])).binned(2)
+    labels = Labels(
+        "x", torch.tensor([0.0, torch.nan, 1.0, 100.0]), known=torch.tensor([True, False, True, False])
+    ).binned(2)
     assert labels.assignment().tolist() == [0, -1, 1, -1]
 
 
@@ -100,7 +104,11 @@ def test_a_measurement_that_never_varies_falls_into_one_bin():
 
 def test_extreme_measurements_are_binned_without_overflow():
     largest = torch.finfo(torch.float64).max
-    assert Labels("x", torch.tensor([-largest, 0.0, largest], dtype=torch.float64)).binned(3).values.tolist() == [0, 1, 2]
+    assert Labels("x", torch.tensor([-largest, 0.0, largest], dtype=torch.float64)).binned(3).values.tolist() == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_discrete_labels_are_left_as_they_are():

@@ -12,7 +12,13 @@ ROOT = Path(__file__).parent.parent
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     """Check the contracts against the `unbraid` that lies in `folder`."""
-    command = [Path(sys.executable).with_name("lint-imports"), "--config", ROOT / "pyproject.toml", "--no-cache", "--no-logo"]
+    command = [
+        Path(sys.executable).with_name("lint-imports"),
+        "--config",
+        ROOT / "pyproject.toml",
+        "--no-cache",
+        "--no-logo",
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -25,15 +31,21 @@ def test_the_layers_are_kept():
     ("file", "content", "complaint"),
     [
         pytest.param("brand_new.py", "", "not listed as layers", id="a room with no place in the house"),
-        pytest.param("errors.py", "import unbraid.codes", "unbraid.errors is not allowed to import unbraid.codes", id="upwards"),
-        pytest.param("files.py", "import unbraid.codes", "unbraid.files is not allowed to import unbraid.codes", id="sideways"),
+        pytest.param(
+            "errors.py", "import unbraid.codes", "unbraid.errors is not allowed to import unbraid.codes", id="upwards"
+        ),
+        pytest.param(
+            "files.py", "import unbraid.codes", "unbraid.files is not allowed to import unbraid.codes", id="sideways"
+        ),
         pytest.param(
             "metrics/new.py",
             "import unbraid.data.dataset",
             "unbraid.metrics is not allowed to import unbraid.data",
             id="a metric past its table",
         ),
-        pytest.param("codes.py", "import typer", "unbraid is not allowed to import typer", id="the command line outside cli"),
+        pytest.param(
+            "codes.py", "import typer", "unbraid is not allowed to import typer", id="the command line outside cli"
+        ),
         pytest.param("codes.py", "import pickle", "unbraid is not allowed to import pickle", id="a pickle"),
     ],
 )

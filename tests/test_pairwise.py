@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tests.pairwise import pairs_of, pairwise_cover
 
-SIZES = st.lists(st.integers(1, 5), min_size=2, max_size=5).map(lambda sizes: {f"axis{i}": size for i, size in enumerate(sizes)})
+SIZES = st.lists(st.integers(1, 5), min_size=2, max_size=5).map(
+    lambda sizes: {f"axis{i}": size for i, size in enumerate(sizes)}
+)
 
 
 def met(rows):

@@ -33,7 +33,12 @@ def found(request):
 
 @pytest.mark.parametrize(
     ("precision", "within"),
-    [("float32", ("highest", False)), ("float64", ("highest", False)), ("tf32", ("high", True)), ("bf16", ("high", True))],
+    [
+        ("float32", ("highest", False)),
+        ("float64", ("highest", False)),
+        ("tf32", ("high", True)),
+        ("bf16", ("high", True)),
+    ],
 )
 def test_products_are_rounded_within_the_block_as_asked_and_as_before_after_it(found, precision, within):
     with matrix_units(precision):
@@ -99,7 +104,9 @@ class WatchedNets(Architecture):
         return _Watched("encoder", image_shape[1] * image_shape[2], latents.num_parameters)
 
     def make_decoder(self, num_inputs, image_shape):
-        return nn.Sequential(_Watched("decoder", num_inputs, image_shape[1] * image_shape[2]), nn.Unflatten(1, image_shape))
+        return nn.Sequential(
+            _Watched("decoder", num_inputs, image_shape[1] * image_shape[2]), nn.Unflatten(1, image_shape)
+        )
 
 
 @final
@@ -142,7 +149,11 @@ WATCHED = replace(
 
 @pytest.mark.parametrize(
     ("precision", "kept", "inside"),
-    [("float32", torch.float32, torch.float32), ("bf16", torch.float32, torch.bfloat16), ("float64", torch.float64, torch.float64)],
+    [
+        ("float32", torch.float32, torch.float32),
+        ("bf16", torch.float32, torch.bfloat16),
+        ("float64", torch.float64, torch.float64),
+    ],
 )
 def test_nets_run_in_the_type_asked_for_and_all_else_in_that_of_the_weights(precision, kept, inside):
     fleet = fleet_of(WATCHED, precision)
@@ -217,7 +228,11 @@ def test_a_model_learns_in_bf16_about_as_well_as_in_float32(spec):
 
 
 def test_a_fleet_in_bf16_goes_on_from_its_states_to_the_same_bits():
-    undisturbed, left, joined = fleet_of(MLP_SPEC, "bf16", 5), fleet_of(MLP_SPEC, "bf16", 2), fleet_of(MLP_SPEC, "bf16", 1)
+    undisturbed, left, joined = (
+        fleet_of(MLP_SPEC, "bf16", 5),
+        fleet_of(MLP_SPEC, "bf16", 2),
+        fleet_of(MLP_SPEC, "bf16", 1),
+    )
     joined.restore([left.state(index) for index in range(2)])
     losses = [joined.advance()["loss"] for _ in range(3)]
     assert torch.equal(joined.weights, undisturbed.weights)

@@ -78,10 +78,20 @@ def test_it_keeps_the_precision_of_the_moment(schedule):
 
 @pytest.mark.parametrize("kind", [Linear, Cosine])
 @pytest.mark.parametrize(
-    "fields", [(math.nan, 1.0), (0.0, math.inf), (0.0, 1.0, 0.5, 0.5), (0.0, 1.0, -0.1), (0.0, 1.0, 0.0, 1.1), (0.0, 1.0, 0.9, 0.1)]
+    "fields",
+    [
+        (math.nan, 1.0),
+        (0.0, math.inf),
+        (0.0, 1.0, 0.5, 0.5),
+        (0.0, 1.0, -0.1),
+        (0.0, 1.0, 0.0, 1.1),
+        (0.0, 1.0, 0.9, 0.1),
+    ],
 )
 def test_what_is_no_path_is_refused(kind, fields):
-    with pytest.raises(SpecError, match=f"{kind.__name__}: from .* expected finite numbers, and moments with 0 <= begin < finish <= 1"):
+    with pytest.raises(
+        SpecError, match=f"{kind.__name__}: from .* expected finite numbers, and moments with 0 <= begin < finish <= 1"
+    ):
         kind(*fields)
 
 
@@ -93,5 +103,7 @@ def test_what_is_no_cycle_is_refused(fields):
 
 @pytest.mark.parametrize("compute", [lambda s: s * 2.0, lambda s: 2.0 * s, lambda s: s + 1.0, lambda s: 1.0 - s])
 def test_a_formula_that_forgot_the_moment_is_told(compute):
-    with pytest.raises(SpecError, match=r"is a schedule, and a formula needs a number. Say when: objective.at\(progress\)"):
+    with pytest.raises(
+        SpecError, match=r"is a schedule, and a formula needs a number. Say when: objective.at\(progress\)"
+    ):
         compute(Linear(0.0, 4.0))

@@ -1,4 +1,6 @@
-"""Turns the formulas of a page into MathML while the site is built, so that reading them needs neither a script nor a network."""
+"""Turns the formulas of a page into MathML while the site is built, so that reading them needs neither a script nor a
+network.
+"""
 
 import html
 import logging
@@ -25,15 +27,21 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
         try:
             return f'<{tag} class="formula">{mathml(latex, is_block=tag == "div")}</{tag}>'
         except Exception as error:  # noqa: BLE001 - the converter raises many kinds, and each is the formula's fault
-            _log.warning("%s: no MathML for %r: %s", page.file.src_uri, latex, error)  # a warning fails the strict build
+            _log.warning(
+                "%s: no MathML for %r: %s", page.file.src_uri, latex, error
+            )  # a warning fails the strict build
             return formula[0]
 
     return _FORMULA.sub(replace, content)
 
 
 def mathml(latex: str, *, is_block: bool) -> str:
-    """The formula as a <math> element. Raises for what the converter does not know, which it would copy, backslash and all."""
-    latex = re.sub(r"\\(begin|end){aligned}", r"\\\1{split}", latex)  # the same layout, under the name that the converter knows
+    """The formula as a <math> element. Raises for what the converter does not know, which it would copy, backslash and
+    all.
+    """
+    latex = re.sub(
+        r"\\(begin|end){aligned}", r"\\\1{split}", latex
+    )  # the same layout, under the name that the converter knows
     latex = re.sub(r"\\[Bb]igg?[lrm]?\s*\\(\||Vert)", r"\\|", latex)  # it knows no large double bar
     math = ElementTree.fromstring(convert(latex, display="block" if is_block else "inline"))
     if unknown := sorted({text for text in math.itertext() if "\\" in text}):
@@ -47,7 +55,9 @@ def mathml(latex: str, *, is_block: bool) -> str:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Set the thin spaces that TeX sets and the converter leaves out: after a semicolon, and between log and what follows."""
+    """Set the thin spaces that TeX sets and the converter leaves out: after a semicolon, and between log and what
+    follows.
+    """
     for place, child in reversed(list(enumerate(parent))):
         if child.text == ";":
             child.tag = f"{_MATHML}mo"

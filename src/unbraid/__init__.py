@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from unbraid.training.train import train as train
 
 # Loaded at first use: they need more than the core does (safetensors, jinja2).
-_LOADED_LATER = {"Run": "unbraid.runs", "RunSpec": "unbraid.runs", "train": "unbraid.training", "write_report": "unbraid.report"}
+_LOADED_LATER = {
+    "Run": "unbraid.runs",
+    "RunSpec": "unbraid.runs",
+    "train": "unbraid.training",
+    "write_report": "unbraid.report",
+}
 
 
 def __getattr__(name: str) -> Any:

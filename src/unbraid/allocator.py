@@ -13,9 +13,10 @@ _TRIM_BYTES, _MMAP_BYTES = 1 << 30, 1 << 25
 def keep_freed_memory() -> bool:
     """Let a freed block be used again instead of going back to the system. True if this C library could be told so.
 
-    A training step on the CPU allocates the same blocks of a few megabytes as the step before. By default glibc maps each of them anew, and
-    the system clears every page of it: nearly half the time of a small fleet (`benchmarks/cpu_fleet.py`). The setting holds for the whole
-    process: the command line makes it, and so does whoever trains on a CPU. A user's own MALLOC_ variables are left alone.
+    A training step on the CPU allocates the same blocks of a few megabytes as the step before. By default glibc maps
+    each of them anew, and the system clears every page of it: nearly half the time of a small fleet
+    (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line makes it, and so does whoever
+    trains on a CPU. A user's own MALLOC_ variables are left alone.
     """
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False

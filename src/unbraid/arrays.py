@@ -9,27 +9,44 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 
-_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
+_INTEGERS = (
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+)
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects are refused."""
+    """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects are
+    refused.
+    """
     if isinstance(values, Tensor):
         return values.detach()
     try:
         array = np.asarray(values)
     except ValueError:
-        raise CodesError(f"{name} is a list whose rows differ in length. Give a rectangular table of numbers.") from None
+        raise CodesError(
+            f"{name} is a list whose rows differ in length. Give a rectangular table of numbers."
+        ) from None
     except (TypeError, RuntimeError, OverflowError) as error:
-        raise CodesError(f"{name} cannot be read as a table ({error}). Give a numpy array, a tensor or nested lists of numbers.") from None
+        raise CodesError(
+            f"{name} cannot be read as a table ({error}). Give a numpy array, a tensor or nested lists of numbers."
+        ) from None
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         # numpy turns the numbers of a mixed list into words without a word.
         array = np.asarray(values, dtype=object)
     if array.dtype.kind == "O":
         if not all(isinstance(entry, str) for entry in array.flat):
             raise CodesError(
-                f"{name} holds Python objects of several kinds. Give numbers of one type, or words; each column by itself if they differ."
+                f"{name} holds Python objects of several kinds. Give numbers of one type, or words; each column by "
+                "itself if they differ."
             )
         array = array.astype(np.str_)
     return array
@@ -41,7 +58,8 @@ def as_tensor(name: str, values: Any) -> Tensor:
     if isinstance(array, Tensor):
         if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
             raise CodesError(
-                f"{name} holds {array.dtype} ({array.layout}); expected real numbers of 16 bits or more, not sparse. Convert it."
+                f"{name} holds {array.dtype} ({array.layout}); expected real numbers of 16 bits or more, not sparse. "
+                "Convert it."
             )
         return array
     if array.dtype.kind not in "biuf":
@@ -63,12 +81,17 @@ def as_floats(name: str, values: Any) -> Tensor:
 
 
 def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None = None) -> Tensor:
-    """A tensor of floats without its gradients, if it is one of `num_axes` axes and, where there is a `like`, on its device."""
+    """A tensor of floats without its gradients, if it is one of `num_axes` axes and, where there is a `like`, on its
+    device.
+    """
     if not isinstance(values, Tensor):
-        raise CodesError(f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists.")
+        raise CodesError(
+            f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists."
+        )
     if values.dtype not in _FLOATS or values.ndim != num_axes:
         raise CodesError(
-            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected floats of 16 bits or more with {num_axes} axes. Convert it."
+            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected floats of 16 bits or more with "
+            f"{num_axes} axes. Convert it."
         )
     if like is not None and values.device != like.device:
         raise CodesError(f"{name} is on {values.device} and mean on {like.device}. Move all of them to one device.")

@@ -1,8 +1,8 @@
 """Random numbers that are a pure function of (seed, stream, step): no generator, no state, nothing to save or restore.
 
-A member of a fleet must see the same noise alone, among others, in another order and after a crash. So every number is the hash of its
-address: the member's seed, the name of the stream, the step, and its position in the tensor. The integers are the same on every
-device. Seeds and steps may be tensors, one entry a member.
+A member of a fleet must see the same noise alone, among others, in another order and after a crash. So every number is
+the hash of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The
+integers are the same on every device. Seeds and steps may be tensors, one entry a member.
 
 The hash is the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), applied once for each part of the address.
 """
@@ -13,13 +13,16 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-# SplitMix64's constants as signed 64-bit integers: torch multiplies int64 modulo 2^64, which is all that the hash needs.
+# SplitMix64's constants as signed 64-bit integers: torch multiplies int64 modulo 2^64, which is all that the hash
+# needs.
 _GOLDEN_GAMMA = 0x9E3779B97F4A7C15 - (1 << 64)
 _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
 _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 
 
-def bits(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]) -> Int64[Tensor, "member ..."]:
+def bits(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Int64[Tensor, "member ..."]:
     """64 random bits for each member and each position of `shape`, from (seed, stream, step, position) alone."""
     address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
     offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
@@ -29,23 +32,31 @@ def bits(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape
     return _mix(address[:, None] + positions).reshape(len(seeds), *shape)
 
 
-def uniform(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]) -> Float64[Tensor, "member ..."]:
+def uniform(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Float64[Tensor, "member ..."]:
     """Uniform on the open interval (0, 1), 52 bits fine, so that a logarithm or a quantile of it is finite."""
     return (_shift_right(bits(seeds, stream, step, shape), 12).double() + 0.5) * 2.0**-52
 
 
-def normal(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]) -> Float64[Tensor, "member ..."]:
+def normal(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Float64[Tensor, "member ..."]:
     """Standard normal, by the quantile function of `uniform`."""
     return torch.special.ndtri(uniform(seeds, stream, step, shape))
 
 
-def permutation(seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int) -> Int64[Tensor, "member size"]:
+def permutation(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int
+) -> Int64[Tensor, "member size"]:
     """A uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
     return bits(seeds, stream, step, (size,)).argsort(dim=1, stable=True)
 
 
 def _as_int64(number: int) -> int:
-    """The number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would wait for all work there."""
+    """The number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would wait for
+    all work there.
+    """
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

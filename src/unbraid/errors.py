@@ -2,7 +2,9 @@
 
 
 class UnbraidError(Exception):
-    """The root of all errors raised on purpose. The command line prints it without a traceback and exits with `exit_code`."""
+    """The root of all errors raised on purpose. The command line prints it without a traceback and exits with
+    `exit_code`.
+    """
 
     exit_code = 2
 

@@ -1,7 +1,7 @@
 """Every byte that reaches a disk goes through here: written beside its place, flushed, then renamed into it.
 
-A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is flushed too, so that
-the new name survives a power cut.
+A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is
+flushed too, so that the new name survives a power cut.
 """
 
 import contextlib
@@ -39,7 +39,9 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that are no more have left in the folder. A writer holds the lock of its file, so one that is free has no writer."""
+    """Remove what writers that are no more have left in the folder. A writer holds the lock of its file, so one that is
+    free has no writer.
+    """
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
             # Gone already, on a file system without locks, or not ours: it may lie there.
@@ -49,7 +51,9 @@ def sweep(folder: Path) -> None:
 
 
 def put_in_place(finished: Path, path: Path) -> None:
-    """Give a file that grew beside its place its name: the bytes are flushed first, the folder after. For what must survive an interruption half-done."""
+    """Give a file that grew beside its place its name: the bytes are flushed first, the folder after. For what must
+    survive an interruption half-done.
+    """
     with finished.open("rb+") as stream:
         os.fsync(stream.fileno())
     os.replace(finished, path)
@@ -57,7 +61,9 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place that no file can be written to, for whoever wants to know before hours of work: a file beside it is made, and removed again."""
+    """Refuse a place that no file can be written to, for whoever wants to know before hours of work: a file beside it
+    is made, and removed again.
+    """
     try:
         if path.is_dir():
             raise SpecError(f"{path} is a folder; expected a file to write. Name a file in it.")
@@ -70,7 +76,9 @@ def check_writable(path: Path) -> None:
     except (OSError, ValueError) as error:
         shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise SpecError(f"{shown} cannot be written ({reason}). Name a file in a folder that you may write to.") from None
+        raise SpecError(
+            f"{shown} cannot be written ({reason}). Name a file in a folder that you may write to."
+        ) from None
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -103,7 +111,9 @@ def sha256(path: Path) -> str:
 
 
 def absolute(path: str) -> str:
-    """The same place, named so that it is found from every folder: `~` is spelled out, and what is relative is taken from here."""
+    """The same place, named so that it is found from every folder: `~` is spelled out, and what is relative is taken
+    from here.
+    """
     try:
         return str(Path(path).expanduser().absolute())
     except RuntimeError:  # ~nobody: no such user, so it is the name of a file
@@ -130,20 +140,28 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise RunError(f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it.") from None
+            raise RunError(
+                f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
+            ) from None
         yield
 
 
 @contextlib.contextmanager
 def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """A new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless it was renamed."""
+    """A new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless it
+    was renamed.
+    """
     while True:
-        # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every thread.
+        # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every
+        # thread.
         temporary = _beside(path)
         with temporary.open("xb") as stream:
-            with contextlib.suppress(OSError):  # a file system without locks: nobody can tell that it has no writer either
+            with contextlib.suppress(
+                OSError
+            ):  # a file system without locks: nobody can tell that it has no writer either
                 fcntl.flock(stream, fcntl.LOCK_EX)
-            # In the moment between the two somebody may have swept the folder. The name is like no other, so what has it is ours.
+            # In the moment between the two somebody may have swept the folder. The name is like no other, so what has
+            # it is ours.
             if temporary.exists():
                 try:
                     yield stream, temporary

@@ -22,9 +22,9 @@ Missing = int | float | str | None
 class Labels:
     """What is known of one factor, image by image.
 
-    `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over the values
-    (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is not read. `ordered` is False
-    where the values are mere names.
+    `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over
+    the values (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is
+    not read. `ordered` is False where the values are mere names.
     """
 
     name: str
@@ -39,19 +39,26 @@ class Labels:
             object.__setattr__(self, "values", self.values.detach())
         if self.known is not None and self.known.shape != self.values.shape[:1]:
             raise CodesError(
-                f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; give one flag a label."
+                f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; "
+                "give one flag a label."
             )
         _check_finite(self.name, self.values, self.known)
         given = self.values if self.known is None else self.values[self.known]
         if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
-            raise CodesError(f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row an image.")
+            raise CodesError(
+                f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row "
+                "an image."
+            )
 
     @classmethod
-    def of(cls, name: str, column: Any, *, missing: Missing = None, device: torch.device | str | None = None) -> "Labels":
+    def of(
+        cls, name: str, column: Any, *, missing: Missing = None, device: torch.device | str | None = None
+    ) -> "Labels":
         """Labels from a column of integers, floats or words, or from a table of probabilities p(y | x).
 
-        Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that are not known: NaN in a column of
-        floats (or anywhere in a row of probabilities), a number in a column of numbers, a word in a column of words.
+        Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that
+        are not known: NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of
+        numbers, a word in a column of words.
         """
         missing = checked_missing(missing)
         array = as_array(f"Factor {name!r}", column)
@@ -60,7 +67,8 @@ class Labels:
         values = as_tensor(f"Factor {name!r}", array)
         if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
             raise CodesError(
-                f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
+                f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats "
+                "(images, values)."
             )
         values = values.to(device) if values.is_floating_point() else _as_int64(name, values.to(device))
         return cls(name, values, _known(values, missing))
@@ -74,15 +82,21 @@ class Labels:
         return self.values.ndim == 1 and self.values.is_floating_point()
 
     def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
-        """The values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with zeros where not known.
+        """The values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with zeros
+        where not known.
 
         The form in which `unbraid.information` takes a discrete factor.
         """
         if self.is_continuous:
             raise CodesError(
-                f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as integers."
+                f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as "
+                "integers."
             )
-        known = torch.ones(len(self.values), dtype=torch.bool, device=self.values.device) if self.known is None else self.known
+        known = (
+            torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
+            if self.known is None
+            else self.known
+        )
         if self.is_soft:
             return torch.where(known[:, None], self.values, 0)
         numbered = torch.full_like(self.values, -1, dtype=torch.int64)
@@ -90,15 +104,21 @@ class Labels:
         return numbered
 
     def binned(self, num_bins: int) -> "Labels":
-        """A continuous factor as value indices: bins of equal width from the least known label to the greatest. Other factors as they are."""
+        """A continuous factor as value indices: bins of equal width from the least known label to the greatest. Other
+        factors as they are.
+        """
         if num_bins < 2:
-            raise CodesError(f"num_bins is {num_bins}; with fewer than 2 bins factor {self.name!r} would not vary. Give at least 2.")
+            raise CodesError(
+                f"num_bins is {num_bins}; with fewer than 2 bins factor {self.name!r} would not vary. Give at least 2."
+            )
         if not self.is_continuous:
             return self
         # Halved, so that the distance of the extremes does not overflow.
         halves = self.values.double() / 2
         given = halves if self.known is None else halves[self.known]
-        low, width = (given.min(), given.max() - given.min()) if len(given) > 0 else (halves.new_zeros(()), halves.new_zeros(()))
+        low, width = (
+            (given.min(), given.max() - given.min()) if len(given) > 0 else (halves.new_zeros(()), halves.new_zeros(()))
+        )
         places = (halves - low) / width * num_bins if float(width) > 0 else torch.zeros_like(halves)
         if self.known is not None:
             places = torch.where(self.known, places, 0)
@@ -109,9 +129,12 @@ def checked_missing(missing: Any) -> Missing:
     """What marks a missing label, if it can."""
     if missing is None or isinstance(missing, str):
         return missing
-    if not isinstance(missing, numbers.Real) or (isinstance(missing, numbers.Integral) and not -(2**63) <= int(missing) < 2**63):
+    if not isinstance(missing, numbers.Real) or (
+        isinstance(missing, numbers.Integral) and not -(2**63) <= int(missing) < 2**63
+    ):
         raise CodesError(
-            f"missing is {str(missing)[:40]}; expected what marks a missing label: a number (of at most 64 bits), math.nan or a word."
+            f"missing is {str(missing)[:40]}; expected what marks a missing label: a number (of at most 64 bits), "
+            "math.nan or a word."
         )
     return int(missing) if isinstance(missing, numbers.Integral) else float(missing)
 
@@ -125,10 +148,13 @@ def _check_name(name: Any) -> None:
 
 def _check_values(name: str, values: Any, known: Any) -> None:
     if not isinstance(values, Tensor) or not (known is None or isinstance(known, Tensor)):
-        raise CodesError(f"Factor {name!r} has labels or flags that are not tensors. Labels.of takes numpy arrays and lists.")
+        raise CodesError(
+            f"Factor {name!r} has labels or flags that are not tensors. Labels.of takes numpy arrays and lists."
+        )
     if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
         raise CodesError(
-            f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats (images, values)."
+            f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats "
+            "(images, values)."
         )
     as_tensor(f"Factor {name!r}", values)
     if known is not None and known.dtype != torch.bool:
@@ -143,7 +169,8 @@ def _check_finite(name: str, values: Tensor, known: Tensor | None) -> None:
     rows = (bad if known is None else bad & known).nonzero()[:, 0].tolist()
     if rows:
         raise CodesError(
-            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). Where NaN marks a missing label, pass missing=math.nan, or "
+            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). Where NaN marks a "
+            "missing label, pass missing=math.nan, or "
             "set `known` to False."
         )
 
@@ -152,7 +179,8 @@ def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
     wide = values.to(torch.int64)
     if values.dtype == torch.uint64 and bool((wide < 0).any()):
         raise CodesError(
-            f"Factor {name!r} has labels of 2**63 or more, beyond 64 bits with a sign. Number its values from 0: np.unique(labels, return_inverse=True)[1]."
+            f"Factor {name!r} has labels of 2**63 or more, beyond 64 bits with a sign. Number its values from 0: "
+            "np.unique(labels, return_inverse=True)[1]."
         )
     return wide
 
@@ -162,7 +190,12 @@ def _of_words(name: str, words: np.ndarray, missing: Missing, device: torch.devi
         raise CodesError(f"Factor {name!r} has words of shape {words.shape}; expected one word an image.")
     distinct, numbers = np.unique(words, return_inverse=True)
     known = distinct[numbers] != missing if isinstance(missing, str) and missing in distinct else None
-    return Labels(name, torch.from_numpy(numbers).to(device), None if known is None else torch.from_numpy(known).to(device), ordered=False)
+    return Labels(
+        name,
+        torch.from_numpy(numbers).to(device),
+        None if known is None else torch.from_numpy(known).to(device),
+        ordered=False,
+    )
 
 
 def _known(values: Tensor, missing: Missing) -> Bool[Tensor, " image"] | None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 def kebab_case(cls: type, base: type | None = None) -> str:
     """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`.
 
-    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its neighbour (`DSprites` is
-    `dsprites`, `CelebA` is `celeba`).
+    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its
+    neighbour (`DSprites` is `dsprites`, `CelebA` is `celeba`).
     """
     name = cls.__name__
     if base is not None and name != base.__name__:
@@ -19,10 +19,14 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
-    """The nearest valid name, and all of them: one that contains what was given, one that it misspells, one that it contains, or one like it."""
+    """The nearest valid name, and all of them: one that contains what was given, one that it misspells, one that it
+    contains, or one like it.
+    """
     valid = sorted(valid)
     wider = [name for name in valid if len(given) > 2 and given in name]
     narrower = [name for name in valid if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", given)]
     near = functools.partial(difflib.get_close_matches, given, n=1)
-    nearest = near(wider, cutoff=0.0) or near(valid, cutoff=0.8) or near(narrower, cutoff=0.0) or near(valid, cutoff=0.5)
+    nearest = (
+        near(wider, cutoff=0.0) or near(valid, cutoff=0.8) or near(narrower, cutoff=0.0) or near(valid, cutoff=0.5)
+    )
     return (f"Did you mean {nearest[0]!r}? " if nearest else "") + f"Valid: {', '.join(valid) or 'none'}."

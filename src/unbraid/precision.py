@@ -30,7 +30,9 @@ def nets_run_in(precision: Precision) -> torch.dtype:
 
 @contextlib.contextmanager
 def matrix_units(precision: Precision) -> Iterator[None]:
-    """Within the block, a GPU rounds the inputs of float32 products to TF32, or does not. Both settings are global, and are put back."""
+    """Within the block, a GPU rounds the inputs of float32 products to TF32, or does not. Both settings are global, and
+    are put back.
+    """
     may_round = precision in ("tf32", "bf16")
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("high" if may_round else "highest")

@@ -31,7 +31,8 @@ class Schedule(ABC):
 
     def _not_yet(self, other: Any) -> Tensor:
         raise SpecError(
-            f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress from 0 to 1."
+            f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress "
+            "from 0 to 1."
         )
 
     # A fleet resolves schedules before it computes; whoever computes without one is told how.
@@ -53,7 +54,8 @@ class Ramp(Schedule):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
             raise SpecError(
-                f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected finite numbers, and moments with "
+                f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected "
+                "finite numbers, and moments with "
                 "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
             )
 
@@ -96,7 +98,9 @@ class Cosine(Ramp):
 @final
 @dataclass(frozen=True)
 class Cyclic(Schedule):
-    """`num_cycles` times from `low` to `high`: rising during the share `rising` of a cycle, staying there for the rest of it."""
+    """`num_cycles` times from `low` to `high`: rising during the share `rising` of a cycle, staying there for the rest
+    of it.
+    """
 
     low: float
     high: float
@@ -106,7 +110,8 @@ class Cyclic(Schedule):
     def __post_init__(self) -> None:
         if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
             raise SpecError(
-                f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; expected finite numbers, one cycle "
+                f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; "
+                "expected finite numbers, one cycle "
                 "or more, and a share above 0 and at most 1."
             )
 

@@ -3,7 +3,16 @@
 import json
 
 from benchmarks import conv_table
-from benchmarks.conv_table import FAMILIES, METRICS, PRINTED, base_spec, honest_sentence, main, score_table, steps_that_fit
+from benchmarks.conv_table import (
+    FAMILIES,
+    METRICS,
+    PRINTED,
+    base_spec,
+    honest_sentence,
+    main,
+    score_table,
+    steps_that_fit,
+)
 from unbraid.training.fleet import fleet_key
 
 
@@ -11,7 +20,10 @@ def test_a_family_is_one_fleet():
     spec = base_spec("bf16", 1e-4, "truncated_normal")
     assert [len(family.objectives) for family in FAMILIES] == [4, 5]
     for family in FAMILIES:
-        assert len({fleet_key(conv_table.replace(spec, objective=objective)) for objective in family.objectives.values()}) == 1
+        assert (
+            len({fleet_key(conv_table.replace(spec, objective=objective)) for objective in family.objectives.values()})
+            == 1
+        )
 
 
 def test_steps_of_all_families_fit_into_the_time():
@@ -37,7 +49,9 @@ def test_printed_scores_are_of_the_metrics_that_are_computed():
 
 
 def test_small_models_are_timed_trained_and_scored(tmp_path, monkeypatch):
-    monkeypatch.setattr(conv_table, "FAMILIES", [conv_table.Family(f.name, dict(list(f.objectives.items())[:1])) for f in FAMILIES])
+    monkeypatch.setattr(
+        conv_table, "FAMILIES", [conv_table.Family(f.name, dict(list(f.objectives.items())[:1])) for f in FAMILIES]
+    )
     main(["--small", "--seconds", "0.01", "--seeds", "2", "--precision", "float32", "--out", str(tmp_path / "conv")])
     content = json.loads((tmp_path / "conv.json").read_text())
     assert content["num_steps"] == 2

@@ -24,5 +24,10 @@ def test_every_way_of_feeding_has_a_line_and_its_share(patches, monkeypatch, cap
     monkeypatch.setattr(data_speed, "BATCH_SIZE", 2)
     data_speed._print_feeding(patches, "cpu", num_members=1)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert [line.split(" | ")[0] for line in lines[2:]] == ["| nothing fed", "| from memory", "| from disk, pages dropped", "| from disk"]
+    assert [line.split(" | ")[0] for line in lines[2:]] == [
+        "| nothing fed",
+        "| from memory",
+        "| from disk, pages dropped",
+        "| from disk",
+    ]
     assert lines[2].endswith("| +0.0% |")

@@ -1,4 +1,6 @@
-"""The benchmark of the minibatch estimators: what it calls the truth is one, and an estimate from all images meets it."""
+"""The benchmark of the minibatch estimators: what it calls the truth is one, and an estimate from all images meets
+it.
+"""
 
 import math
 
@@ -13,7 +15,12 @@ NUM_IMAGES = 128
 
 @pytest.fixture(autouse=True)
 def few_images(monkeypatch):
-    for name, number in {"NUM_IMAGES": NUM_IMAGES, "NUM_TRUE_DRAWS": 3_000, "NUM_SEEN": 20 * NUM_IMAGES, "BATCH_SIZES": (32, 128)}.items():
+    for name, number in {
+        "NUM_IMAGES": NUM_IMAGES,
+        "NUM_TRUE_DRAWS": 3_000,
+        "NUM_SEEN": 20 * NUM_IMAGES,
+        "BATCH_SIZES": (32, 128),
+    }.items():
         monkeypatch.setattr(estimator_bias, name, number)
 
 

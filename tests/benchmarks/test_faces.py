@@ -26,8 +26,13 @@ def test_a_tenth_is_held_out_and_the_rest_is_trained_on():
 
 def test_accuracy_is_the_part_that_is_named_right(images):
     def knows_all_but_the_azimuth(x):
-        rows = [next(row for row in range(len(images)) if torch.equal(pixels(images, torch.tensor([row]))[0], image)) for image in x]
-        scores = [functional.one_hot(images.factors[rows, k], factor.size) for k, factor in enumerate(images.factor_table)]
+        rows = [
+            next(row for row in range(len(images)) if torch.equal(pixels(images, torch.tensor([row]))[0], image))
+            for image in x
+        ]
+        scores = [
+            functional.one_hot(images.factors[rows, k], factor.size) for k, factor in enumerate(images.factor_table)
+        ]
         scores[1] = torch.zeros_like(scores[1])
         return torch.cat(scores, dim=1)
 
@@ -47,7 +52,9 @@ def test_the_net_learns(images):
 
 
 def test_it_prints_a_row_a_model(capsys, monkeypatch):
-    monkeypatch.setattr("benchmarks.faces.ShadedFaces", lambda num_identities: ShadedFaces(num_identities, 3, 2, 2, resolution=16))
+    monkeypatch.setattr(
+        "benchmarks.faces.ShadedFaces", lambda num_identities: ShadedFaces(num_identities, 3, 2, 2, resolution=16)
+    )
     main(["--identities", "2", "--epochs", "1"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in lines if line.startswith("| ")] == [

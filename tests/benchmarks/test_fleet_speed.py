@@ -14,7 +14,10 @@ ROW = Row("VAE, small", RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,))), VAE
 
 
 def test_every_row_has_its_limits():
-    rows = {(type(row.spec.objective).__name__, row.spec.batch_size, row.num_members): (row.required, row.wish) for row in every_row()}
+    rows = {
+        (type(row.spec.objective).__name__, row.spec.batch_size, row.num_members): (row.required, row.wish)
+        for row in every_row()
+    }
     assert rows == {
         ("BetaTCVAE", 2048, 16): (0.85, 0.5),
         ("BetaTCVAE", 2048, 20): (0.85, 0.5),
@@ -24,7 +27,9 @@ def test_every_row_has_its_limits():
     }
 
 
-@pytest.mark.parametrize(("milliseconds", "end"), [(0.2, ["0.5, met", "0.25, met"]), (0.4, ["0.5, met", "0.25, NOT met"])])
+@pytest.mark.parametrize(
+    ("milliseconds", "end"), [(0.2, ["0.5, met", "0.25, met"]), (0.4, ["0.5, met", "0.25, NOT met"])]
+)
 def test_a_line_says_which_limits_are_met(milliseconds, end):
     cells = line(ROW, Measured(ROW.title, "bf16", milliseconds, 8.0, 30.0, 1.5))
     assert cells[-2:] == end
@@ -42,7 +47,9 @@ def test_small_rows_are_measured_at_the_precisions_that_are_asked_for(tmp_path, 
 
 def test_rows_are_chosen_by_name_and_size(monkeypatch, capsys):
     monkeypatch.setattr(fleet_speed, "measure_loop", lambda *_: 1.0)
-    monkeypatch.setattr(fleet_speed, "measure", lambda row, precision, *_: Measured(row.title, precision, 1.0, 1.0, 0.0, 0.0))
+    monkeypatch.setattr(
+        fleet_speed, "measure", lambda row, precision, *_: Measured(row.title, precision, 1.0, 1.0, 0.0, 0.0)
+    )
     main(["--small", "--rows", "FactorVAE", "VAE", "--members", "2"])
     names = [row.split(",")[0].strip("| ") for row in capsys.readouterr().out.splitlines() if "models |" in row]
     assert names == ["FactorVAE", "VAE"]

@@ -1,4 +1,6 @@
-"""The golden script prints every key that the library knows, and each matches the value of an independent computation."""
+"""The golden script prints every key that the library knows, and each matches the value of an independent
+computation.
+"""
 
 import json
 import os
@@ -14,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("UNBRAID_GOLDEN", ROOT.parent / "shared" / "golden"))
 EXPECTED = json.loads((FOLDER / "expected.json").read_text()) if (FOLDER / "expected.json").is_file() else {}
 
-pytestmark = pytest.mark.skipif(not EXPECTED, reason="no golden values: set UNBRAID_GOLDEN to the folder that holds expected.json")
+pytestmark = pytest.mark.skipif(
+    not EXPECTED, reason="no golden values: set UNBRAID_GOLDEN to the folder that holds expected.json"
+)
 
 
 @pytest.mark.parametrize("case", list(EXPECTED.get("cases", {})))

@@ -7,7 +7,15 @@ import torch
 
 from benchmarks import learning_settings
 from benchmarks.it_learns import Claim, main
-from benchmarks.learning_scores import Learned, bounds, distortion, k_means_accuracy, label_accuracy, learned, with_categories
+from benchmarks.learning_scores import (
+    Learned,
+    bounds,
+    distortion,
+    k_means_accuracy,
+    label_accuracy,
+    learned,
+    with_categories,
+)
 from tests.discovery import concrete_subclasses
 from unbraid.data import DSprites
 from unbraid.data.dataset import Factor, FactorImages
@@ -77,7 +85,9 @@ def test_an_elbo_is_minus_its_parts():
 
 
 def test_tables_and_claims_are_printed(capsys, monkeypatch):
-    monkeypatch.setattr(learning_settings, "HEARTS", DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=3))
+    monkeypatch.setattr(
+        learning_settings, "HEARTS", DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=3)
+    )
     monkeypatch.setattr(learning_settings, "WITH_ENCODERS", {"VAE": VAE()})
     main(["--only", "encoders", "--scale", "0.001", "--seeds", "1", "--samples", "50"])
     printed = capsys.readouterr().out

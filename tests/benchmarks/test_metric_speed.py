@@ -1,4 +1,6 @@
-"""The benchmark of the metrics runs: every row, both tables at its end, and the codes that it makes. How long they take is not tested."""
+"""The benchmark of the metrics runs: every row, both tables at its end, and the codes that it makes. How long they take
+is not tested.
+"""
 
 import math
 
@@ -45,7 +47,9 @@ def test_quadrature_in_cells_is_that_of_all_images():
 
 
 def test_exponents_are_slopes_of_time_over_size(monkeypatch):
-    """Work that takes a second for each mean has slope 1 in images and in latents, and 0 in what it knows nothing of."""
+    """Work that takes a second for each mean has slope 1 in images and in latents, and 0 in what it knows nothing
+    of.
+    """
     monkeypatch.setattr(metric_speed, "QUANTISED", (RMIG(),))
     monkeypatch.setattr(metric_speed, "_seconds", lambda work, codes: float(codes.mean.numel()))
     found = exponents(dsprites_codes, 64)

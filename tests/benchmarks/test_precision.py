@@ -12,7 +12,15 @@ def outcome(precision, elbo, mig=(0.1, 0.2)):
 
 
 def test_a_line_is_median_and_range():
-    assert line(outcome("bf16", (-3.0, -1.0))) == ("C-mlp", "bf16", "-2.00", "-3.00 to -1.00", "0.150", "0.100 to 0.200", "1")
+    assert line(outcome("bf16", (-3.0, -1.0))) == (
+        "C-mlp",
+        "bf16",
+        "-2.00",
+        "-3.00 to -1.00",
+        "0.150",
+        "0.100 to 0.200",
+        "1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +40,22 @@ def test_seeds_that_do_not_match_are_not_compared():
 
 def test_small_models_are_trained_at_each_precision(tmp_path):
     out = tmp_path / "precision"
-    main(["--small", "--nets", "C-mlp", "--epochs", "1", "--seeds", "2", "--precisions", "float32", "tf32", "--out", str(out)])
+    main(
+        [
+            "--small",
+            "--nets",
+            "C-mlp",
+            "--epochs",
+            "1",
+            "--seeds",
+            "2",
+            "--precisions",
+            "float32",
+            "tf32",
+            "--out",
+            str(out),
+        ]
+    )
     found = json.loads(out.with_name("precision.json").read_text())["outcomes"]
     assert [each["precision"] for each in found] == ["float32", "tf32"]
     # On a CPU they are one and the same.

@@ -10,7 +10,16 @@ import pytest
 from unbraid.cli import main
 
 TINY = [
-    *("--dataset", "dsprites", "--dataset.resolution", "8", "--dataset.shapes", "heart,square", "--dataset.num-scales", "2"),
+    *(
+        "--dataset",
+        "dsprites",
+        "--dataset.resolution",
+        "8",
+        "--dataset.shapes",
+        "heart,square",
+        "--dataset.num-scales",
+        "2",
+    ),
     *("--dataset.num-orientations", "1", "--dataset.num-positions", "4"),
     *("--model.encoder.hidden", "8", "--model.encoder.decoder-hidden", "8", "--model.latents.size", "2"),
     *("--batch-size", "8", "--steps", "2", "--device", "cpu"),

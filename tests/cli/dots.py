@@ -47,5 +47,8 @@ class Dots(ConvertedDataset):
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         images = np.frombuffer(sources[0].read_bytes(), dtype=np.uint8).reshape(-1, 1, 2, 2)
         return Plan(
-            (1, 2, 2), self.factors, np.stack([np.arange(12) // 4, np.arange(12) % 4], axis=1), lambda start: iter([images[start:]])
+            (1, 2, 2),
+            self.factors,
+            np.stack([np.arange(12) // 4, np.arange(12) % 4], axis=1),
+            lambda start: iter([images[start:]]),
         )

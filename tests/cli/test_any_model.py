@@ -1,4 +1,6 @@
-"""Train, score, report and encode with every kind of latents and of objective: what needs densities, a rate or means must do without."""
+"""Train, score, report and encode with every kind of latents and of objective: what needs densities, a rate or means
+must do without.
+"""
 
 import re
 
@@ -8,26 +10,81 @@ import pytest
 from unbraid.runs import Run
 
 SMALL = (
-    *("--dataset", "dsprites", "--dataset.resolution", "8", "--dataset.shapes", "heart,square", "--dataset.num-scales", "2"),
+    *(
+        "--dataset",
+        "dsprites",
+        "--dataset.resolution",
+        "8",
+        "--dataset.shapes",
+        "heart,square",
+        "--dataset.num-scales",
+        "2",
+    ),
     *("--dataset.num-orientations", "1", "--dataset.num-positions", "4", "--device", "cpu"),
     *("--model.encoder.hidden", "8", "--model.encoder.decoder-hidden", "8", "--batch-size", "8", "--steps", "3"),
 )
 CRITIC = ("--critic.hidden", "8", "--critic.channels", "2")
 MODELS = {
-    "hfvae-grouped": ("--objective", "hfvae", "--model.latents", "grouped", "--model.latents.parts", "gaussian:2,concrete:3,bernoulli:2"),
+    "hfvae-grouped": (
+        "--objective",
+        "hfvae",
+        "--model.latents",
+        "grouped",
+        "--model.latents.parts",
+        "gaussian:2,concrete:3,bernoulli:2",
+    ),
     "vae-discrete": ("--objective", "vae", "--model.latents", "concrete", "--model.latents.categories", "12"),
-    "aae-deterministic": ("--objective", "aae", *CRITIC, "--model.latents", "deterministic", "--model.latents.size", "3"),
+    "aae-deterministic": (
+        "--objective",
+        "aae",
+        *CRITIC,
+        "--model.latents",
+        "deterministic",
+        "--model.latents.size",
+        "3",
+    ),
     "infogan": (
         *("--objective", "info-gan", *CRITIC, "--model.noise-inputs", "2"),
         *("--model.latents", "grouped", "--model.latents.parts", "gaussian:2:uniform-prior,concrete:3"),
     ),
-    "correlated-noise": ("--objective", "beta-vae", "--model.latents", "correlated-gaussian", "--model.latents.size", "3"),
+    "correlated-noise": (
+        "--objective",
+        "beta-vae",
+        "--model.latents",
+        "correlated-gaussian",
+        "--model.latents.size",
+        "3",
+    ),
     "laplace": ("--objective", "annealed-vae", "--model.latents", "laplace", "--model.latents.size", "3"),
     "learned-prior-and-variance": (
-        *("--objective", "dipvae", "--objective.mode", "ema", "--objective.kind", "ii", "--model.likelihood", "learned-gaussian"),
-        *("--model.latents", "gaussian", "--model.latents.size", "3", "--model.latents.prior", "learned-gaussian-prior"),
+        *(
+            "--objective",
+            "dipvae",
+            "--objective.mode",
+            "ema",
+            "--objective.kind",
+            "ii",
+            "--model.likelihood",
+            "learned-gaussian",
+        ),
+        *(
+            "--model.latents",
+            "gaussian",
+            "--model.latents.size",
+            "3",
+            "--model.latents.prior",
+            "learned-gaussian-prior",
+        ),
     ),
-    "factor-vae-scheduled": ("--objective", "factor-vae", "--objective.gamma", "linear:0:10", *CRITIC, "--model.latents.size", "3"),
+    "factor-vae-scheduled": (
+        "--objective",
+        "factor-vae",
+        "--objective.gamma",
+        "linear:0:10",
+        *CRITIC,
+        "--model.latents.size",
+        "3",
+    ),
 }
 
 
@@ -50,7 +107,9 @@ every_model = pytest.mark.parametrize("trained", MODELS, indirect=True)
 
 @every_model
 def test_it_is_scored(unbraid, trained):
-    outcome = unbraid("score", trained, "--device", "cpu", "--metrics", "mig:quantised,informativeness:quantised,misjed,sap")
+    outcome = unbraid(
+        "score", trained, "--device", "cpu", "--metrics", "mig:quantised,informativeness:quantised,misjed,sap"
+    )
     assert outcome.code == 0, outcome.err
     assert "Traceback" not in outcome.err
 

@@ -42,7 +42,13 @@ def test_the_help_of_a_command_shows_an_example_that_can_be_copied(unbraid, comm
 
 def test_the_help_of_train_lists_the_fields_of_every_choice_and_cuts_none(unbraid):
     text = unbraid("train", "--help").out
-    for flag in ("--seeds", "--num-steps, --steps", "--objective.dimension-wise-kl", "--model.encoder.decoder-hidden", "--dataset.path"):
+    for flag in (
+        "--seeds",
+        "--num-steps, --steps",
+        "--objective.dimension-wise-kl",
+        "--model.encoder.decoder-hidden",
+        "--dataset.path",
+    ):
         assert f"  {flag} " in text
     assert "…" not in text
 
@@ -113,7 +119,12 @@ def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, said):
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError("64 GB"), torch.OutOfMemoryError("64 GB"), RuntimeError("DefaultCPUAllocator: can't allocate memory: 64 GB")]
+    "error",
+    [
+        MemoryError("64 GB"),
+        torch.OutOfMemoryError("64 GB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: 64 GB"),
+    ],
 )
 def test_too_little_memory_is_a_failure_with_a_way_out(monkeypatch, unbraid, error):
     monkeypatch.setattr(app_module, "make_app", raising(error))

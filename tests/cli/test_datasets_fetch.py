@@ -100,12 +100,22 @@ def test_without_a_direct_download_one_learns_which_file_to_put_where(unbraid, p
     publish(PublishedFile("dots.bin", None), how_to_get="Write to dots@example.org.")
     outcome = unbraid("datasets", "fetch", "dots")
     assert outcome.code == 2
-    assert outcome.out.splitlines() == ["A dozen dots", "From: https://example.org/dots", "Licence: CC0. Dots are free."]
-    assert outcome.err == f"Error: A dozen dots: Write to dots@example.org. Put dots.bin into {cache / 'files' / 'dots'}.\n"
+    assert outcome.out.splitlines() == [
+        "A dozen dots",
+        "From: https://example.org/dots",
+        "Licence: CC0. Dots are free.",
+    ]
+    assert (
+        outcome.err
+        == f"Error: A dozen dots: Write to dots@example.org. Put dots.bin into {cache / 'files' / 'dots'}.\n"
+    )
 
 
 def test_a_file_put_there_by_hand_is_taken(unbraid, publish, cache):
-    publish(PublishedFile("dots.bin", None, checksum=MD5, checksum_source="their owner"), how_to_get="Write to dots@example.org.")
+    publish(
+        PublishedFile("dots.bin", None, checksum=MD5, checksum_source="their owner"),
+        how_to_get="Write to dots@example.org.",
+    )
     (cache / "files" / "dots").mkdir(parents=True)
     (cache / "files" / "dots" / "dots.bin").write_bytes(CONTENT)
     outcome = unbraid("datasets", "fetch", "dots")
@@ -127,8 +137,13 @@ def test_the_files_go_into_a_subfolder_of_a_data_folder(unbraid, publish, tmp_pa
         publish(PublishedFile("dots.bin", server.url, checksum=MD5))
         outcome = unbraid("datasets", "fetch", "dots", "--out", tmp_path / "data")
     assert (tmp_path / "data" / "dots" / "dots.bin").read_bytes() == CONTENT
-    assert outcome.out.endswith(f"Look at the images with: unbraid datasets show dots --dataset.root {tmp_path / 'data'}\n")
-    assert unbraid("datasets", "show", "dots", "--dataset.root", tmp_path / "data", "--out", tmp_path / "dots.png").code == 0
+    assert outcome.out.endswith(
+        f"Look at the images with: unbraid datasets show dots --dataset.root {tmp_path / 'data'}\n"
+    )
+    assert (
+        unbraid("datasets", "show", "dots", "--dataset.root", tmp_path / "data", "--out", tmp_path / "dots.png").code
+        == 0
+    )
 
 
 def test_a_file_is_no_data_folder(unbraid, tmp_path):
@@ -138,7 +153,9 @@ def test_a_file_is_no_data_folder(unbraid, tmp_path):
     assert "which is a file. Name a folder" in outcome.err
 
 
-@pytest.mark.parametrize(("name", "reason"), [("dsprites", "is drawn here"), ("from_arrays", "is for images of your own")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("dsprites", "is drawn here"), ("from_arrays", "is for images of your own")]
+)
 def test_what_is_drawn_or_ones_own_needs_no_fetching(unbraid, name, reason):
     outcome = unbraid("datasets", "fetch", name)
     assert outcome.code == 0

@@ -10,7 +10,18 @@ from tests.cli.dots import CONTENT, Dots
 from unbraid.data import FactorDataset
 from unbraid.runs.recipes import choices
 
-TINY = ["--resolution", "8", "--shapes", "heart,square", "--num-scales", "2", "--num-orientations", "1", "--num-positions", "4"]
+TINY = [
+    "--resolution",
+    "8",
+    "--shapes",
+    "heart,square",
+    "--num-scales",
+    "2",
+    "--num-orientations",
+    "1",
+    "--num-positions",
+    "4",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -61,14 +72,19 @@ def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
     assert [len(images) for _, images, *_ in drawn] == [64, 64]
     assert drawn[0][3][0].startswith("The 737,280 images of dSprites")
     assert drawn[0][3][1:] == [
-        "64 images, 8 x 8, grey, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, number of positions 4"
+        (
+            "64 images, 8 x 8, grey, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, "
+            "number of positions 4"
+        )
     ]
 
 
 def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, drawn):
     sampling = ["--sampling", "correlated", "--sampling.factors", "position_x,position_y", "--sampling.strength", "0.3"]
     subset = ["--subset", "factor-values", "--subset.factor", "shape", "--subset.values", "1"]
-    outcome = unbraid("datasets", "show", "dsprites", *TINY, *sampling, *subset, "--joint", "scale,position_x", "--seed", 3)
+    outcome = unbraid(
+        "datasets", "show", "dsprites", *TINY, *sampling, *subset, "--joint", "scale,position_x", "--seed", 3
+    )
     assert (outcome.code, outcome.err) == (0, "")
     ((path, images, title, notes, maps, seed),) = drawn
     assert (str(path), title, seed) == ("dsprites.png", "dsprites", 3)
@@ -112,7 +128,15 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
         (["dsprites", "--sampling", "uniform", "--sampling.factors", "hue"], "there is no factor 'hue'"),
         (["dsprites", "--subset", "row-range", "--subset.start", "1000000"], "Give a start below 737280"),
         (
-            ["dsprites", "--sampling", "correlated", "--sampling.factors", "scale,shape", "--sampling.strength", "0.1,0.2"],
+            [
+                "dsprites",
+                "--sampling",
+                "correlated",
+                "--sampling.factors",
+                "scale,shape",
+                "--sampling.strength",
+                "0.1,0.2",
+            ],
             "a picture shows one",
         ),
         (["dsprites", "--seed", "-1"], "--seed"),
@@ -139,6 +163,13 @@ def test_no_short_flag_stands_for_two_things():
 def test_the_help_lists_the_fields_of_every_data_set(unbraid):
     out = unbraid("datasets", "show", "--help").out
     assert "\n    unbraid datasets show dsprites\n" in out
-    for flag in ("--dataset.resolution, --resolution", "--sampling", "--subset", "--sampling.strength", "--subset.fraction", "--joint"):
+    for flag in (
+        "--dataset.resolution, --resolution",
+        "--sampling",
+        "--subset",
+        "--sampling.strength",
+        "--subset.fraction",
+        "--joint",
+    ):
         assert f"  {flag} " in out
     assert all(name in out for name in choices(FactorDataset) if name != "dots")

@@ -46,7 +46,9 @@ def test_pictures_give_the_same_codes_and_keep_their_names(unbraid, run, images,
 def test_a_csv_has_a_row_an_image(unbraid, run, images, tmp_path):
     Image.fromarray(images[0]).save(tmp_path / "a.png")
     Image.fromarray(images[1]).save(tmp_path / "b.PNG")
-    assert unbraid("encode", run.folder, tmp_path / "b.PNG", tmp_path / "a.png", "--out", tmp_path / "codes.csv").code == 0
+    assert (
+        unbraid("encode", run.folder, tmp_path / "b.PNG", tmp_path / "a.png", "--out", tmp_path / "codes.csv").code == 0
+    )
     header, *rows = csv.reader((tmp_path / "codes.csv").read_text().splitlines())
     assert header == ["file", "mean_0", "mean_1", "std_0", "std_1"]
     assert [row[0] for row in rows] == [str(tmp_path / "b.PNG"), str(tmp_path / "a.png")]
@@ -99,8 +101,16 @@ def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
     [
         (["gone.png"], [], "There is no file gone.png"),
         (["gone.npz"], [], "gone.npz. Check the path"),
-        (["large.npz"], [], "large.npz is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
-        (["large.png"], [], "large.png is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first."),
+        (
+            ["large.npz"],
+            [],
+            "large.npz is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first.",
+        ),
+        (
+            ["large.png"],
+            [],
+            "large.png is 9 x 8 pixels (height x width); this run was trained on 8 x 8. Resize or crop it first.",
+        ),
         (["text.png"], [], "does not begin as any picture does"),
         (["notes.txt"], [], "neither a .png, .jpg or .npz file nor a folder"),
         (["empty"], [], "holds no .png, .jpg, .jpeg files"),

@@ -78,7 +78,10 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
         ({"dataset": "dsprite"}, "--dataset is 'dsprite'. Did you mean 'dsprites'?"),
         ({"dataset": "from-arrays"}, "--dataset.path is missing. --dataset from-arrays needs it."),
         ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: background-dsprites, "),
-        ({"dataset": "dsprites", "model__decoder__hidden": "3"}, "--model.decoder.hidden needs --model.decoder. Valid: "),
+        (
+            {"dataset": "dsprites", "model__decoder__hidden": "3"},
+            "--model.decoder.hidden needs --model.decoder. Valid: ",
+        ),
         ({"dataset": "dsprites", "objective": "beta-vea"}, "--objective is 'beta-vea'. Did you mean 'beta-vae'?"),
         ({"dataset": "dsprites", "objective": ["vae", "VAE"]}, "--objective names vae, vae: one of them twice."),
         (
@@ -90,7 +93,10 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
             "--objective.beta was given 2 times (1, 4). Give it once. Several values go in one list: 1,4.",
         ),
         ({"dataset": "dsprites", "num_steps": ["1", "4"]}, "--num-steps was given 2 times (1, 4). Give it once."),
-        ({"dataset": "dsprites", "objective__beta": "-1"}, "BetaTCVAE: beta is -1.0; expected a finite weight of 0 or more."),
+        (
+            {"dataset": "dsprites", "objective__beta": "-1"},
+            "BetaTCVAE: beta is -1.0; expected a finite weight of 0 or more.",
+        ),
         ({"dataset": "dsprites", "num_steps": "0"}, "num_steps is 0; expected 1 or more."),
     ],
 )
@@ -130,7 +136,9 @@ def test_a_metric_is_built_as_a_spec_is():
 
 
 def test_a_number_may_follow_a_schedule():
-    built = specs(dataset="dsprites", objective="beta-vae", objective__beta="linear:0:4:0:0.1,1", learning_rate="cosine:0.001:0")
+    built = specs(
+        dataset="dsprites", objective="beta-vae", objective__beta="linear:0:4:0:0.1,1", learning_rate="cosine:0.001:0"
+    )
     assert [spec.objective for spec in built] == [BetaVAE(Linear(0.0, 4.0, 0.0, 0.1)), BetaVAE(1.0)]
     assert built[0].learning_rate == Cosine(0.001, 0.0)
 
@@ -150,7 +158,9 @@ def test_families_and_priors_of_latents_are_chosen_by_name():
 
 
 def test_a_prior_of_the_wrong_kind_is_refused():
-    with pytest.raises(SpecError, match="--model.latents.prior is 'flow-prior'. .*Valid: learned-categories, uniform-categories"):
+    with pytest.raises(
+        SpecError, match="--model.latents.prior is 'flow-prior'. .*Valid: learned-categories, uniform-categories"
+    ):
         specs(dataset="dsprites", model__latents="concrete", model__latents__prior="flow-prior")
 
 

@@ -9,7 +9,14 @@ from unbraid.errors import SpecError
 
 @pytest.mark.parametrize(
     ("text", "seeds"),
-    [("4", [4]), ("0-3", [0, 1, 2, 3]), ("0,3,5", [0, 3, 5]), ("0-2, 8", [0, 1, 2, 8]), ("5-5", [5]), ("9223372036854775807", [2**63 - 1])],
+    [
+        ("4", [4]),
+        ("0-3", [0, 1, 2, 3]),
+        ("0,3,5", [0, 3, 5]),
+        ("0-2, 8", [0, 1, 2, 8]),
+        ("5-5", [5]),
+        ("9223372036854775807", [2**63 - 1]),
+    ],
 )
 def test_seeds_are_numbers_and_ranges(text, seeds):
     assert parse_seeds(text) == seeds

@@ -42,7 +42,13 @@ def test_a_log_gets_a_line_at_the_beginning_one_a_minute_and_one_at_the_end(runs
 
 def test_a_log_tells_the_plan_how_long_compiling_took_and_that_images_are_encoded(runs, capsys):
     with PlainDisplay(runs) as display:
-        for event in (Plan([runs], 100, CPU, None, 0), Compiling(runs), Compiling(runs, 22.4), Compiling(runs, 0.0), Encoding(runs)):
+        for event in (
+            Plan([runs], 100, CPU, None, 0),
+            Compiling(runs),
+            Compiling(runs, 22.4),
+            Compiling(runs, 0.0),
+            Encoding(runs),
+        ):
             display.watch(event)
     assert capsys.readouterr().out.splitlines()[1:] == [
         "The plan: 4 models, 100 steps each, on cpu.",
@@ -154,7 +160,8 @@ def test_a_failed_member_does_not_count_in_the_median(runs):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "1 s"), (59.0, "59 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 5 min"), (math.inf, "unknown time")]
+    ("seconds", "words"),
+    [(0.2, "1 s"), (59.0, "59 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 5 min"), (math.inf, "unknown time")],
 )
 def test_a_duration_is_told_in_two_units(seconds, words):
     assert duration(seconds) == words

@@ -18,7 +18,11 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def small(objective, num_steps):
         dataset = DSprites(resolution=8, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=6)
-        return replace(recipe(objective, num_steps), dataset=dataset, model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)))
+        return replace(
+            recipe(objective, num_steps),
+            dataset=dataset,
+            model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)),
+        )
 
     monkeypatch.setattr(importlib.import_module("unbraid.cli.quickstart"), "recipe", small)
 
@@ -38,8 +42,13 @@ def test_it_trains_scores_and_reports_and_the_second_time_only_reports(unbraid, 
     page = tmp_path / "runs" / "quickstart" / "report.html"
     assert page.is_file()
     assert f"The report is in {page.as_uri()}\n" in first.out
-    assert [line.split()[0] for line in first.out.splitlines() if line.startswith(("vae ", "beta-tcvae, "))] == ["vae", "beta-tcvae,"]
-    assert first.err == "Note: shape, orientation never vary in these codes: undefined, and left out of every average.\n"
+    assert [line.split()[0] for line in first.out.splitlines() if line.startswith(("vae ", "beta-tcvae, "))] == [
+        "vae",
+        "beta-tcvae,",
+    ]
+    assert (
+        first.err == "Note: shape, orientation never vary in these codes: undefined, and left out of every average.\n"
+    )
 
     page.unlink()
     second = unbraid(*arguments)

@@ -1,4 +1,6 @@
-"""Specs that make no sense: refused when they are built, in Python and at the command line, before anything is trained or written."""
+"""Specs that make no sense: refused when they are built, in Python and at the command line, before anything is trained
+or written.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -149,6 +151,8 @@ class TooFew(Architecture):
 
 
 def test_an_encoder_of_ones_own_whose_output_does_not_fit_the_posterior_is_refused():
-    with pytest.raises(SpecError, match=r"TooFew puts out 3 numbers.*GaussianLatents need 6.*Make it end in latents.num_parameters"):
+    with pytest.raises(
+        SpecError, match=r"TooFew puts out 3 numbers.*GaussianLatents need 6.*Make it end in latents.num_parameters"
+    ):
         RunSpec(Squares(), Autoencoder(TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)
     RunSpec(Squares(), Autoencoder(MLP(), TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)

@@ -53,7 +53,10 @@ def test_nothing_finished_is_refused_with_a_way_out(trained):
     runs = open_runs([trained])
     for run in runs:
         (run.folder / "finished.json").unlink()
-    with pytest.raises(RunError, match="nothing to score: none of the 4 runs is finished. Go on with them: unbraid train --resume --out"):
+    with pytest.raises(
+        RunError,
+        match="nothing to score: none of the 4 runs is finished. Go on with them: unbraid train --resume --out",
+    ):
         finished_among(runs, "score")
     with pytest.raises(RunError, match="nothing to score: there are no runs."):
         finished_among([], "score")
@@ -64,4 +67,9 @@ def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
     for objective, seed in [(BetaVAE(16.0), 0), (BetaVAE(4.0), 10), (BetaVAE(4.0), 2), (VAE(), 3)]:
         Run.place(tmp_path, replace(spec, objective=objective), seed).create()
     found = open_runs([tmp_path])
-    assert [(run.spec.objective, run.seed) for run in found] == [(BetaVAE(4.0), 2), (BetaVAE(4.0), 10), (BetaVAE(16.0), 0), (VAE(), 3)]
+    assert [(run.spec.objective, run.seed) for run in found] == [
+        (BetaVAE(4.0), 2),
+        (BetaVAE(4.0), 10),
+        (BetaVAE(16.0), 0),
+        (VAE(), 3),
+    ]

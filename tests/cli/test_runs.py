@@ -52,7 +52,9 @@ def test_a_spec_that_is_none_is_told_in_a_line(unbraid, trained, content):
 def test_an_empty_folder_says_how_to_fill_it(unbraid, tmp_path):
     outcome = unbraid("runs", tmp_path)
     assert outcome.code == 0
-    assert outcome.out == f"There are no runs in {tmp_path}. Make one: unbraid train --dataset dsprites --out {tmp_path}\n"
+    assert (
+        outcome.out == f"There are no runs in {tmp_path}. Make one: unbraid train --dataset dsprites --out {tmp_path}\n"
+    )
 
 
 def test_a_folder_that_is_not_there_is_refused(unbraid, tmp_path):

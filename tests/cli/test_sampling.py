@@ -5,7 +5,17 @@ import pytest
 from unbraid.cli.flags import build, flags_of
 from unbraid.errors import SpecError
 from unbraid.runs import Run, RunSpec
-from unbraid.sampling import ChenDesign, Correlated, FactorValues, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Threshold
+from unbraid.sampling import (
+    ChenDesign,
+    Correlated,
+    FactorValues,
+    HeldOutCombinations,
+    Product,
+    RandomSplit,
+    RowRange,
+    Table,
+    Threshold,
+)
 
 FLAGS = flags_of(RunSpec)
 
@@ -26,9 +36,15 @@ def specs(**given: str) -> list[RunSpec]:
             {"sampling": "chen-design", "sampling__design": "C", "sampling__factors": "position_x,scale"},
             ChenDesign("C", ("position_x", "scale")),
         ),
-        ({"sampling": "table", "sampling__factors": "shape", "sampling__probabilities": "1,2,1"}, Table(("shape",), (1.0, 2.0, 1.0))),
         (
-            {"sampling": "product", "sampling__joints": "correlated:shape,scale:0.1;chen-design:D:position_x,position_y"},
+            {"sampling": "table", "sampling__factors": "shape", "sampling__probabilities": "1,2,1"},
+            Table(("shape",), (1.0, 2.0, 1.0)),
+        ),
+        (
+            {
+                "sampling": "product",
+                "sampling__joints": "correlated:shape,scale:0.1;chen-design:D:position_x,position_y",
+            },
             Product((Correlated(("shape", "scale"), 0.1), ChenDesign("D", ("position_x", "position_y")))),
         ),
     ],
@@ -44,8 +60,14 @@ def test_a_joint_is_named_and_its_fields_follow(given, expected):
     [
         ({"subset": "random-split", "subset__fraction": "0.8", "subset__seed": "3"}, RandomSplit(0.8, 3)),
         ({"subset": "row-range", "subset__stop": "1000", "subset__part": "test"}, RowRange(0, 1000, "test")),
-        ({"subset": "factor-values", "subset__factor": "shape", "subset__values": "0,2"}, FactorValues("shape", (0, 2))),
-        ({"subset": "factor-values", "subset__factor": "shape", "subset__fraction": "0.8"}, FactorValues("shape", fraction=0.8)),
+        (
+            {"subset": "factor-values", "subset__factor": "shape", "subset__values": "0,2"},
+            FactorValues("shape", (0, 2)),
+        ),
+        (
+            {"subset": "factor-values", "subset__factor": "shape", "subset__fraction": "0.8"},
+            FactorValues("shape", fraction=0.8),
+        ),
         (
             {"subset": "threshold", "subset__factor": "scale", "subset__side": "above", "subset__value": "3"},
             Threshold("scale", "above", 3.0),
@@ -66,7 +88,9 @@ def test_a_subset_is_named_and_its_fields_follow(given, expected):
 
 
 def test_a_strength_takes_several_values():
-    found = specs(dataset="dsprites", sampling="correlated", sampling__factors="shape,scale", sampling__strength="0.2,0.4,0.7")
+    found = specs(
+        dataset="dsprites", sampling="correlated", sampling__factors="shape,scale", sampling__strength="0.2,0.4,0.7"
+    )
     assert [spec.sampling.strength for spec in found] == [0.2, 0.4, 0.7]
 
 
@@ -74,10 +98,16 @@ def test_a_strength_takes_several_values():
     ("given", "message"),
     [
         ({"sampling": "corelated"}, r"--sampling is 'corelated'\. Did you mean 'correlated'"),
-        ({"sampling": "correlated", "sampling__strength": "0.2"}, r"--sampling.factors is missing\. --sampling correlated needs it"),
+        (
+            {"sampling": "correlated", "sampling__strength": "0.2"},
+            r"--sampling.factors is missing\. --sampling correlated needs it",
+        ),
         ({"sampling__strength": "0.2"}, r"--sampling.strength needs --sampling\."),
         ({"subset__fraction": "0.2"}, r"--subset.fraction needs --subset\."),
-        ({"subset": "random-split", "subset__stop": "5"}, r"--subset.stop is for row-range, and --subset is random-split"),
+        (
+            {"subset": "random-split", "subset__stop": "5"},
+            r"--subset.stop is for row-range, and --subset is random-split",
+        ),
         ({"sampling": "uniform", "sampling__factors": "hue"}, "no factor 'hue'"),
     ],
 )
@@ -106,8 +136,9 @@ def test_a_model_is_trained_on_biased_samples_of_a_subset(unbraid, tiny, tmp_pat
     codes = run.codes()
     assert len(codes) == round(0.75 * run.spec.dataset.num_images)
     assert codes.weights is not None
-    assert "of which the train part of random-split (fraction 0.75), drawn by uniform (factors scale), on cpu." in " ".join(
-        outcome.out.split()
+    assert (
+        "of which the train part of random-split (fraction 0.75), drawn by uniform (factors scale), on cpu."
+        in " ".join(outcome.out.split())
     )
 
 

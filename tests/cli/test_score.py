@@ -35,7 +35,8 @@ def rows(outcome) -> list[list[str]]:
     return [line.split() for line in outcome.out.splitlines()]
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- runs
+# ----------------------------------------------------------------------------------------------------------------------
+# runs
 
 
 def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
@@ -47,7 +48,10 @@ def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     assert "estimator exact" in lines[1]
     factors = ["shape", "scale", "position_x", "position_y"]
     assert lines[2].split() == ["objective", "seed", "MIG", "95", "%", "interval", *factors, "distortion", "rate"]
-    assert [line.split()[0] for line in lines[3:] if line.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
+    assert [line.split()[0] for line in lines[3:] if line.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + [
+        "beta-tcvae,",
+        "vae",
+    ]
     assert sum("median" in line for line in lines) == 2
     for folder in trained.iterdir():
         assert [score.metric for score in Run.open(folder).scores()] == ["MIG"]
@@ -99,7 +103,8 @@ def test_an_unfinished_run_is_refused_if_named_and_left_out_if_found(unbraid, tr
     assert f"{unfinished.name} is unfinished" in outcome.err
 
 
-# ---------------------------------------------------------------------------------------------------------------------------- codes
+# ----------------------------------------------------------------------------------------------------------------------
+# codes
 
 
 def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
@@ -138,14 +143,20 @@ def test_a_csv_of_codes_is_scored_too(unbraid, tmp_path):
 def test_the_seed_and_the_settings_of_published_code_can_be_chosen(unbraid, arrays, tmp_path):
     np.savez(tmp_path / "codes.npz", **arrays)
     save = tmp_path / "scores.json"
-    assert unbraid("score", tmp_path / "codes.npz", "--metrics", "mig:sampled:num_samples=100", "--seed", "3", "--save", save).code == 0
+    assert (
+        unbraid(
+            "score", tmp_path / "codes.npz", "--metrics", "mig:sampled:num_samples=100", "--seed", "3", "--save", save
+        ).code
+        == 0
+    )
     assert Scorecard.load(save)[0].settings["seed"] == 3
     outcome = unbraid("score", tmp_path / "codes.npz", "--like", "disentanglement-lib", "--save", save, "--force")
     assert outcome.code == 0, outcome.err
     assert "mig:means_histogram:num_bins=20" in Scorecard.load(save)
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- saved
+# ----------------------------------------------------------------------------------------------------------------------
+# saved
 
 
 def test_the_card_is_saved_as_the_suffix_says(unbraid, arrays, tmp_path):
@@ -169,7 +180,9 @@ def test_several_cards_are_saved_by_name(unbraid, arrays, tmp_path):
     assert list(json.loads((tmp_path / "scores.json").read_text())) == names
     with (tmp_path / "scores.csv").open() as stream:
         assert list(dict.fromkeys(row["codes"] for row in csv.DictReader(stream))) == names
-    assert [line for line in (tmp_path / "scores.md").read_text().splitlines() if line.startswith("## ")] == [f"## {n}" for n in names]
+    assert [line for line in (tmp_path / "scores.md").read_text().splitlines() if line.startswith("## ")] == [
+        f"## {n}" for n in names
+    ]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +210,8 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
     assert {path.name for path in tmp_path.iterdir()} == {"mine.json", "folder.json", "codes.csv"}
 
 
-# ------------------------------------------------------------------------------------------------------------------------- bad input
+# ----------------------------------------------------------------------------------------------------------------------
+# bad input
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ def test_a_factor_without_a_gap_has_no_column():
 
 def test_the_median_over_seeds_follows():
     rows = printed(
-        score_table([Scored("vae", seed, score(value), distortion=90.0, rate=9.0) for seed, value in enumerate((0.1, 0.4, 0.2))])
+        score_table(
+            [Scored("vae", seed, score(value), distortion=90.0, rate=9.0) for seed, value in enumerate((0.1, 0.4, 0.2))]
+        )
     )
     assert rows[-1] == ["vae", "median", "0.200", "90.0", "9.0"]
 
@@ -98,6 +100,8 @@ def test_a_card_is_a_row_for_each_score():
 
 
 def test_cards_of_one_label_are_shown_by_their_median():
-    shown = printed(comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, sap=0.25))]))
+    shown = printed(
+        comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, sap=0.25))])
+    )
     assert shown[0] == ["metric", "vae", "(median", "of", "2)", "codes"]
     assert shown[1:] == [["mig", "0.200", "0.700"], ["sap", "–", "0.250"]]

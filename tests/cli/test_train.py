@@ -18,11 +18,24 @@ def names(folder) -> list[str]:
 
 def test_every_spec_is_trained_from_every_seed(unbraid, tiny, tmp_path):
     outcome = unbraid(
-        "train", *tiny, "--objective", "vae", "--objective", "beta-vae", "--objective.beta", "1,4", "--seeds", "0,2", "--out", tmp_path
+        "train",
+        *tiny,
+        "--objective",
+        "vae",
+        "--objective",
+        "beta-vae",
+        "--objective.beta",
+        "1,4",
+        "--seeds",
+        "0,2",
+        "--out",
+        tmp_path,
     )
     assert outcome.code == 0, outcome.err
     runs = [Run.open(tmp_path / name) for name in names(tmp_path)]
-    assert sorted((type(run.spec.objective).__name__, getattr(run.spec.objective, "beta", 1.0), run.seed) for run in runs) == [
+    assert sorted(
+        (type(run.spec.objective).__name__, getattr(run.spec.objective, "beta", 1.0), run.seed) for run in runs
+    ) == [
         ("BetaVAE", 1.0, 0),
         ("BetaVAE", 1.0, 2),
         ("BetaVAE", 4.0, 0),
@@ -124,7 +137,10 @@ def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
     assert outcome.code == 1
     [failed] = [run for name in names(tmp_path) if (run := Run.open(tmp_path / name)).status == "failed"]
     assert f"1 of 2 runs failed. It is {failed.folder}: its loss was not finite" in outcome.err
-    assert f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}." in outcome.err
+    assert (
+        f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}."
+        in outcome.err
+    )
     assert "--learning-rate" in outcome.err
     assert "Traceback" not in outcome.err
     assert "failed at step 2" in unbraid("runs", tmp_path).out
@@ -139,7 +155,9 @@ def test_a_loss_above_the_bound_is_a_failure(unbraid, tiny, tmp_path):
 def test_the_plan_is_printed_before_training(unbraid, tiny, tmp_path):
     lines = unbraid("train", *tiny, "--seeds", "0-2", "--out", tmp_path).out.splitlines()
     plan = next(
-        number for number, line in enumerate(lines) if line.startswith("The plan: 3 models, 2 steps each, on cpu. A model takes at most ")
+        number
+        for number, line in enumerate(lines)
+        if line.startswith("The plan: 3 models, 2 steps each, on cpu. A model takes at most ")
     )
     assert lines[plan + 1] == "Training 3 models side by side for 2 steps ..."
 
@@ -164,11 +182,25 @@ def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid
     assert unbraid("train", "--resume", "--out", tmp_path / "stopped").code == 0
     [name] = names(tmp_path / "stopped")
     for file in ("weights.safetensors", "history.csv"):
-        assert (tmp_path / "stopped" / name / file).read_bytes() == (tmp_path / "undisturbed" / name / file).read_bytes()
+        assert (tmp_path / "stopped" / name / file).read_bytes() == (
+            tmp_path / "undisturbed" / name / file
+        ).read_bytes()
 
 
 def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback(tiny, tmp_path):
-    command = [sys.executable, "-m", "unbraid", "train", *tiny[:-4], "--steps", "1000000", "--device", "cpu", "--out", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "unbraid",
+        "train",
+        *tiny[:-4],
+        "--steps",
+        "1000000",
+        "--device",
+        "cpu",
+        "--out",
+        str(tmp_path),
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )

@@ -55,8 +55,16 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         ("x", float | None, "--flag is 'x'; expected a number or none."),
         ("1,,2", tuple[int, ...], "--flag is '1,,2'; expected a whole number, or several separated by commas."),
         ("liner:0:4", Weight, "--flag is 'liner:0:4'. Did you mean 'linear'? Valid: cosine, cyclic, linear."),
-        ("fast", Weight, "--flag is 'fast'; expected a number or one of cosine, cyclic, linear with its fields after colons."),
-        ("linear:0", Weight, "--flag is 'linear:0'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given."),
+        (
+            "fast",
+            Weight,
+            "--flag is 'fast'; expected a number or one of cosine, cyclic, linear with its fields after colons.",
+        ),
+        (
+            "linear:0",
+            Weight,
+            "--flag is 'linear:0'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given.",
+        ),
         (
             "linear:1:2:0:1:9",
             Weight,
@@ -66,9 +74,16 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "linear:0:4:1:0",
             Weight,
-            "Linear: from 0.0 at 1.0 to 4.0 at 0.0; expected finite numbers, and moments with 0 <= begin < finish <= 1 (0 is the first step, 1 the last).",
+            (
+                "Linear: from 0.0 at 1.0 to 4.0 at 0.0; expected finite numbers, and moments with 0 <= begin < finish "
+                "<= 1 (0 is the first step, 1 the last)."
+            ),
         ),
-        ("gaussian:0", tuple[Latents, ...], "GaussianLatents: size is 0; a code needs at least 1 latent (the papers use 10)."),
+        (
+            "gaussian:0",
+            tuple[Latents, ...],
+            "GaussianLatents: size is 0; a code needs at least 1 latent (the papers use 10).",
+        ),
         (
             "gauss",
             tuple[Latents, ...],
@@ -77,9 +92,16 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "0,1;x",
             tuple[tuple[int, ...], ...],
-            "--flag is '0,1;x'; expected a whole number, or several separated by commas, or several separated by semicolons.",
+            (
+                "--flag is '0,1;x'; expected a whole number, or several separated by commas, or several separated by "
+                "semicolons."
+            ),
         ),
-        ("means_histogran", Word, "--flag is 'means_histogran'. Did you mean 'means_histogram'? Valid: exact, means_histogram."),
+        (
+            "means_histogran",
+            Word,
+            "--flag is 'means_histogran'. Did you mean 'means_histogram'? Valid: exact, means_histogram.",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_what_was_expected(text, annotation, complaint):
@@ -141,7 +163,14 @@ def test_the_placeholder_says_what_to_type():
 
 
 def test_a_value_is_shown_as_it_is_typed():
-    assert [shown(value) for value in (6.0, 1e-3, None, True, (1, 2), "mws")] == ["6", "0.001", "none", "true", "1,2", "mws"]
+    assert [shown(value) for value in (6.0, 1e-3, None, True, (1, 2), "mws")] == [
+        "6",
+        "0.001",
+        "none",
+        "true",
+        "1,2",
+        "mws",
+    ]
 
 
 def test_none_is_expected_as_a_word():

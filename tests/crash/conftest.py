@@ -17,7 +17,9 @@ from tests.discovery import ROOT
 
 @dataclass
 class Ended:
-    """How a life ended: its exit code, or minus the signal that ended it; and all that was printed in its folder so far."""
+    """How a life ended: its exit code, or minus the signal that ended it; and all that was printed in its folder so
+    far.
+    """
 
     code: int
     said: str
@@ -52,7 +54,9 @@ class Nursery:
 
 @dataclass
 class Undisturbed:
-    """What the job comes to, in its folder and file by file, and how many moments of each phase and kind it has on the way."""
+    """What the job comes to, in its folder and file by file, and how many moments of each phase and kind it has on the
+    way.
+    """
 
     folder: Path
     results: dict[str, bytes]
@@ -63,7 +67,9 @@ class Undisturbed:
 def nursery() -> Iterator[Nursery]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.crash.nursery"]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         yield Nursery(process)
 
 

@@ -1,4 +1,6 @@
-"""What may happen to a life. Each is a context manager that takes the folder of the job, and lasts as long as the life."""
+"""What may happen to a life. Each is a context manager that takes the folder of the job, and lasts as long as the
+life.
+"""
 
 import contextlib
 import datetime
@@ -66,7 +68,8 @@ def interrupted(folder: Path, at: list[Any], times: int = 1) -> Iterator[None]:
     def press(path: str | None) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         for _ in range(times - 1):
-            # A second one that comes before the first was heard is no second one. The main thread hears them, and then no longer listens to two.
+            # A second one that comes before the first was heard is no second one. The main thread hears them, and then
+            # no longer listens to two.
             _wait_until(lambda: signal.getsignal(signal.SIGINT) is signal.default_int_handler)
             os.kill(os.getpid(), signal.SIGINT)
 

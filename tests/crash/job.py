@@ -1,4 +1,6 @@
-"""The job that is disturbed: `unbraid quickstart`, one command that draws images, trains, encodes, scores and reports, made tiny."""
+"""The job that is disturbed: `unbraid quickstart`, one command that draws images, trains, encodes, scores and reports,
+made tiny.
+"""
 
 import json
 import os
@@ -23,7 +25,9 @@ COMMAND = ("quickstart", "--steps", str(NUM_STEPS), "--seeds", "0", "--device", 
 
 
 def tiny_recipe(objective: Objective, num_steps: int) -> RunSpec:
-    """Convolutions, whose last bits depend on who is trained beside them: a fleet that is not put together again as it was is found out."""
+    """Convolutions, whose last bits depend on who is trained beside them: a fleet that is not put together again as it
+    was is found out.
+    """
     return RunSpec(
         dataset=DSprites(resolution=32, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=4),
         model=Autoencoder(Conv(channels=(3, 4), hidden=8), latents=GaussianLatents(2)),

@@ -1,4 +1,6 @@
-"""A long training of two tiny models, and how much memory it takes on the way: `python -m tests.crash.long_run FOLDER STEPS`."""
+"""A long training of two tiny models, and how much memory it takes on the way: `python -m tests.crash.long_run FOLDER
+STEPS`.
+"""
 
 import contextlib
 import gc
@@ -21,7 +23,9 @@ class EnoughError(Exception):
 
 
 def live(folder: Path, num_steps: int, looks: list[int]) -> None:
-    """Train in the folder's `runs` until the last look, and write to `memory.json` what each found: bytes in memory, and how many blocks Python holds."""
+    """Train in the folder's `runs` until the last look, and write to `memory.json` what each found: bytes in memory,
+    and how many blocks Python holds.
+    """
     found = []
 
     def look(event: Event) -> None:
@@ -32,7 +36,9 @@ def live(folder: Path, num_steps: int, looks: list[int]) -> None:
                 raise EnoughError
 
     with contextlib.suppress(EnoughError):
-        train([replace(SPEC, num_steps=num_steps)], [0, 1], folder=folder / "runs", watch=look, checkpoint_every=looks[0])
+        train(
+            [replace(SPEC, num_steps=num_steps)], [0, 1], folder=folder / "runs", watch=look, checkpoint_every=looks[0]
+        )
     (folder / "memory.json").write_text(json.dumps(found))
 
 

@@ -1,8 +1,10 @@
-"""The moments of a life: every call that is made while it trains, encodes, scores or reports, and every change that it makes to the disk.
+"""The moments of a life: every call that is made while it trains, encodes, scores or reports, and every change that it
+makes to the disk.
 
-A moment is named by its phase, its kind and its number. A life that is lived again has the same moments, so that one of them can be chosen beforehand.
-The kinds are "call", before a function is called in a phase; "open", before a file is opened for writing; "write", in the middle of what is written to
-it; and "change", before one is flushed, renamed or removed, or a folder made or removed. Of which phase they are, the path says.
+A moment is named by its phase, its kind and its number. A life that is lived again has the same moments, so that one of
+them can be chosen beforehand. The kinds are "call", before a function is called in a phase; "open", before a file is
+opened for writing; "write", in the middle of what is written to it; and "change", before one is flushed, renamed or
+removed, or a folder made or removed. Of which phase they are, the path says.
 """
 
 import contextlib
@@ -38,10 +40,17 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 class Moments:
-    """Counts the moments of this process, and does something at one of them, or from it on at all of its kind. It is told the path of a change."""
+    """Counts the moments of this process, and does something at one of them, or from it on at all of its kind. It is
+    told the path of a change.
+    """
 
     def __init__(
-        self, folder: Path, at: Moment | None = None, do: Callable[[str | None], None] = print, *, from_then_on: bool = False
+        self,
+        folder: Path,
+        at: Moment | None = None,
+        do: Callable[[str | None], None] = print,
+        *,
+        from_then_on: bool = False,
     ) -> None:
         self._folder, self._at, self._do, self._from_then_on = folder, at, do, from_then_on
         # Several threads write checkpoints: a step of such a counter cannot be divided, and takes no lock.
@@ -103,7 +112,9 @@ class Moments:
     def _on_change(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _CHANGES or (event == "open" and not arguments[2] & _WRITING):
             return
-        if isinstance(arguments[0], str | bytes | os.PathLike) and self._is_inside(path := Path(os.fsdecode(arguments[0]))):
+        if isinstance(arguments[0], str | bytes | os.PathLike) and self._is_inside(
+            path := Path(os.fsdecode(arguments[0]))
+        ):
             self._thread.phase = self._phase_of(path)
             self._reach(self._thread.phase, _CHANGES[event], str(path))
 
@@ -141,5 +152,12 @@ def last_words(folder: Path) -> Path:
 
 def _phase_functions() -> list[tuple[Any, str, str]]:
     trainers = [module for name, module in sys.modules.items() if name.startswith("unbraid.training.")]
-    encoding = [(module, name, "encoding") for module in trainers for name in ("encode", "encode_all") if hasattr(module, name)]
-    return [(Fleet, "advance", "training"), *encoding, (Run, "score", "scoring"), (unbraid.report, "write_report", "reporting")]
+    encoding = [
+        (module, name, "encoding") for module in trainers for name in ("encode", "encode_all") if hasattr(module, name)
+    ]
+    return [
+        (Fleet, "advance", "training"),
+        *encoding,
+        (Run, "score", "scoring"),
+        (unbraid.report, "write_report", "reporting"),
+    ]

@@ -1,7 +1,8 @@
-"""Where lives begin: `python -m tests.crash.nursery` imports and warms everything up once, and forks a process for each life that it is asked for.
+"""Where lives begin: `python -m tests.crash.nursery` imports and warms everything up once, and forks a process for each
+life that it is asked for.
 
-A request is a line of JSON: ["begin", folder, {disturbance: {option: value}}] begins a life and answers its process id, ["end", id] waits until it
-has ended and answers what `os.waitstatus_to_exitcode` says of it.
+A request is a line of JSON: ["begin", folder, {disturbance: {option: value}}] begins a life and answers its process id,
+["end", id] waits until it has ended and answers what `os.waitstatus_to_exitcode` says of it.
 """
 
 import contextlib
@@ -37,7 +38,9 @@ def serve() -> None:
     for line in sys.stdin:
         match json.loads(line):
             case ["begin", folder, disturbed_by]:
-                answer = forked(lambda folder=folder, by=disturbed_by: live(Path(folder), by), Path(folder) / "said.txt")
+                answer = forked(
+                    lambda folder=folder, by=disturbed_by: live(Path(folder), by), Path(folder) / "said.txt"
+                )
             case ["end", pid]:
                 answer = exit_code(pid)
         sys.stdout.write(f"{answer}\n")

@@ -17,7 +17,9 @@ _REMOUNT, _PRIVATE = 0x20, 0x44000
 
 
 def live(folder: Path, num_bytes: int) -> None:
-    """Run the command on a disk of so many bytes, and again once it has room. What came of both is in `codes.json`, and the files are in the folder."""
+    """Run the command on a disk of so many bytes, and again once it has room. What came of both is in `codes.json`, and
+    the files are in the folder.
+    """
     disk = folder / "disk"
     disk.mkdir()
     try:

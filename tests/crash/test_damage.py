@@ -1,4 +1,6 @@
-"""Every file of a run cut short, emptied or altered in turn: the message names the file and what to do, or what is read is what was written."""
+"""Every file of a run cut short, emptied or altered in turn: the message names the file and what to do, or what is read
+is what was written.
+"""
 
 import random
 import shutil
@@ -18,9 +20,21 @@ def kept(run):
     """All that can be read of a run, to the bit."""
     opened = Run.open(run)
     codes = opened.codes()
-    tensors = [*opened.model().state_dict().values(), codes.mean, codes.std, *(labels.values for labels in codes.factors)]
+    tensors = [
+        *opened.model().state_dict().values(),
+        codes.mean,
+        codes.std,
+        *(labels.values for labels in codes.factors),
+    ]
     scores = [(score.metric, score.value, score.per_factor, score.settings) for score in opened.scores()]
-    return (opened.spec, opened.seed, opened.status, opened.history, scores, [tensor.numpy().tobytes() for tensor in tensors])
+    return (
+        opened.spec,
+        opened.seed,
+        opened.status,
+        opened.history,
+        scores,
+        [tensor.numpy().tobytes() for tensor in tensors],
+    )
 
 
 def complaint(run):
@@ -42,7 +56,12 @@ def flips(content):
 
 def cuts(content):
     draws = random.Random(SEED)
-    return [b"", content[:-1], content[: len(content) // 2], *(content[: draws.randrange(len(content))] for _ in range(10))]
+    return [
+        b"",
+        content[:-1],
+        content[: len(content) // 2],
+        *(content[: draws.randrange(len(content))] for _ in range(10)),
+    ]
 
 
 @pytest.fixture

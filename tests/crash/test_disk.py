@@ -1,4 +1,6 @@
-"""Disks that are full, files that may not grow, folders that may not be written: what and where is said, and nothing is lost."""
+"""Disks that are full, files that may not grow, folders that may not be written: what and where is said, and nothing is
+lost.
+"""
 
 import errno
 import json
@@ -60,7 +62,9 @@ def test_a_real_disk_that_is_too_small_and_then_is_not(nursery, undisturbed, tmp
         pytest.skip("mounting a disk is not allowed here")
     assert ended.code == 0, ended.said
     assert json.loads((tmp_path / "codes.json").read_text()) == [1, 0], ended.said
-    assert re.search(rf"Error: {tmp_path}/disk/runs/.*: {os.strerror(errno.ENOSPC)}\. Make room on that disk\.", ended.said)
+    assert re.search(
+        rf"Error: {tmp_path}/disk/runs/.*: {os.strerror(errno.ENOSPC)}\. Make room on that disk\.", ended.said
+    )
     assert results(tmp_path) == undisturbed.results
 
 
@@ -97,6 +101,8 @@ def test_folders_that_may_not_be_written_are_told_by_name(phase, nursery, undist
     for folder in folders:
         folder.chmod(0o755)
     assert ended.code == 1
-    assert re.search(rf"Error: {public_folder}/runs.*: {os.strerror(errno.EACCES)}\. Check the path, the permissions", ended.said)
+    assert re.search(
+        rf"Error: {public_folder}/runs.*: {os.strerror(errno.EACCES)}\. Check the path, the permissions", ended.said
+    )
     assert results(public_folder) == before
     assert_the_same_command_finishes_it(nursery, undisturbed, public_folder)

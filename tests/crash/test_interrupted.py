@@ -1,4 +1,6 @@
-"""Ctrl-C once saves a checkpoint and leaves; twice, or where nothing is being trained, it leaves now. Nothing is lost either way."""
+"""Ctrl-C once saves a checkpoint and leaves; twice, or where nothing is being trained, it leaves now. Nothing is lost
+either way.
+"""
 
 import random
 import re
@@ -22,7 +24,11 @@ def assert_the_same_command_finishes_it(nursery, undisturbed, folder):
 
 def within_training(counts):
     """A moment of its second half: in the first it may still be measured how much memory it takes."""
-    return ["training", "call", random.Random(SEED).randint(counts["training", "call"] // 2, counts["training", "call"])]
+    return [
+        "training",
+        "call",
+        random.Random(SEED).randint(counts["training", "call"] // 2, counts["training", "call"]),
+    ]
 
 
 def test_once_training_stops_after_its_step_with_a_checkpoint(nursery, undisturbed, tmp_path):
@@ -43,7 +49,9 @@ def test_twice_it_leaves_now(nursery, undisturbed, tmp_path):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturbed, tmp_path):
-    ended = nursery.live(tmp_path, interrupted={"at": moment("checkpointing", "write", undisturbed.counts), "times": times})
+    ended = nursery.live(
+        tmp_path, interrupted={"at": moment("checkpointing", "write", undisturbed.counts), "times": times}
+    )
     assert ended.code == (1 if times == 1 else 130)
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 

@@ -1,4 +1,6 @@
-"""SIGKILL at 20 random moments of one job: the same command finishes it, with the same bytes as if nothing had happened."""
+"""SIGKILL at 20 random moments of one job: the same command finishes it, with the same bytes as if nothing had
+happened.
+"""
 
 import json
 import random
@@ -61,7 +63,9 @@ def test_killed_again_and_again_the_job_is_finished_by_the_same_command(nursery,
 
 @pytest.mark.parametrize("method", ["keep", "conclude"])
 @pytest.mark.parametrize("checkpoints", [{}, {"checkpoints_by_the_clock": {}}], ids=["checkpoints", "by default"])
-def test_killed_when_one_of_a_fleet_was_finished_the_others_end_as_in_its_company(method, checkpoints, nursery, undisturbed, tmp_path):
+def test_killed_when_one_of_a_fleet_was_finished_the_others_end_as_in_its_company(
+    method, checkpoints, nursery, undisturbed, tmp_path
+):
     ended = nursery.live(tmp_path, killed_after_the_first={"method": method}, **checkpoints)
     assert ended.code == -signal.SIGKILL, ended.said
     assert len(list(tmp_path.glob("runs/*/finished.json"))) == (method == "conclude")

@@ -7,7 +7,8 @@ import pytest
 
 NUM_STEPS = 100_000
 LOOKS = [400, 800, 1_200]
-# Python keeps two tuples of seven floats of each row of the history, and there is one every 200 steps. Whatever else a step kept would be a block or more.
+# Python keeps two tuples of seven floats of each row of the history, and there is one every 200 steps. Whatever else a
+# step kept would be a block or more.
 BLOCKS_PER_STEP = 0.5
 # Over 8,000 steps 2 MB: less than two pages of memory every 30 steps.
 BYTES_PER_STEP = 250
@@ -24,6 +25,7 @@ def test_memory_is_flat_and_log_and_history_are_bounded(nursery, tmp_path):
     assert (late["blocks"] - early["blocks"]) / num_steps < BLOCKS_PER_STEP, found
     assert (late["bytes"] - early["bytes"]) / num_steps < BYTES_PER_STEP, found
     histories, logs = list(tmp_path.glob("runs/*/history.csv")), list(tmp_path.glob("runs/*/log.txt"))
-    # The names, the first step, and one in 200: 502 lines by the end. What came after the last checkpoint is not written yet.
+    # The names, the first step, and one in 200: 502 lines by the end. What came after the last checkpoint is not
+    # written yet.
     assert [len(history.read_text().splitlines()) for history in histories] == [2 + 800 // 200] * 2
     assert [len(log.read_text().splitlines()) for log in logs] == [1, 1]

@@ -1,4 +1,6 @@
-"""Two processes with the same command in the same folder: one is refused or waits, nothing is overwritten, and the results are those of one."""
+"""Two processes with the same command in the same folder: one is refused or waits, nothing is overwritten, and the
+results are those of one.
+"""
 
 import os
 import time
@@ -33,7 +35,9 @@ def test_while_one_trains_the_other_is_refused_and_changes_nothing(phase, kind, 
     assert results(tmp_path) == undisturbed.results
 
 
-@pytest.mark.parametrize("moment", [["scoring", "call", 100], ["reporting", "call", 100], ["reporting", "write", 1]], ids=str)
+@pytest.mark.parametrize(
+    "moment", [["scoring", "call", 100], ["reporting", "call", 100], ["reporting", "write", 1]], ids=str
+)
 def test_while_one_scores_or_reports_the_other_does_so_too(moment, nursery, undisturbed, tmp_path):
     first = paused_at(nursery, tmp_path, moment)
     assert nursery.live(tmp_path).code == 0
@@ -42,7 +46,9 @@ def test_while_one_scores_or_reports_the_other_does_so_too(moment, nursery, undi
     assert results(tmp_path) == undisturbed.results
 
 
-@pytest.mark.parametrize("moment", [["scoring", "write", 1], ["training", "write", 1]], ids=["keeping scores", "drawing images"])
+@pytest.mark.parametrize(
+    "moment", [["scoring", "write", 1], ["training", "write", 1]], ids=["keeping scores", "drawing images"]
+)
 def test_while_one_keeps_scores_or_draws_images_the_other_waits(moment, nursery, undisturbed, tmp_path):
     first = paused_at(nursery, tmp_path, moment)
     second = nursery.begin(tmp_path)

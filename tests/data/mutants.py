@@ -1,4 +1,6 @@
-"""Damaged files by the thousand, and what every parser must make of them: an answer or a DataError, in bounded memory, and no file changed."""
+"""Damaged files by the thousand, and what every parser must make of them: an answer or a DataError, in bounded memory,
+and no file changed.
+"""
 
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +23,18 @@ def mutant(content: bytes, generator: np.random.Generator) -> bytes:
 
 
 def mutants(makers: Sequence[Callable[[Callable[[bytes], bytes]], bytes]], seed: int) -> Iterator[bytes]:
-    """`NUM_MUTANTS` damaged files. A maker writes a file and passes what is to be damaged of it (all, or what is packed in it) to its argument."""
+    """`NUM_MUTANTS` damaged files. A maker writes a file and passes what is to be damaged of it (all, or what is packed
+    in it) to its argument.
+    """
     generator = np.random.default_rng(seed)
     for number in range(NUM_MUTANTS):
         yield makers[number % len(makers)](lambda content: mutant(content, generator))
 
 
 def num_read(parse: Callable[[Path], object], files: Iterator[bytes], folder: Path, name: str, max_bytes: int) -> int:
-    """How many of the files the parser reads. The others it must refuse by name, without ever holding more than `max_bytes` above what was there before."""
+    """How many of the files the parser reads. The others it must refuse by name, without ever holding more than
+    `max_bytes` above what was there before.
+    """
     folder.mkdir(parents=True)
     path = folder / name
     before, read, most, unnamed = _everything_but(path), 0, 0, []
@@ -59,7 +65,9 @@ def num_read(parse: Callable[[Path], object], files: Iterator[bytes], folder: Pa
 def _everything_but(path: Path) -> dict[Path, tuple[int, int]]:
     """All else in the folder of the test, and where the process stands."""
     paths = (*path.parent.parent.rglob("*"), *Path.cwd().iterdir())
-    return {other: (other.stat().st_size, other.stat().st_mtime_ns) for other in paths if other.is_file() and other != path}
+    return {
+        other: (other.stat().st_size, other.stat().st_mtime_ns) for other in paths if other.is_file() and other != path
+    }
 
 
 def _place(content: bytearray, generator: np.random.Generator) -> int:

@@ -22,7 +22,8 @@ def saved(path, **content):
     return FromArrays(str(path))
 
 
-# ----------------------------------------------------------------------------------------------------------------- images
+# -----------------------------------------------------------------------------------------------------------------
+# images
 
 
 def test_images_come_back_as_they_were_given():
@@ -43,7 +44,9 @@ def test_channels_may_come_first_or_last(channels):
         np.testing.assert_array_equal(dataset.load().pixels, first)
 
 
-@given(images=arrays(np.uint8, array_shapes(min_dims=3, max_dims=3, max_side=6)).filter(lambda images: images.max() != 1))
+@given(
+    images=arrays(np.uint8, array_shapes(min_dims=3, max_dims=3, max_side=6)).filter(lambda images: images.max() != 1)
+)
 def test_one_channel_without_an_axis_is_never_ambiguous(images):
     np.testing.assert_array_equal(FromArrays.of(images).load().pixels[:, 0], images)
 
@@ -61,7 +64,11 @@ def test_booleans_are_black_and_white():
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.float16, torch.bfloat16, torch.float32])
 def test_tensors_are_as_good_as_arrays(dtype):
-    images = torch.ones(2, 3, 5, 5).requires_grad_().to(dtype) if dtype.is_floating_point else torch.full((2, 3, 5, 5), 255).to(dtype)
+    images = (
+        torch.ones(2, 3, 5, 5).requires_grad_().to(dtype)
+        if dtype.is_floating_point
+        else torch.full((2, 3, 5, 5), 255).to(dtype)
+    )
     assert FromArrays.of(images).load().pixels.unique().tolist() == [255]
 
 
@@ -96,11 +103,14 @@ def test_images_that_make_no_sense_are_refused_at_once(images, match):
         FromArrays.of(images)
 
 
-# ---------------------------------------------------------------------------------------------------------------- factors
+# ----------------------------------------------------------------------------------------------------------------
+# factors
 
 
 def test_integers_become_their_ranks_column_by_column():
-    dataset = FromArrays.of(IMAGES, np.array([[3, 0], [7, 1], [7, 2], [-1, 0]]), factor_names=["age", "hue"], factor_ordered=[True, False])
+    dataset = FromArrays.of(
+        IMAGES, np.array([[3, 0], [7, 1], [7, 2], [-1, 0]]), factor_names=["age", "hue"], factor_ordered=[True, False]
+    )
     assert dataset.factors == (Factor("age", 3), Factor("hue", 3, ordered=False))
     images = dataset.load()
     assert images.factors.tolist() == [[1, 0], [2, 1], [2, 2], [0, 0]]
@@ -113,7 +123,9 @@ def test_ranks_keep_order_and_use_every_index(column):
     dataset = FromArrays.of(IMAGES, column)
     ranks = dataset.load().factors[:, 0].tolist()
     assert sorted(set(ranks)) == list(range(dataset.factors[0].size))
-    assert all((a < b) == (i < j) for a, i in zip(column, ranks, strict=True) for b, j in zip(column, ranks, strict=True))
+    assert all(
+        (a < b) == (i < j) for a, i in zip(column, ranks, strict=True) for b, j in zip(column, ranks, strict=True)
+    )
 
 
 def test_floats_are_continuous_factors():
@@ -167,11 +179,18 @@ def test_factors_and_weights_that_make_no_sense_are_refused_at_once(options, mat
         FromArrays.of(IMAGES, **options)
 
 
-# ------------------------------------------------------------------------------------------------------------ file and cache
+# ------------------------------------------------------------------------------------------------------------ file and
+# cache
 
 
 def test_a_file_of_ones_own_is_read(tmp_path):
-    dataset = saved(tmp_path / "own.npz", images=IMAGES, factors=[[0], [1], [2], [3]], factor_names=["depth"], weights=[1.0, 1.0, 1.0, 1.0])
+    dataset = saved(
+        tmp_path / "own.npz",
+        images=IMAGES,
+        factors=[[0], [1], [2], [3]],
+        factor_names=["depth"],
+        weights=[1.0, 1.0, 1.0, 1.0],
+    )
     assert dataset.factors == (Factor("depth", 4),)
     assert dataset.load().weights.tolist() == [0.25] * 4
 
@@ -269,13 +288,16 @@ def test_a_cache_that_cannot_be_written_says_how_to_choose_another(cache):
         FromArrays.of(IMAGES)
 
 
-@pytest.mark.parametrize(("fields", "match"), [({"path": ""}, "path is empty"), ({"path": "a.npz", "sha256": "ABC"}, "64 lower-case")])
+@pytest.mark.parametrize(
+    ("fields", "match"), [({"path": ""}, "path is empty"), ({"path": "a.npz", "sha256": "ABC"}, "64 lower-case")]
+)
 def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match):
     with pytest.raises(SpecError, match=match):
         FromArrays(**fields)
 
 
-# ------------------------------------------------------------------------------------------------------------- memory-mapped
+# -------------------------------------------------------------------------------------------------------------
+# memory-mapped
 
 
 @pytest.fixture
@@ -321,7 +343,9 @@ def test_what_is_written_to_the_images_does_not_reach_the_file(tmp_path):
 
 
 @pytest.mark.usefixtures("mapped_from_the_start")
-@pytest.mark.parametrize("images", [IMAGES > 3, IMAGES / 255, np.asfortranarray(IMAGES)], ids=["bool", "float", "fortran"])
+@pytest.mark.parametrize(
+    "images", [IMAGES > 3, IMAGES / 255, np.asfortranarray(IMAGES)], ids=["bool", "float", "fortran"]
+)
 def test_what_is_not_bytes_in_order_is_read(tmp_path, images):
     pixels = saved(tmp_path / "own.npz", images=images).open().pixels
     expected = np.where(IMAGES > 3, 255, 0) if images.dtype == bool else IMAGES

@@ -46,7 +46,9 @@ def test_a_patch_is_tinted_and_the_sprite_inverts_it(picture):
 
 
 def test_every_place_where_a_patch_fits_is_used(picture):
-    dataset = BackgroundDSprites(resolution=58, num_scales=1, num_orientations=9, num_positions=8, background=str(picture))
+    dataset = BackgroundDSprites(
+        resolution=58, num_scales=1, num_orientations=9, num_positions=8, background=str(picture)
+    )
     paint = dataset.paint()
     tops = {int(patch[0, 0, 0]) // 4 for patch in paint._patches(torch.arange(500), 58, 58)}
     lefts = {int(patch[1, 0, 0]) // 3 for patch in paint._patches(torch.arange(500), 58, 58)}
@@ -60,7 +62,9 @@ def test_by_default_the_picture_is_a_texture_made_here():
     assert (picture != BackgroundDSprites(seed=1).picture()).mean() > 0.9
 
 
-@pytest.mark.parametrize(("size", "expected"), [((700, 500), (3, 250, 350)), ((350, 600), (3, 274, 160)), ((100, 90), (3, 90, 100))])
+@pytest.mark.parametrize(
+    ("size", "expected"), [((700, 500), (3, 250, 350)), ((350, 600), (3, 274, 160)), ((100, 90), (3, 90, 100))]
+)
 def test_a_large_picture_is_shrunk_and_a_small_one_kept(tmp_path, size, expected):
     Image.new("RGB", size, (10, 200, 30)).save(tmp_path / "picture.jpg")
     picture = BackgroundDSprites(background=str(tmp_path / "picture.jpg")).picture()

@@ -11,13 +11,17 @@ from unbraid.errors import DataError
 
 SIZES = (2, 3, 2, 2)
 NUM_IMAGES = math.prod(SIZES)
-IMAGES = (torch.arange(NUM_IMAGES)[:, None, None] * 10 + torch.arange(64)[:, None] // 16 + torch.arange(64) // 32).to(torch.uint8)
+IMAGES = (torch.arange(NUM_IMAGES)[:, None, None] * 10 + torch.arange(64)[:, None] // 16 + torch.arange(64) // 32).to(
+    torch.uint8
+)
 
 
 @pytest.fixture
 def small_grid(monkeypatch):
     """Files of two people instead of fifty."""
-    factors = tuple(Factor(factor.name, size, factor.ordered) for factor, size in zip(basel_faces._FACTORS, SIZES, strict=True))
+    factors = tuple(
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(basel_faces._FACTORS, SIZES, strict=True)
+    )
     monkeypatch.setattr(basel_faces, "_FACTORS", factors)
 
 
@@ -39,7 +43,9 @@ def test_the_images_come_back_with_the_light_changing_fastest(tmp_path, subfolde
 
 
 @pytest.mark.parametrize(
-    "shape", [(NUM_IMAGES, 64, 64), (NUM_IMAGES, 1, 64, 64), (NUM_IMAGES, 4096), (*SIZES, 64, 64), (*SIZES, 1, 64, 64)], ids=str
+    "shape",
+    [(NUM_IMAGES, 64, 64), (NUM_IMAGES, 1, 64, 64), (NUM_IMAGES, 4096), (*SIZES, 64, 64), (*SIZES, 1, 64, 64)],
+    ids=str,
 )
 @pytest.mark.usefixtures("small_grid")
 def test_every_layout_that_their_code_takes_is_read(tmp_path, shape):
@@ -117,7 +123,9 @@ def test_a_file_of_the_published_size_is_understood(tmp_path):
 @pytest.mark.usefixtures("no_data_folder")
 def test_without_the_file_it_says_how_to_get_it_and_names_the_stand_in():
     with pytest.raises(
-        DataError, match=r"basel_face_renders\.pth.*ShadedFaces.*faces\.dmi\.unibas\.ch.*put them into .*basel-faces.*UNBRAID_DATA"
+        DataError,
+        match=r"basel_face_renders\.pth.*ShadedFaces.*faces\.dmi\.unibas\.ch.*"
+        r"put them into .*basel-faces.*UNBRAID_DATA",
     ):
         BaselFaces().load()
 
@@ -133,7 +141,9 @@ def mutated(content, generator):
             for place in places[: generator.integers(1, 6)]:
                 damaged[place] ^= 1 << int(generator.integers(8))
         case 1:
-            damaged[places[0] : places[0] + 4] = struct.pack("<I", int(generator.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 2**31])))
+            damaged[places[0] : places[0] + 4] = struct.pack(
+                "<I", int(generator.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 2**31]))
+            )
         case 2:
             del damaged[places[generator.integers(5)] :]
         case 3:
@@ -161,7 +171,12 @@ def test_a_thousand_damaged_files_are_read_or_refused(tmp_path, zipped, monkeypa
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     path.write_bytes(content)
-    refused, read, before, memory = [], 0, snapshot(tmp_path, but=path), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused, read, before, memory = (
+        [],
+        0,
+        snapshot(tmp_path, but=path),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    )
     for _ in range(1000):
         path.unlink()  # some file systems flush a file that is cut to nothing, and a new one not
         path.write_bytes(mutated(content, generator))

@@ -91,7 +91,9 @@ def garble_the_record(path):
     path.with_suffix(".json").write_text('["not", "a", "record"]')
 
 
-@pytest.mark.parametrize("damage", [truncate, lengthen, flip_one_bit, damage_the_header, lose_the_record, garble_the_record])
+@pytest.mark.parametrize(
+    "damage", [truncate, lengthen, flip_one_bit, damage_the_header, lose_the_record, garble_the_record]
+)
 def test_a_damaged_file_is_drawn_again_and_the_log_says_so(stored, drawing, damage, caplog):
     stored.open()
     damage(stored.path)

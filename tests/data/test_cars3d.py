@@ -20,7 +20,15 @@ NAMES = ["car_004_mesh", "car_001_mesh", "car_199_mesh"]
 def car(number):
     """The two arrays of a car: every axis has its say in every pixel, so that no two can be confused."""
     height, width, channel, azimuth, elevation = np.ogrid[:128, :128, :3, :24, :4]
-    im = height + 2 * width + 80 * channel + 5 * azimuth + 37 * elevation + 11 * number + height * width // (40 + azimuth + number)
+    im = (
+        height
+        + 2 * width
+        + 80 * channel
+        + 5 * azimuth
+        + 37 * elevation
+        + 11 * number
+        + height * width // (40 + azimuth + number)
+    )
     return im.astype(np.uint8), np.zeros((128, 128, 24, 4), dtype=np.uint8)
 
 
@@ -93,7 +101,9 @@ def test_smaller_images_are_what_pillow_makes_with_its_lanczos_filter(tmp_path, 
     assert images.pixels.shape == (96, 3, 64, 64)
     for pixels, (elevation, azimuth, _) in zip(images.pixels.numpy(), images.factors.tolist(), strict=True):
         picture = Image.fromarray(np.ascontiguousarray(cars[1][:, :, :, azimuth, elevation]))
-        np.testing.assert_array_equal(pixels.transpose(1, 2, 0), np.asarray(picture.resize((64, 64), Image.Resampling.LANCZOS)))
+        np.testing.assert_array_equal(
+            pixels.transpose(1, 2, 0), np.asarray(picture.resize((64, 64), Image.Resampling.LANCZOS))
+        )
 
 
 @pytest.fixture
@@ -117,7 +127,9 @@ def tiny_car(brightness):
         (b"\xff\xfe\0", [1, 4, 199]),
     ],
 )
-def test_the_list_numbers_the_cars_that_are_there_and_the_others_follow_by_name(tmp_path, put_archive, listed, expected):
+def test_the_list_numbers_the_cars_that_are_there_and_the_others_follow_by_name(
+    tmp_path, put_archive, listed, expected
+):
     files = {f"data/cars/car_{number:03}_mesh.mat": tiny_car(number) for number in (4, 1, 199)}
     files |= {} if listed is None else {"data/cars/list.txt": listed}
     put(files, tmp_path / "unpacked")
@@ -148,7 +160,11 @@ def test_a_set_with_fewer_cars_says_so_once_it_is_converted(tmp_path, official):
     assert dataset.factors == (Factor("elevation", 4), Factor("azimuth", 24), Factor("identity", 183, ordered=False))
     images = dataset.open()
     assert dataset.num_images == len(images) == 288
-    assert dataset.factors == images.factor_table == (Factor("elevation", 4), Factor("azimuth", 24), Factor("identity", 3, ordered=False))
+    assert (
+        dataset.factors
+        == images.factor_table
+        == (Factor("elevation", 4), Factor("azimuth", 24), Factor("identity", 3, ordered=False))
+    )
 
 
 def test_the_recipe_describes_the_images_before_they_are_read():
@@ -168,7 +184,9 @@ def test_whoever_watches_sees_the_cars_go_by(official, put_archive):
     seen = []
     with progress.watched(lambda *how_far: seen.append(how_far)):
         put_archive(official).open()
-    assert [how_far for how_far in seen if how_far[0] == "reading Cars3D"] == [("reading Cars3D", done, 3, "cars") for done in (1, 2, 3)]
+    assert [how_far for how_far in seen if how_far[0] == "reading Cars3D"] == [
+        ("reading Cars3D", done, 3, "cars") for done in (1, 2, 3)
+    ]
 
 
 def test_an_archive_that_is_not_the_published_one_is_refused(tmp_path, official):
@@ -204,7 +222,10 @@ def test_a_car_that_is_not_what_it_should_be_is_refused_with_its_name(tmp_path, 
     ("files", "match"),
     [
         ({"data/sprites/car_001_mesh.mat": b""}, "has 0 files named car_..._mesh.mat; expected 1 to 256"),
-        ({f"data/cars/car_{number:03}_mesh.mat": b"" for number in range(257)}, "has 257 files named car_..._mesh.mat; expected 1 to 256"),
+        (
+            {f"data/cars/car_{number:03}_mesh.mat": b"" for number in range(257)},
+            "has 257 files named car_..._mesh.mat; expected 1 to 256",
+        ),
         ({"a/cars/car_001_mesh.mat": b"", "b/cars/car_001_mesh.mat": b""}, "b/cars/car_001_mesh.mat in .* second time"),
         ({"cars/car_001_mesh.mat": b"", "cars/list.txt": b"\n" * 2**17}, "list.txt in .* has 131072 bytes"),
         ({"../cars/car_001_mesh.mat": b""}, "not a plain name below the top"),
@@ -220,7 +241,9 @@ def test_a_car_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path)
     put({"car_001_mesh.mat": b""}, tmp_path)
     with (tmp_path / "car_001_mesh.mat").open("r+b") as stream:
         stream.truncate(2**40)
-    with pytest.raises(DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776 bytes; at most 67,108,864 are read"):
+    with pytest.raises(
+        DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776 bytes; at most 67,108,864 are read"
+    ):
         Cars3D(root=str(tmp_path)).load()
 
 

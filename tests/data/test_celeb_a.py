@@ -36,7 +36,9 @@ PARTS = [0] * 12 + [1] * 3 + [2] * 5
 
 
 def attribute_list(names, values):
-    lines = [f"{name} {' '.join(f'{2 * value - 1:2d}' for value in row)}" for name, row in zip(names, values, strict=True)]
+    lines = [
+        f"{name} {' '.join(f'{2 * value - 1:2d}' for value in row)}" for name, row in zip(names, values, strict=True)
+    ]
     return "\n".join([str(len(names)), " ".join(ATTRIBUTES) + " ", *lines, ""])
 
 
@@ -57,7 +59,9 @@ def lists(tmp_path):
     folder = tmp_path / "celeba"
     folder.mkdir()
     (folder / "list_attr_celeba.txt").write_text(attribute_list(NAMES, VALUES))
-    (folder / "list_eval_partition.txt").write_text("".join(f"{name} {part}\n" for name, part in zip(NAMES, PARTS, strict=True)))
+    (folder / "list_eval_partition.txt").write_text(
+        "".join(f"{name} {part}\n" for name, part in zip(NAMES, PARTS, strict=True))
+    )
     return folder
 
 
@@ -184,7 +188,9 @@ def test_without_a_partition_there_are_no_official_parts(dataset, lists):
 
 @pytest.mark.usefixtures("no_data_folder")
 def test_missing_files_are_named_with_the_way_to_them(tmp_path, lists):
-    with pytest.raises(DataError, match=r"img_align_celeba\.zip, list_attr_celeba\.txt, list_eval_partition\.txt.*mmlab.*CelebA\(root="):
+    with pytest.raises(
+        DataError, match=r"img_align_celeba\.zip, list_attr_celeba\.txt, list_eval_partition\.txt.*mmlab.*CelebA\(root="
+    ):
         CelebA(root=str(tmp_path)).load()
     zip_faces(lists)
     (lists / "list_attr_celeba.txt").unlink()
@@ -218,7 +224,11 @@ def test_beside_a_folder_of_faces_the_lists_may_be_ones_own(lists, tmp_path, cap
     [
         ("000005.jpg", FACES["000005.jpg"][:900], r"000005\.jpg in .*zip is not a readable picture"),
         ("000005.jpg", b"", r"000005\.jpg in .*zip does not begin as JPEG"),
-        ("000005.jpg", jpeg(Image.new("RGB", (64, 64))), r"000005\.jpg in .*zip is 64 x 64 pixels .* expected 218 x 178"),
+        (
+            "000005.jpg",
+            jpeg(Image.new("RGB", (64, 64))),
+            r"000005\.jpg in .*zip is 64 x 64 pixels .* expected 218 x 178",
+        ),
         ("again/000005.jpg", FACES["000005.jpg"], r"two faces called 000005\.jpg"),
         ("../000021.jpg", FACES["000005.jpg"], r"img_align_celeba/\.\./000021\.jpg', which is not a plain name"),
     ],

@@ -60,7 +60,9 @@ def test_parts_are_read_by_name(path):
     assert read_partition(path) == {"000001.jpg": 0, "000002.jpg": 1, "000009.jpg": 2}
 
 
-@pytest.mark.parametrize(("content", "match"), [("a.jpg 3\n", "line 1"), ("a.jpg 1\na.jpg", "line 2"), ("a.jpg 1\na.jpg 1", "second time")])
+@pytest.mark.parametrize(
+    ("content", "match"), [("a.jpg 3\n", "line 1"), ("a.jpg 1\na.jpg", "line 2"), ("a.jpg 1\na.jpg 1", "second time")]
+)
 def test_a_damaged_partition_is_refused_with_its_line(path, content, match):
     path.write_text(content)
     with pytest.raises(DataError, match=match):

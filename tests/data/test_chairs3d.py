@@ -40,7 +40,9 @@ def names_mat(models):
 def views(model):
     """The 62 official names: number 031 does not exist."""
     low = [f"{model}/renders/image_{number:03}_p020_t{azimuth}_r096.png" for number, azimuth in enumerate(AZIMUTHS)]
-    return low + [f"{model}/renders/image_{number + 32:03}_p030_t{azimuth}_r096.png" for number, azimuth in enumerate(AZIMUTHS)]
+    return low + [
+        f"{model}/renders/image_{number + 32:03}_p030_t{azimuth}_r096.png" for number, azimuth in enumerate(AZIMUTHS)
+    ]
 
 
 def tree(models=MODELS, listed=MODELS):
@@ -72,8 +74,14 @@ def pack(folder, files=TREE):
 
 
 def expected(rows=None):
-    """All images at the size of the renders, as grey as Pillow has it, in the order of the list, then elevation, then azimuth."""
-    renders = [Image.fromarray(render(model, *divmod(view, 31))).convert("L") for model in range(len(MODELS)) for view in range(62)]
+    """All images at the size of the renders, as grey as Pillow has it, in the order of the list, then elevation, then
+    azimuth.
+    """
+    renders = [
+        Image.fromarray(render(model, *divmod(view, 31))).convert("L")
+        for model in range(len(MODELS))
+        for view in range(62)
+    ]
     images = np.stack([np.asarray(picture) for picture in renders])[:, None]
     return images if rows is None else images[rows]
 
@@ -107,7 +115,11 @@ def test_the_usual_subfolders_are_known_and_so_is_the_top_of_the_tree(tmp_path, 
 
 def test_the_angles_are_told_by_the_names_and_not_by_their_order(tmp_path):
     # Numbered backwards, so that the order of names is not that of angles.
-    files = {re.sub(r"image_(\d+)", lambda match: f"image_{999 - int(match[1])}", name): TREE[name] for name in TREE if "renders" in name}
+    files = {
+        re.sub(r"image_(\d+)", lambda match: f"image_{999 - int(match[1])}", name): TREE[name]
+        for name in TREE
+        if "renders" in name
+    }
     assert not files.keys() & TREE.keys()
     lay_out(tmp_path, {"all_chair_names.mat": TREE["all_chair_names.mat"], **files})
     np.testing.assert_array_equal(chairs(tmp_path).load().pixels[:], expected())
@@ -118,7 +130,9 @@ def test_without_the_list_models_come_by_name(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         images = chairs(tmp_path).load()
     order = np.argsort(MODELS)
-    np.testing.assert_array_equal(images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[order].reshape(-1, 1, SIDE, SIDE))
+    np.testing.assert_array_equal(
+        images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[order].reshape(-1, 1, SIDE, SIDE)
+    )
     assert "no all_chair_names.mat" in caplog.text
     assert "5 models; the official set has 1393" in caplog.text
 
@@ -127,7 +141,9 @@ def test_models_that_the_list_lacks_come_last(tmp_path):
     lay_out(tmp_path, tree(MODELS, listed=["absent", *MODELS[3:]]))
     images = chairs(tmp_path).load()
     order = [3, 4, *sorted(range(3), key=lambda number: MODELS[number])]
-    np.testing.assert_array_equal(images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[order].reshape(-1, 1, SIDE, SIDE))
+    np.testing.assert_array_equal(
+        images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[order].reshape(-1, 1, SIDE, SIDE)
+    )
 
 
 def test_the_first_four_fifths_of_the_models_train(tmp_path, cache):
@@ -157,7 +173,9 @@ def test_the_smaller_set_is_told_by_a_list_and_has_its_order(tmp_path, name, con
     pack(tmp_path)
     (tmp_path / name).write_bytes(content)
     images = chairs(tmp_path, models="809").load()
-    np.testing.assert_array_equal(images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[[3, 1]].reshape(-1, 1, SIDE, SIDE))
+    np.testing.assert_array_equal(
+        images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[[3, 1]].reshape(-1, 1, SIDE, SIDE)
+    )
     assert images.factor_table[0] == Factor("identity", 2, ordered=False)
     assert len(chairs(tmp_path).load()) == 5 * 62
 
@@ -173,11 +191,19 @@ def test_positions_count_the_official_list_even_where_models_are_missing(tmp_pat
     [
         (None, b"", r"Put reduced_set1\.mat .*models_809\.txt"),
         ("models_809.txt", b"", r"models_809\.txt is empty"),
-        ("models_809.txt", b"f0 nobody", r"models_809\.txt selects 'nobody' and .*rendered_chairs\.tar has no such model"),
+        (
+            "models_809.txt",
+            b"f0 nobody",
+            r"models_809\.txt selects 'nobody' and .*rendered_chairs\.tar has no such model",
+        ),
         ("models_809.txt", b"f0 c9 f0", r"models_809\.txt selects 'f0' more than once"),
         ("models_809.txt", bytes(2**20 + 1), r"models_809\.txt has more than 1,048,576 bytes"),
         ("reduced_set1.mat", b"no list", r"reduced_set1\.mat is not a readable MATLAB file"),
-        ("reduced_set1.mat", selected_mat(np.array([[7, 2]])), r"reduced_set1\.mat selects model 7, and all_chair_names\.mat names 5"),
+        (
+            "reduced_set1.mat",
+            selected_mat(np.array([[7, 2]])),
+            r"reduced_set1\.mat selects model 7, and all_chair_names\.mat names 5",
+        ),
     ],
 )
 def test_a_list_that_cannot_be_followed_is_named(tmp_path, name, content, match):
@@ -245,14 +271,22 @@ def test_a_tree_that_is_not_the_official_one_is_refused_by_name(tmp_path, put, n
 def test_files_beside_the_renders_do_not_matter(tmp_path):
     lay_out(
         tmp_path,
-        {**tree(MODELS[:1]), f"{MODELS[0]}/renders/._image.png": b"", f"{MODELS[0]}/model.obj": b"", "notes.txt": b"", "odd/x.png": b""},
+        {
+            **tree(MODELS[:1]),
+            f"{MODELS[0]}/renders/._image.png": b"",
+            f"{MODELS[0]}/model.obj": b"",
+            "notes.txt": b"",
+            "odd/x.png": b"",
+        },
     )
     assert len(chairs(tmp_path).load()) == 62
 
 
 def test_a_tree_without_renders_is_refused(tmp_path):
     lay_out(tmp_path, {"notes.txt": b""})
-    with pytest.raises(DataError, match=r"rendered_chairs holds no renders: expected rendered_chairs/MODEL/renders/image_000"):
+    with pytest.raises(
+        DataError, match=r"rendered_chairs holds no renders: expected rendered_chairs/MODEL/renders/image_000"
+    ):
         chairs(tmp_path).load()
 
 
@@ -278,7 +312,9 @@ def test_the_recipe_describes_the_images_before_they_are_read():
     assert Chairs3D(models="809").factors[0] == Factor("identity", 809, ordered=False)
 
 
-@pytest.mark.parametrize("wrong", [{"crop": 601}, {"crop": 32}, {"resolution": 4}, {"resolution": 601}, {"masks": True, "colour": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"crop": 601}, {"crop": 32}, {"resolution": 4}, {"resolution": 601}, {"masks": True, "colour": True}]
+)
 def test_impossible_choices_are_refused(wrong):
     with pytest.raises(SpecError, match="Chairs3D"):
         Chairs3D(**wrong)

@@ -20,7 +20,9 @@ def test_colours_run_from_half_to_full_and_each_is_as_likely():
     colours = (dataset.load().pixels[:] * (masks > 0)).amax(dim=(2, 3))
     assert (colours.min(), colours.max()) == (128, 255)
     # Of 4096 images the mean of a channel is off by 37 / 64 at one deviation.
-    torch.testing.assert_close(colours.double().mean(dim=0), torch.full((3,), 191.5, dtype=torch.float64), atol=5 * 37 / 64, rtol=0)
+    torch.testing.assert_close(
+        colours.double().mean(dim=0), torch.full((3,), 191.5, dtype=torch.float64), atol=5 * 37 / 64, rtol=0
+    )
     assert (torch.corrcoef(colours.T.double()) - torch.eye(3)).abs().max() < 5 / 64
 
 

@@ -136,7 +136,9 @@ def test_before_it_is_converted_the_numbers_are_the_published_ones(folder):
 
 
 def test_an_interrupted_conversion_goes_on_where_it_stopped(folder, monkeypatch):
-    """Though no checksum is published, and the second time the file is compared with the one recorded the first time."""
+    """Though no checksum is published, and the second time the file is compared with the one recorded the first
+    time.
+    """
     monkeypatch.setattr(image_store, "_SECONDS_BETWEEN_SAVES", -1.0)
     starts = []
 
@@ -149,7 +151,9 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(folder, monkeypatch)
         yield images[5:]
 
     def plan(breaks):
-        return lambda self, sources: Plan((1, 2, 2), self.factors, np.arange(12)[:, None], partial(blocks, breaks=breaks))
+        return lambda self, sources: Plan(
+            (1, 2, 2), self.factors, np.arange(12)[:, None], partial(blocks, breaks=breaks)
+        )
 
     monkeypatch.setattr(Dots, "plan", plan(breaks=True))
     with pytest.raises(KeyboardInterrupt):
@@ -198,12 +202,23 @@ def test_what_is_missing_is_named_with_the_ways_to_get_it(tmp_path, monkeypatch,
     monkeypatch.delenv("UNBRAID_DATA", raising=False)
     with pytest.raises(DataError) as error:
         Dots().load()
-    for part in ("dots.bin", str(cache / "files" / "dots"), "unbraid datasets fetch dots", "CC0", "Dots(root=...)", "UNBRAID_DATA"):
+    for part in (
+        "dots.bin",
+        str(cache / "files" / "dots"),
+        "unbraid datasets fetch dots",
+        "CC0",
+        "Dots(root=...)",
+        "UNBRAID_DATA",
+    ):
         assert part in str(error.value)
 
 
 def test_where_there_is_no_download_the_owners_way_is_told(monkeypatch, tmp_path):
-    closed = replace(Dots.publication, files=(PublishedFile("dots.bin", None),), how_to_get="Ask the owner at example.org for dots.bin.")
+    closed = replace(
+        Dots.publication,
+        files=(PublishedFile("dots.bin", None),),
+        how_to_get="Ask the owner at example.org for dots.bin.",
+    )
     monkeypatch.setattr(Dots, "publication", closed)
     with pytest.raises(DataError, match=r"Ask the owner at example.org for dots.bin, and put them into"):
         Dots(root=str(tmp_path)).load()
@@ -211,7 +226,8 @@ def test_where_there_is_no_download_the_owners_way_is_told(monkeypatch, tmp_path
 
 def test_a_file_that_is_not_the_published_one_is_refused(folder, monkeypatch):
     published = replace(
-        Dots.publication, files=(PublishedFile("dots.bin", None, checksum=f"sha256:{'0' * 64}", checksum_source="its author"),)
+        Dots.publication,
+        files=(PublishedFile("dots.bin", None, checksum=f"sha256:{'0' * 64}", checksum_source="its author"),),
     )
     monkeypatch.setattr(Dots, "publication", published)
     with pytest.raises(DataError, match=r"dots\.bin"):
@@ -220,7 +236,9 @@ def test_a_file_that_is_not_the_published_one_is_refused(folder, monkeypatch):
 
 def test_the_log_says_how_a_file_was_verified(folder, monkeypatch, caplog):
     checksum = f"sha256:{files.sha256(folder / 'dots.bin')}"
-    published = replace(Dots.publication, files=(PublishedFile("dots.bin", None, checksum=checksum, checksum_source="its author"),))
+    published = replace(
+        Dots.publication, files=(PublishedFile("dots.bin", None, checksum=checksum, checksum_source="its author"),)
+    )
     monkeypatch.setattr(Dots, "publication", published)
     with caplog.at_level(logging.INFO):
         Dots(root=str(folder)).load()

@@ -18,7 +18,9 @@ GRID = (3, 6, 40, 32, 32)
 
 def drawn(dataset, **indices):
     """The pixels of one image, 0 or 1; factors that are not named are at 0."""
-    row = np.ravel_multi_index([indices.get(factor.name, 0) for factor in dataset.factors], [factor.size for factor in dataset.factors])
+    row = np.ravel_multi_index(
+        [indices.get(factor.name, 0) for factor in dataset.factors], [factor.size for factor in dataset.factors]
+    )
     return as_pixels(dataset.draw_one(int(row)), dataset.resolution)
 
 
@@ -33,7 +35,8 @@ def whole_set(tmp_path_factory):
         yield DSprites().bits()
 
 
-# ---------------------------------------------------------------------------------------------------------- against the original
+# ---------------------------------------------------------------------------------------------------------- against the
+# original
 
 
 @pytest.mark.real_data
@@ -90,7 +93,8 @@ def test_ellipses_and_hearts_have_the_areas_of_the_original(shape, areas):
     assert [int(drawn(DSprites(), shape=shape, scale=scale).sum()) for scale in range(6)] == areas
 
 
-# ---------------------------------------------------------------------------------------------------------------- the recipe
+# ---------------------------------------------------------------------------------------------------------------- the
+# recipe
 
 
 def test_the_default_is_the_original_grid():
@@ -107,7 +111,9 @@ def test_the_default_is_the_original_grid():
 
 
 def test_factors_count_up_with_the_last_fastest():
-    assert SMALL.load().factors.tolist() == [list(row) for row in itertools.product(range(3), range(2), range(3), range(4), range(4))]
+    assert SMALL.load().factors.tolist() == [
+        list(row) for row in itertools.product(range(3), range(2), range(3), range(4), range(4))
+    ]
 
 
 def test_loading_gives_bytes_0_and_255_and_batches_0_and_1():
@@ -165,7 +171,9 @@ def test_shapes_are_numbered_in_the_order_given():
 
 def test_half_the_resolution_is_half_the_size():
     for shape in range(3):
-        fine, coarse = (drawn(DSprites(resolution), shape=shape, scale=5, orientation=7).sum() for resolution in (64, 32))
+        fine, coarse = (
+            drawn(DSprites(resolution), shape=shape, scale=5, orientation=7).sum() for resolution in (64, 32)
+        )
         assert coarse == pytest.approx(fine / 4, rel=0.1)
 
 
@@ -200,7 +208,8 @@ def test_shapes_are_named_once_each(shapes, match):
         DSprites(shapes=shapes)
 
 
-# ----------------------------------------------------------------------------------------------------------------- the cache
+# ----------------------------------------------------------------------------------------------------------------- the
+# cache
 
 
 def test_loading_again_does_not_draw_again(monkeypatch):
@@ -210,7 +219,11 @@ def test_loading_again_does_not_draw_again(monkeypatch):
 
 
 def test_different_recipes_have_different_files(cache):
-    for dataset in (SMALL, dataclasses.replace(SMALL, resolution=17), dataclasses.replace(SMALL, shapes=("heart", "square", "ellipse"))):
+    for dataset in (
+        SMALL,
+        dataclasses.replace(SMALL, resolution=17),
+        dataclasses.replace(SMALL, shapes=("heart", "square", "ellipse")),
+    ):
         dataset.bits()
     assert len(list((cache / "dsprites").glob("*.npy"))) == 3
 
@@ -224,7 +237,8 @@ def test_a_bit_flipped_on_disk_is_mended(cache):
     torch.testing.assert_close(SMALL.load().pixels[:], pixels)
 
 
-# --------------------------------------------------------------------------------------------------------- the official file
+# --------------------------------------------------------------------------------------------------------- the official
+# file
 
 
 def test_the_official_file_has_one_grid():

@@ -56,14 +56,18 @@ def test_labels_that_are_missing_or_too_large_are_refused(cells, match):
 
 
 def test_a_table_of_discrete_factors_holds_integers():
-    values, factors = factor_columns.table([factor_columns.of_texts("a", ["5", "6"]), factor_columns.of_texts("b", ["x", "x"])], 2)
+    values, factors = factor_columns.table(
+        [factor_columns.of_texts("a", ["5", "6"]), factor_columns.of_texts("b", ["x", "x"])], 2
+    )
     assert values.tolist() == [[0, 0], [1, 0]]
     assert values.dtype == np.int64
     assert factors == (Factor("a", 2), Factor("b", 1, ordered=False))
 
 
 def test_beside_a_continuous_factor_value_indices_are_floats_too():
-    values, factors = factor_columns.table([factor_columns.of_texts("a", ["5", "6"]), factor_columns.of_texts("b", ["0.5", "1"])], 2)
+    values, factors = factor_columns.table(
+        [factor_columns.of_texts("a", ["5", "6"]), factor_columns.of_texts("b", ["0.5", "1"])], 2
+    )
     assert values.tolist() == [[0.0, 0.5], [1.0, 1.0]]
     assert factors == (Factor("a", 2), Factor("b", 0))
 

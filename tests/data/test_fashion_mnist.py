@@ -39,7 +39,9 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 
 @pytest.mark.usefixtures("no_data_folder")
 def test_without_a_folder_it_says_how_to_name_one():
-    with pytest.raises(DataError, match=r"datasets fetch fashion-mnist.*FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA"):
+    with pytest.raises(
+        DataError, match=r"datasets fetch fashion-mnist.*FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA"
+    ):
         FashionMNIST().load()
 
 

@@ -40,7 +40,10 @@ def pictures(tmp_path):
 
 
 def with_labels(folder, *columns, header):
-    rows = [",".join(map(str, row)) for row in zip(sorted(path.name for path in folder.glob("*.png")), *columns, strict=True)]
+    rows = [
+        ",".join(map(str, row))
+        for row in zip(sorted(path.name for path in folder.glob("*.png")), *columns, strict=True)
+    ]
     path = folder.parent / "labels.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
     return str(path)
@@ -80,7 +83,9 @@ def test_one_picture_in_colour_makes_all_of_them_so(pictures):
 def test_channels_overrule_what_the_pictures_have(tmp_path):
     put(tmp_path / "pictures", COLOUR)
     images = FromFolder(str(tmp_path / "pictures"), channels=1).load()
-    np.testing.assert_array_equal(images.pixels[:, 0], [np.asarray(Image.fromarray(image).convert("L")) for image in COLOUR])
+    np.testing.assert_array_equal(
+        images.pixels[:, 0], [np.asarray(Image.fromarray(image).convert("L")) for image in COLOUR]
+    )
     put(tmp_path / "grey", GREY)
     assert FromFolder(str(tmp_path / "grey"), channels=3).load().image_shape == (3, 5, 7)
 
@@ -103,7 +108,8 @@ def test_with_a_resolution_the_central_square_is_resized(tmp_path, sizes):
 def test_sizes_that_differ_are_refused_with_examples(pictures):
     put(pictures, [np.zeros((9, 9), np.uint8)], names=["odd.png"])
     with pytest.raises(
-        DataError, match=r"2 sizes \(height x width\): 6 of 5 x 7 such as 000\.png, 1 of 9 x 9 such as odd\.png.*resolution"
+        DataError,
+        match=r"2 sizes \(height x width\): 6 of 5 x 7 such as 000\.png, 1 of 9 x 9 such as odd\.png.*resolution",
     ):
         FromFolder(str(pictures))
 
@@ -150,7 +156,9 @@ def test_many_pictures_are_decoded_by_other_processes_to_the_same_bytes(tmp_path
 
 
 def test_a_file_of_labels_gives_the_factors(pictures):
-    csv = with_labels(pictures, [3, 7, 7, -1, 3, 3], ["red", "blue", "red", "red", "blue", "green"], header="file,age,colour")
+    csv = with_labels(
+        pictures, [3, 7, 7, -1, 3, 3], ["red", "blue", "red", "red", "blue", "green"], header="file,age,colour"
+    )
     dataset = FromFolder(str(pictures), csv)
     assert dataset.factors == (Factor("age", 3), Factor("colour", 3, ordered=False))
     images = dataset.load()
@@ -191,7 +199,9 @@ def test_labels_of_other_pictures_are_refused(pictures):
 
 def test_a_missing_label_is_refused(pictures):
     csv = with_labels(pictures, [1, 2, "", 1, 2, 3], header="file,size")
-    with pytest.raises(DataError, match=r"labels\.csv: factor 'size' has no label for 1 of 6 pictures, the first of them 002\.png"):
+    with pytest.raises(
+        DataError, match=r"labels\.csv: factor 'size' has no label for 1 of 6 pictures, the first of them 002\.png"
+    ):
         FromFolder(str(pictures), csv)
 
 
@@ -199,7 +209,10 @@ def test_a_file_of_labels_that_begins_with_a_picture_is_refused(pictures):
     csv = with_labels(pictures, [1, 2, 2, 1, 2, 3], header="file,size")
     text = (pictures.parent / "labels.csv").read_text()
     (pictures.parent / "labels.csv").write_text(text.partition("\n")[2])
-    with pytest.raises(DataError, match=r"The first line of .*labels\.csv names the picture '000\.png'; expected the names of the columns"):
+    with pytest.raises(
+        DataError,
+        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected the names of the columns",
+    ):
         FromFolder(str(pictures), csv)
 
 
@@ -208,7 +221,8 @@ def test_a_missing_file_of_labels_is_named(pictures):
         FromFolder(str(pictures), str(pictures / "gone.csv"))
 
 
-# --------------------------------------------------------------------------------------------------- recipe, change, cache
+# --------------------------------------------------------------------------------------------------- recipe, change,
+# cache
 
 
 def test_a_recipe_survives_json_and_names_what_the_folder_held(pictures):
@@ -238,14 +252,18 @@ CHANGES = {
     "removed": lambda folder: (folder / "000.bmp").unlink(),
     "renamed": lambda folder: (folder / "000.bmp").rename(folder / "009.bmp"),
     "edited": lambda folder: same_size(folder / "003.bmp"),
-    "labels": lambda folder: (folder / "labels.csv").write_text((folder / "labels.csv").read_text().replace("003.bmp,3", "003.bmp,4")),
+    "labels": lambda folder: (folder / "labels.csv").write_text(
+        (folder / "labels.csv").read_text().replace("003.bmp,3", "003.bmp,4")
+    ),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_folder_that_has_changed_is_another_data_set(tmp_path, change):
     folder = put(tmp_path / "pictures", GREY, ".bmp")
-    (folder / "labels.csv").write_text("file,size\n" + "".join(f"{k:03}.bmp,{k}\n" for k in range(6)) + "new.bmp,2\n009.bmp,0\n")
+    (folder / "labels.csv").write_text(
+        "file,size\n" + "".join(f"{k:03}.bmp,{k}\n" for k in range(6)) + "new.bmp,2\n009.bmp,0\n"
+    )
     before = FromFolder(str(folder), str(folder / "labels.csv"))
     before.load()
     change(folder)
@@ -342,7 +360,9 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         dataset.open()
     assert decoded == ["000.png", "001.png", "002.png", "003.png", "004.png"]
-    monkeypatch.setattr(own_pictures, "square_image", lambda *given: (decoded.append(Path(given[1]).name), square_image(*given))[1])
+    monkeypatch.setattr(
+        own_pictures, "square_image", lambda *given: (decoded.append(Path(given[1]).name), square_image(*given))[1]
+    )
     again = dataset.open()
     assert decoded[5:] == ["004.png", "005.png", "006.png"]
     np.testing.assert_array_equal(again.pixels[:6, 0], GREY[:, :, 1:6])
@@ -358,7 +378,10 @@ def test_whoever_watches_sees_how_far_it_is(pictures):
 
 def test_a_picture_that_changes_while_it_is_read_is_refused(pictures, monkeypatch):
     dataset = FromFolder(str(pictures))
-    monkeypatch.setattr("unbraid.data.formats.pictures.decode_many", lambda *_: iter([(os.utime(pictures / "002.png"), GREY[:, None])[1]]))
+    monkeypatch.setattr(
+        "unbraid.data.formats.pictures.decode_many",
+        lambda *_: iter([(os.utime(pictures / "002.png"), GREY[:, None])[1]]),
+    )
     with pytest.raises(DataError, match=r"002\.png was changed while it was read"):
         dataset.load()
     assert dataset.store.record is None
@@ -379,14 +402,19 @@ def test_a_damaged_memory_is_forgotten(pictures, cache, content):
     assert FromFolder(str(pictures)) == dataset
 
 
-# -------------------------------------------------------------------------------------------------------------- refusals
+# --------------------------------------------------------------------------------------------------------------
+# refusals
 
 
 def test_pictures_that_are_none_are_refused_by_name(pictures):
     for number in range(5):
         (pictures / f"bad{number}.png").write_bytes(b"not a picture")
     with pytest.raises(
-        DataError, match=r"5 of 11 pictures .* cannot be read: bad0\.png, bad1\.png, bad2\.png and 2 more\..*The first: .*bad0\.png"
+        DataError,
+        match=(
+            r"5 of 11 pictures .* cannot be read: bad0\.png, bad1\.png, bad2\.png and 2 more\..*The first: "
+            r".*bad0\.png"
+        ),
     ):
         FromFolder(str(pictures))
 

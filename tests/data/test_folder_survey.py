@@ -28,7 +28,9 @@ def place(tmp_path):
 def test_pictures_are_listed_by_name_with_size_and_time(place):
     listed = folder_survey.listing(place)
     assert [name for name, _, _ in listed.entries] == ["a.png", "b.png", "inside/c.bmp"]
-    assert [size for _, size, _ in listed.entries] == [(place.folder / name).stat().st_size for name in ("a.png", "b.png", "inside/c.bmp")]
+    assert [size for _, size, _ in listed.entries] == [
+        (place.folder / name).stat().st_size for name in ("a.png", "b.png", "inside/c.bmp")
+    ]
     assert {modified for _, _, modified in listed.entries} == {10**18}
     assert listed.is_settled
 

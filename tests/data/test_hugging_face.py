@@ -28,7 +28,8 @@ def labelled():
     return dataset_of(features={"label": CLASSES}, label=[0, 2, 2, 0, 0, 2])
 
 
-# ----------------------------------------------------------------------------------------------------- images and factors
+# ----------------------------------------------------------------------------------------------------- images and
+# factors
 
 
 def test_class_labels_keep_their_numbers_and_are_not_ranked():
@@ -52,7 +53,11 @@ def test_numbers_and_words_become_factors():
         "lit": datasets.Value("bool"),
     }
     dataset = dataset_of(
-        features=features, size=[3, 7, 7, -1, 3, 3], depth=[0.5, 1, 2, 3, 4, 5], hue=["red", "blue"] * 3, lit=[True] * 5 + [False]
+        features=features,
+        size=[3, 7, 7, -1, 3, 3],
+        depth=[0.5, 1, 2, 3, 4, 5],
+        hue=["red", "blue"] * 3,
+        lit=[True] * 5 + [False],
     )
     recipe = FromHuggingFace.of(dataset, factors=("size", "hue", "lit"))
     assert recipe.factors == (Factor("size", 3), Factor("hue", 2, ordered=False), Factor("lit", 2))
@@ -74,14 +79,19 @@ def test_without_factors_the_images_are_unlabelled():
 
 
 def test_colour_is_found_or_asked_for():
-    np.testing.assert_array_equal(FromHuggingFace.of(dataset_of(COLOUR), factors=()).load().pixels, np.moveaxis(COLOUR, 3, 1))
+    np.testing.assert_array_equal(
+        FromHuggingFace.of(dataset_of(COLOUR), factors=()).load().pixels, np.moveaxis(COLOUR, 3, 1)
+    )
     assert FromHuggingFace.of(dataset_of(COLOUR), factors=(), channels=1).image_shape == (1, 5, 7)
     assert FromHuggingFace.of(dataset_of([*GREY[:3], *COLOUR[:3]]), factors=()).image_shape == (3, 5, 7)
 
 
 def test_sizes_that_differ_need_a_resolution():
     dataset = dataset_of([*GREY, np.zeros((9, 9), np.uint8)])
-    with pytest.raises(DataError, match=r"2 sizes \(height x width\): 6 of 5 x 7 such as image 0, 1 of 9 x 9 such as image 6.*resolution"):
+    with pytest.raises(
+        DataError,
+        match=r"2 sizes \(height x width\): 6 of 5 x 7 such as image 0, 1 of 9 x 9 such as image 6.*resolution",
+    ):
         FromHuggingFace.of(dataset, factors=())
     images = FromHuggingFace.of(dataset, factors=(), resolution=5).load()
     np.testing.assert_array_equal(images.pixels[:6, 0], GREY[:, :, 1:6])
@@ -127,7 +137,8 @@ def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
     assert seen[-1] == ("converting a data set of Hugging Face", 6, 6, "images")
 
 
-# ------------------------------------------------------------------------------------------------------- recipe and cache
+# ------------------------------------------------------------------------------------------------------- recipe and
+# cache
 
 
 def test_a_recipe_survives_json(cache):
@@ -186,13 +197,18 @@ def test_a_recipe_may_be_made_before_its_store(tmp_path):
     assert FromHuggingFace(str(tmp_path / "later")).sha256 == ""
 
 
-# -------------------------------------------------------------------------------------------------------------- refusals
+# --------------------------------------------------------------------------------------------------------------
+# refusals
 
 
 @pytest.mark.parametrize(
     ("dataset", "options", "match"),
     [
-        (lambda: datasets.DatasetDict(train=labelled()), {}, r"a DatasetDict; expected a datasets\.Dataset.*dataset\['train'\]"),
+        (
+            lambda: datasets.DatasetDict(train=labelled()),
+            {},
+            r"a DatasetDict; expected a datasets\.Dataset.*dataset\['train'\]",
+        ),
         (lambda: labelled().to_iterable_dataset(), {}, "without streaming"),
         (lambda: [1, 2], {}, "was given a list"),
         (labelled, {"image": "picture"}, "no column 'picture'; it has image, label"),
@@ -201,14 +217,26 @@ def test_a_recipe_may_be_made_before_its_store(tmp_path):
         (labelled, {"image": "label", "factors": ()}, r"holds ClassLabel.*expected pictures"),
         (lambda: labelled().select([]), {}, "no rows"),
         (lambda: dataset_of(features={"label": CLASSES}, label=[0, 1, -1, 0, None, 0]), {}, "no label for 2 images"),
-        (lambda: dataset_of(features={"label": datasets.Value("string")}, label=["a", None] * 3), {}, "no label for 3 images"),
-        (lambda: dataset_of(features={"label": datasets.Value("float64")}, label=[0.5, float("nan")] * 3), {}, "NaN or infinite for 3"),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("string")}, label=["a", None] * 3),
+            {},
+            "no label for 3 images",
+        ),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("float64")}, label=[0.5, float("nan")] * 3),
+            {},
+            "NaN or infinite for 3",
+        ),
         (
             lambda: dataset_of(features={"label": datasets.List(datasets.Value("int64"))}, label=[[1, 2]] * 6),
             {},
             "holds List.*a number or a word",
         ),
-        (lambda: dataset_of(features={"label": datasets.Value("timestamp[s]")}, label=[0] * 6), {}, "holds Value.*a number or a word"),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("timestamp[s]")}, label=[0] * 6),
+            {},
+            "holds Value.*a number or a word",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(dataset, options, match):
@@ -259,7 +287,9 @@ def test_without_the_library_it_says_how_to_install_it(monkeypatch):
         FromHuggingFace.of(None)
 
 
-@pytest.mark.parametrize(("fields", "match"), [({"path": ""}, "path is empty"), ({"path": "a", "sha256": "ABC"}, "64 lower-case")])
+@pytest.mark.parametrize(
+    ("fields", "match"), [({"path": ""}, "path is empty"), ({"path": "a", "sha256": "ABC"}, "64 lower-case")]
+)
 def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match):
     with pytest.raises(SpecError, match=match):
         FromHuggingFace(**fields)

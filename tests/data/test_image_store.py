@@ -85,7 +85,9 @@ def test_a_making_from_something_else_begins_anew(store):
 
 
 def test_what_was_told_of_one_making_is_not_believed_of_another(store, monkeypatch):
-    """Broken off, begun anew from something else, broken off before anything was saved, and begun again from the first."""
+    """Broken off, begun anew from something else, broken off before anything was saved, and begun again from the
+    first.
+    """
     monkeypatch.setattr(image_store, "_SECONDS_BETWEEN_SAVES", -1.0)
     with pytest.raises(KeyboardInterrupt):
         store.make(Source(breaks_after=2).plan(), FACTS, "making")

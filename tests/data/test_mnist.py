@@ -47,7 +47,8 @@ def test_without_a_root_the_environment_names_the_folder(tmp_path, test_split_fi
 def test_files_that_are_not_the_published_ones_are_refused(tmp_path, test_split_files):
     put(test_split_files, tmp_path)
     with pytest.raises(
-        DataError, match=r"t10k-images-idx3-ubyte\.gz.*9fb629c4189551a2d022fa330f9573f3|t10k-images-idx3-ubyte\.gz.*1,?648,?877"
+        DataError,
+        match=r"t10k-images-idx3-ubyte\.gz.*9fb629c4189551a2d022fa330f9573f3|t10k-images-idx3-ubyte\.gz.*1,?648,?877",
     ):
         MNIST(root=str(tmp_path), split="test").load()
 

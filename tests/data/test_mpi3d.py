@@ -22,13 +22,16 @@ def write(folder, version="real", *, way="stored", **arrays):
 @pytest.fixture
 def small_grid(monkeypatch):
     """The official format, on a grid that a test can write."""
-    factors = tuple(Factor(factor.name, size, factor.ordered) for factor, size in zip(mpi3d._FACTORS, SIZES, strict=True))
+    factors = tuple(
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(mpi3d._FACTORS, SIZES, strict=True)
+    )
     monkeypatch.setattr(mpi3d, "_FACTORS", factors)
 
 
 @pytest.mark.usefixtures("small_grid")
 @pytest.mark.parametrize(
-    ("version", "way", "subfolder"), [("toy", "stored", ""), ("realistic", "deflated", "mpi3d"), ("real", "stored", "mpi3d")]
+    ("version", "way", "subfolder"),
+    [("toy", "stored", ""), ("realistic", "deflated", "mpi3d"), ("real", "stored", "mpi3d")],
 )
 def test_each_version_is_read_from_its_own_file(tmp_path, version, way, subfolder, any_checksum):
     any_checksum(MPI3D)
@@ -36,7 +39,9 @@ def test_each_version_is_read_from_its_own_file(tmp_path, version, way, subfolde
     dataset = MPI3D(root=str(tmp_path), version=version)
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels.numpy(), IMAGES.transpose(0, 3, 1, 2))
-    np.testing.assert_array_equal(images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1))
+    np.testing.assert_array_equal(
+        images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1)
+    )
     assert images.factors.dtype == torch.int64
     assert dataset.num_images == NUM_IMAGES
 
@@ -79,7 +84,10 @@ class Trap:
 @pytest.mark.parametrize(
     ("arrays", "match"),
     [
-        ({"images": IMAGES[1:]}, r"'images' in .* is uint8 of shape \(287, 64, 64, 3\); MPI3D has uint8 of shape \(288, 64, 64, 3\)"),
+        (
+            {"images": IMAGES[1:]},
+            r"'images' in .* is uint8 of shape \(287, 64, 64, 3\); MPI3D has uint8 of shape \(288, 64, 64, 3\)",
+        ),
         ({"images": IMAGES.transpose(0, 3, 1, 2)}, r"\(288, 3, 64, 64\)"),
         ({"images": IMAGES.astype(np.int16)}, "is int16"),
         ({"images": np.asfortranarray(IMAGES)}, "Fortran order"),

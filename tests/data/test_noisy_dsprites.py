@@ -22,6 +22,10 @@ def test_channels_pixels_and_images_have_noise_of_their_own():
 
 
 def test_odd_sizes_are_filled_too():
-    pixels = NoisyDSprites(resolution=9, shapes=("square",), num_scales=1, num_orientations=1, num_positions=2).load().pixels[:]
+    pixels = (
+        NoisyDSprites(resolution=9, shapes=("square",), num_scales=1, num_orientations=1, num_positions=2)
+        .load()
+        .pixels[:]
+    )
     assert pixels.shape == (4, 3, 9, 9)
     assert pixels[:, :, -1].double().std() > 40

@@ -124,7 +124,9 @@ def test_a_file_that_is_not_the_official_one_is_refused_by_name(official, arrays
 
 @pytest.mark.usefixtures("any_grid")
 def test_a_file_that_is_not_the_published_one_is_refused(official):
-    with pytest.raises(DataError, match=f"{OFFICIAL_FILE} has the md5 {'.' * 32}; expected 7da33b31b13a06f4b04a70402ce90c2e"):
+    with pytest.raises(
+        DataError, match=f"{OFFICIAL_FILE} has the md5 {'.' * 32}; expected 7da33b31b13a06f4b04a70402ce90c2e"
+    ):
         dataclasses.replace(SMALL, root=str(official)).load()
 
 
@@ -137,7 +139,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     # Three gigabytes are promised; a header says what would come, and the zip that there is no room for it.
     with zipfile.ZipFile(tmp_path / OFFICIAL_FILE, "w", zipfile.ZIP_DEFLATED) as archive:
         header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (737_280, 64, 64)})
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "|u1", "fortran_order": False, "shape": (737_280, 64, 64)}
+        )
         archive.writestr("imgs.npy", header.getvalue() + bytes(10_000))
     with pytest.raises(DataError, match=f"{OFFICIAL_FILE} is not a readable .npz .imgs holds 10000 bytes"):
         DSprites(root=str(tmp_path)).load()
@@ -168,4 +172,6 @@ def test_column_c_becomes_bit_c(num_columns):
 
 def test_bits_of_the_official_file_are_kept_under_its_checksum(official, any_file, cache):
     dataclasses.replace(SMALL, root=str(official)).bits()
-    assert [path.name for path in cache.glob("dsprites/official*.npy")] == [f"official-{files.sha256(official)[:16]}_v1.npy"]
+    assert [path.name for path in cache.glob("dsprites/official*.npy")] == [
+        f"official-{files.sha256(official)[:16]}_v1.npy"
+    ]

@@ -29,12 +29,18 @@ def test_shapes_are_counted_and_the_first_of_each_is_named():
     ],
 )
 def test_images_get_the_shape_that_all_pictures_can_have(shapes, resolution, channels, expected):
-    assert PictureShapes.of((str(shape), shape) for shape in shapes).image_shape("here", resolution, channels) == expected
+    assert (
+        PictureShapes.of((str(shape), shape) for shape in shapes).image_shape("here", resolution, channels) == expected
+    )
 
 
 def test_sizes_are_named_from_the_most_common_on_whatever_their_channels():
-    shapes = PictureShapes.of([("a", (1, 2, 2)), ("b", (1, 4, 6)), ("c", (3, 4, 6)), ("d", (1, 5, 5)), ("e", (1, 6, 6))])
-    with pytest.raises(DataError, match="here have 4 sizes .*: 2 of 4 x 6 such as b, 1 of 2 x 2 such as a, 1 of 5 x 5 such as d. Make"):
+    shapes = PictureShapes.of(
+        [("a", (1, 2, 2)), ("b", (1, 4, 6)), ("c", (3, 4, 6)), ("d", (1, 5, 5)), ("e", (1, 6, 6))]
+    )
+    with pytest.raises(
+        DataError, match="here have 4 sizes .*: 2 of 4 x 6 such as b, 1 of 2 x 2 such as a, 1 of 5 x 5 such as d. Make"
+    ):
         shapes.image_shape("here", None, None)
 
 
@@ -53,7 +59,8 @@ def test_settings_that_make_no_image_are_refused(resolution, channels):
 def test_a_few_pictures_that_cannot_be_read_are_named_and_all_are_counted():
     flaws = {name: DataError(f"{name} is bad.") for name in "abcde"}
     assert str(own_pictures.unreadable("here", flaws, 1234)) == (
-        "5 of 1,234 pictures in here cannot be read: a, b, c and 2 more. Save them again, or take them out. The first: a is bad."
+        "5 of 1,234 pictures in here cannot be read: a, b, c and 2 more. Save them again, or take them out. The "
+        "first: a is bad."
     )
 
 

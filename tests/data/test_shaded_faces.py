@@ -21,7 +21,11 @@ SMALL = ShadedFaces(num_identities=2, num_azimuths=3, num_elevations=2, num_ligh
 def by_factor(dataset):
     """The images of a data set as an array with an axis a factor."""
     images = dataset.open()
-    return images.pixels[:, 0].numpy().reshape(*(factor.size for factor in dataset.factors), dataset.resolution, dataset.resolution)
+    return (
+        images.pixels[:, 0]
+        .numpy()
+        .reshape(*(factor.size for factor in dataset.factors), dataset.resolution, dataset.resolution)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,8 @@ def grid(tmp_path_factory):
         return by_factor(ShadedFaces(num_identities=4, num_azimuths=5, num_elevations=3, num_lightings=5)).copy()
 
 
-# --------------------------------------------------------------------------------------------------------------------- the grid
+# ---------------------------------------------------------------------------------------------------------------------
+# the grid
 
 
 def test_it_has_the_factors_of_the_original_in_its_order():
@@ -75,12 +80,14 @@ def test_another_resolution_shows_the_same(resolution, grid):
     assert np.abs(small - fitted).mean() < 6
 
 
-# ------------------------------------------------------------------------------------------------------------------- the images
+# -------------------------------------------------------------------------------------------------------------------
+# the images
 
 
 def test_a_mirrored_face_is_the_face_turned_and_lit_from_the_other_side(grid):
     mirrored = grid[:, ::-1, :, ::-1, :, ::-1]
-    # The points are mirror images of each other, but of two that are equally near the last is seen, and the last is mirrored to the first.
+    # The points are mirror images of each other, but of two that are equally near the last is seen, and the last is
+    # mirrored to the first.
     assert (grid != mirrored).mean() < 0.02
     assert np.abs(grid.astype(int) - mirrored).mean() < 0.05
 
@@ -135,11 +142,13 @@ def test_a_head_fills_the_image_and_is_whole(grid):
 
 
 def test_a_linear_classifier_names_every_factor_of_images_it_has_not_seen():
-    # Coarser than the original, so that a plane can part its values; benchmarks/faces.py asks a small net about the whole of it.
+    # Coarser than the original, so that a plane can part its values; benchmarks/faces.py asks a small net about the
+    # whole of it.
     dataset = ShadedFaces(num_identities=4, num_azimuths=5, num_elevations=5, num_lightings=5, resolution=32)
     images = dataset.open()
     pixels = np.insert(images.pixels.flatten(1).numpy() / 255.0, 0, 10.0, axis=1)
-    # Ridge regression onto the values, each image left out in turn: in closed form, from the matrix that makes predictions of targets.
+    # Ridge regression onto the values, each image left out in turn: in closed form, from the matrix that makes
+    # predictions of targets.
     kernel = pixels @ pixels.T
     hat = np.linalg.solve(kernel + 0.1 * np.eye(len(kernel)), kernel)
     own = np.diag(hat)[:, None]
@@ -150,7 +159,8 @@ def test_a_linear_classifier_names_every_factor_of_images_it_has_not_seen():
         assert (named == values).mean() > 0.95, factor.name
 
 
-# ------------------------------------------------------------------------------------------------------------------ reproducible
+# ------------------------------------------------------------------------------------------------------------------
+# reproducible
 
 
 def test_the_bytes_are_those_of_version_1():
@@ -168,7 +178,8 @@ def test_the_number_of_threads_and_the_place_to_start_change_nothing(monkeypatch
     assert list(SMALL._blocks(36)) == []
 
 
-# --------------------------------------------------------------------------------------------------------------------- the cache
+# ---------------------------------------------------------------------------------------------------------------------
+# the cache
 
 
 @pytest.fixture
@@ -218,7 +229,9 @@ def test_a_drawing_that_was_interrupted_goes_on(drawings, monkeypatch):
     # Every block is saved, and the fourth never comes.
     monkeypatch.setattr("unbraid.data.image_store._SECONDS_BETWEEN_SAVES", 0.0)
     blocks = ShadedFaces._blocks
-    monkeypatch.setattr(ShadedFaces, "_blocks", lambda self, start: itertools.chain(itertools.islice(blocks(self, start), 3), stop()))
+    monkeypatch.setattr(
+        ShadedFaces, "_blocks", lambda self, start: itertools.chain(itertools.islice(blocks(self, start), 3), stop())
+    )
     with pytest.raises(KeyboardInterrupt):
         SMALL.open()
     monkeypatch.setattr(ShadedFaces, "_blocks", blocks)
@@ -266,7 +279,8 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         SMALL.open()
 
 
-# ---------------------------------------------------------------------------------------------------------------------- settings
+# ----------------------------------------------------------------------------------------------------------------------
+# settings
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,14 @@ from unbraid.errors import DataError
 SIZES = (2, 3, 1, 2, 4, 3)
 NUM_IMAGES = 144
 IMAGES = np.random.default_rng(0).integers(0, 256, (NUM_IMAGES, 64, 64, 3), dtype=np.uint8)
-VALUES = (np.arange(10) / 10, np.arange(10) / 10, np.arange(10) / 10, np.linspace(0.75, 1.25, 8), np.arange(4.0), np.linspace(-30, 30, 15))
+VALUES = (
+    np.arange(10) / 10,
+    np.arange(10) / 10,
+    np.arange(10) / 10,
+    np.linspace(0.75, 1.25, 8),
+    np.arange(4.0),
+    np.linspace(-30, 30, 15),
+)
 
 
 def labels(sizes):
@@ -34,7 +41,9 @@ def write(path, *, images=IMAGES, labels=LABELS, chunks=(40, 4, 4, 1)):
 @pytest.fixture
 def small_grid(monkeypatch):
     """The official format, on a grid that a test can write."""
-    factors = tuple(Factor(factor.name, size, factor.ordered) for factor, size in zip(shapes3d._FACTORS, SIZES, strict=True))
+    factors = tuple(
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(shapes3d._FACTORS, SIZES, strict=True)
+    )
     monkeypatch.setattr(shapes3d, "_FACTORS", factors)
     return factors
 
@@ -46,13 +55,17 @@ def reader():
 
 
 @pytest.mark.usefixtures("small_grid")
-@pytest.mark.parametrize(("chunks", "subfolder"), [((40, 4, 4, 1), ""), ((144, 64, 64, 3), "3dshapes"), (None, "shapes3d")])
+@pytest.mark.parametrize(
+    ("chunks", "subfolder"), [((40, 4, 4, 1), ""), ((144, 64, 64, 3), "3dshapes"), (None, "shapes3d")]
+)
 def test_the_official_file_is_read_however_it_is_packed(tmp_path, chunks, subfolder, any_checksum):
     any_checksum(Shapes3D)
     write(tmp_path / subfolder / OFFICIAL_FILE, chunks=chunks)
     images = Shapes3D(root=str(tmp_path)).load()
     np.testing.assert_array_equal(images.pixels.numpy(), IMAGES.transpose(0, 3, 1, 2))
-    np.testing.assert_array_equal(images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1))
+    np.testing.assert_array_equal(
+        images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1)
+    )
     assert images.factors.dtype == torch.int64
 
 
@@ -77,7 +90,10 @@ def test_what_is_passed_on_is_small_though_blocks_are_large(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"images": IMAGES[:-1]}, r"'images' in .* is uint8 of shape \(143, 64, 64, 3\); 3D Shapes has uint8 of shape \(144, 64, 64, 3\)"),
+        (
+            {"images": IMAGES[:-1]},
+            r"'images' in .* is uint8 of shape \(143, 64, 64, 3\); 3D Shapes has uint8 of shape \(144, 64, 64, 3\)",
+        ),
         ({"images": IMAGES[..., :2], "chunks": None}, r"\(144, 64, 64, 2\)"),
         ({"images": IMAGES.astype(np.float32)}, "is float32"),
         ({"labels": LABELS[:, :5]}, r"'labels' in .* is float64 of shape \(144, 5\)"),

@@ -15,7 +15,9 @@ COLUMNS = ["category", "instance", "elevation", "azimuth", "lighting"]
 
 
 def split_files(prefix, num_pairs, seed, *, gzipped=True):
-    """The three files of a split, in the official format: pairs of images, categories, and the other labels, the azimuth in steps of two."""
+    """The three files of a split, in the official format: pairs of images, categories, and the other labels, the
+    azimuth in steps of two.
+    """
     generator = np.random.default_rng(seed)
     info = np.column_stack([generator.integers(0, size, num_pairs) for size in (10, 9, 18, 6)]) * [1, 1, 2, 1]
     arrays = {
@@ -80,7 +82,9 @@ def test_smaller_images_are_what_pillow_makes_with_its_lanczos_filter(both_split
     images = replace(dataset, split="test", resolution=64).load()
     assert images.pixels.shape == (5, 1, 64, 64)
     for pixels, pair in zip(images.pixels.numpy(), both_splits[1]["dat"], strict=True):
-        np.testing.assert_array_equal(pixels[0], np.asarray(Image.fromarray(pair[0]).resize((64, 64), Image.Resampling.LANCZOS)))
+        np.testing.assert_array_equal(
+            pixels[0], np.asarray(Image.fromarray(pair[0]).resize((64, 64), Image.Resampling.LANCZOS))
+        )
 
 
 @pytest.mark.usefixtures("both_splits")

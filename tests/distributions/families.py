@@ -49,13 +49,16 @@ END = torch.ones((), dtype=torch.float64)
 
 
 def named(latents):
-    return f"{type(latents).__name__}-{'-'.join(str(getattr(latents, name, '')) for name in ('measure', 'exact_kl', 'prior'))}"
+    settings = "-".join(str(getattr(latents, name, "")) for name in ("measure", "exact_kl", "prior"))
+    return f"{type(latents).__name__}-{settings}"
 
 
 def drawn(latents, batch=5, seed=0, dtype=torch.float64):
     """Parameters of a posterior, and a draw from it."""
     generator = torch.Generator().manual_seed(seed)
-    posterior = latents.posterior(torch.randn(batch, latents.num_parameters, dtype=dtype, generator=generator), END.to(dtype))
+    posterior = latents.posterior(
+        torch.randn(batch, latents.num_parameters, dtype=dtype, generator=generator), END.to(dtype)
+    )
     noise = torch.randn(batch, latents.num_noise, dtype=dtype, generator=generator)
     return posterior, posterior.rsample(noise)
 

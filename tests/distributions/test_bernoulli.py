@@ -18,7 +18,9 @@ PMF, DENSITY = BernoulliLatents(3), BernoulliLatents(3, measure="density")
 @pytest.mark.parametrize("measure", ["pmf", "density"])
 def test_two_categories_are_a_binary_latent(measure):
     posterior, z = drawn(BernoulliLatents(1, measure=measure))
-    both = Concrete(torch.cat([posterior.logits, torch.zeros_like(posterior.logits)], dim=1), posterior.temperature, measure)
+    both = Concrete(
+        torch.cat([posterior.logits, torch.zeros_like(posterior.logits)], dim=1), posterior.temperature, measure
+    )
     torch.testing.assert_close(both.log_prob(torch.cat([z, 1 - z], dim=1)), posterior.log_prob(z))
 
 
@@ -28,7 +30,9 @@ def test_the_density_integrates_to_one(temperature):
     t = torch.linspace(-36, 36, 100_001, dtype=torch.float64)
     z = torch.sigmoid(t)[:, None]
     posterior = BinaryConcrete(torch.full_like(z, 0.4), torch.tensor(temperature, dtype=torch.float64), "density")
-    integrand = (posterior.log_prob(z)[:, 0] + torch.nn.functional.logsigmoid(t) + torch.nn.functional.logsigmoid(-t)).exp()
+    integrand = (
+        posterior.log_prob(z)[:, 0] + torch.nn.functional.logsigmoid(t) + torch.nn.functional.logsigmoid(-t)
+    ).exp()
     # What lies beyond |t| = 36 has a mass of about 2 exp(-36 temperature).
     assert torch.trapezoid(integrand, t).item() == pytest.approx(1.0, abs=1e-6 + 4 * math.exp(-36 * temperature))
 
@@ -39,7 +43,9 @@ def test_the_pmf_and_the_kl_are_torchs():
     torch.testing.assert_close(posterior.log_prob(z), same.log_prob((z > 0.5).double()))
     for p in (0.5, 0.3):
         prior = Bernoulli(torch.full((3,), math.log(p / (1 - p)), dtype=torch.float64), END, "pmf")
-        torch.testing.assert_close(prior.kl_from(posterior, z), kl_divergence(same, TorchBernoulli(torch.tensor(p, dtype=torch.float64))))
+        torch.testing.assert_close(
+            prior.kl_from(posterior, z), kl_divergence(same, TorchBernoulli(torch.tensor(p, dtype=torch.float64)))
+        )
 
 
 @pytest.mark.parametrize("temperature", [0.2, 2.0])

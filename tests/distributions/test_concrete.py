@@ -31,7 +31,10 @@ def test_the_density_of_two_categories_integrates_to_one(temperature, logits):
     # On the scale of the logit, where the integrand has no poles: dz = z (1 - z) dt.
     t = torch.linspace(-200, 200, 400_001, dtype=torch.float64)
     log_z = torch.stack([torch.nn.functional.logsigmoid(t), torch.nn.functional.logsigmoid(-t)], dim=1)
-    integrand = (concrete_log_density(log_z, tensor(*logits).expand(log_z.shape), tensor(temperature).squeeze()) + log_z.sum(dim=1)).exp()
+    integrand = (
+        concrete_log_density(log_z, tensor(*logits).expand(log_z.shape), tensor(temperature).squeeze())
+        + log_z.sum(dim=1)
+    ).exp()
     assert torch.trapezoid(integrand, t).item() == pytest.approx(1.0, abs=1e-9)
 
 
@@ -55,7 +58,9 @@ def test_the_pmf_is_the_probability_of_the_largest_share():
 def test_the_kl_is_torchs():
     posterior, z = drawn(PMF)
     for logits in (torch.zeros(4, dtype=torch.float64), tensor(0.5, -1.0, 0.3, 2.0)):
-        expected = kl_divergence(TorchCategorical(logits=posterior.logits), TorchCategorical(logits=logits.expand(5, 4)))
+        expected = kl_divergence(
+            TorchCategorical(logits=posterior.logits), TorchCategorical(logits=logits.expand(5, 4))
+        )
         torch.testing.assert_close(Categorical(logits, END, "pmf").kl_from(posterior, z)[:, 0], expected)
 
 
@@ -73,7 +78,9 @@ def test_between_densities_there_is_only_the_log_ratio():
 def test_categories_have_their_probabilities_at_any_temperature(temperature):
     generator = torch.Generator().manual_seed(0)
     logits = tensor(1.0, 0.0, -1.0).expand(50_000, 3)
-    z = Concrete(logits, tensor(temperature).squeeze(), "pmf").rsample(torch.randn(50_000, 3, dtype=torch.float64, generator=generator))
+    z = Concrete(logits, tensor(temperature).squeeze(), "pmf").rsample(
+        torch.randn(50_000, 3, dtype=torch.float64, generator=generator)
+    )
     torch.testing.assert_close(z.sum(dim=1), torch.ones(50_000, dtype=torch.float64))
     found = torch.bincount(z.argmax(dim=1), minlength=3) / 50_000
     torch.testing.assert_close(found, logits[0].softmax(0).float(), atol=0.01, rtol=0)
@@ -157,7 +164,9 @@ def test_fewer_than_two_categories_are_refused(categories):
 
 
 def test_a_prior_of_the_wrong_size_is_refused():
-    with pytest.raises(SpecError, match="initial has 3 probabilities, and the latent has 10 categories. Give one for each"):
+    with pytest.raises(
+        SpecError, match="initial has 3 probabilities, and the latent has 10 categories. Give one for each"
+    ):
         ConcreteLatents(10, prior=LearnedCategories((0.5, 0.3, 0.2)))
 
 

@@ -52,7 +52,9 @@ def test_it_is_the_bernoulli_with_its_normaliser():
 def test_its_slope_is_the_pixel_minus_the_mean(logit, dtype):
     x, output = pixels([0.4]).to(dtype), pixels([logit]).to(dtype)
     slope = grad(lambda output: LIKELIHOOD.log_prob(x, output).sum())(output)
-    torch.testing.assert_close(slope, x - LIKELIHOOD.mean(output), atol=2e-6 if dtype == torch.float32 else 1e-12, rtol=0)
+    torch.testing.assert_close(
+        slope, x - LIKELIHOOD.mean(output), atol=2e-6 if dtype == torch.float32 else 1e-12, rtol=0
+    )
 
 
 def test_the_series_meets_the_formula():

@@ -7,7 +7,13 @@ import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
 from tests.distributions.families import drawn, normal
-from unbraid.distributions import CorrelatedGaussian, CorrelatedGaussianLatents, DiagonalGaussian, FullGaussian, StandardNormal
+from unbraid.distributions import (
+    CorrelatedGaussian,
+    CorrelatedGaussianLatents,
+    DiagonalGaussian,
+    FullGaussian,
+    StandardNormal,
+)
 from unbraid.distributions.correlated_gaussian import equicorrelation_log_det
 from unbraid.errors import SpecError
 
@@ -24,7 +30,9 @@ def as_torch(posterior, latents=slice(None)):
 @pytest.mark.parametrize("latents", [[0, 1, 2, 3], [1, 3], [2]])
 def test_the_exact_density_of_any_latents_is_torchs(latents):
     posterior, z = drawn(EXACT)
-    torch.testing.assert_close(posterior.joint_log_prob(z, latents), as_torch(posterior, latents).log_prob(z[:, latents]))
+    torch.testing.assert_close(
+        posterior.joint_log_prob(z, latents), as_torch(posterior, latents).log_prob(z[:, latents])
+    )
     pairwise = as_torch(posterior, latents).log_prob(z[:, None, latents])
     torch.testing.assert_close(posterior.pairwise_joint_log_prob(z, latents), pairwise)
 
@@ -32,7 +40,9 @@ def test_the_exact_density_of_any_latents_is_torchs(latents):
 def test_the_exact_kl_is_torchs():
     posterior, z = drawn(EXACT)
     standard = MultivariateNormal(torch.zeros(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64))
-    torch.testing.assert_close(StandardNormal().kl_from(posterior, z).sum(dim=1), kl_divergence(as_torch(posterior), standard))
+    torch.testing.assert_close(
+        StandardNormal().kl_from(posterior, z).sum(dim=1), kl_divergence(as_torch(posterior), standard)
+    )
 
 
 def test_the_exact_kl_to_a_learned_prior_is_torchs():
@@ -65,7 +75,9 @@ def test_by_default_only_the_noise_is_replaced():
     posterior, z = drawn(PLAIN)
     diagonal = DiagonalGaussian(posterior.loc, posterior.log_var)
     torch.testing.assert_close(posterior.joint_log_prob(z, range(4)), diagonal.joint_log_prob(z, range(4)))
-    torch.testing.assert_close(posterior.pairwise_joint_log_prob(z, [0, 2]), diagonal.pairwise_joint_log_prob(z, [0, 2]))
+    torch.testing.assert_close(
+        posterior.pairwise_joint_log_prob(z, [0, 2]), diagonal.pairwise_joint_log_prob(z, [0, 2])
+    )
     torch.testing.assert_close(posterior.kl_to_standard_normal(), diagonal.kl_to_standard_normal())
     assert posterior.is_factorised
 
@@ -74,7 +86,9 @@ def test_by_default_only_the_noise_is_replaced():
 def test_metrics_see_the_truth_in_either_case(latents):
     posterior, _ = drawn(latents)
     std = posterior.std
-    torch.testing.assert_close(posterior.covariance, std[:, :, None] * std[:, None, :] * (0.1 * torch.eye(4, dtype=torch.float64) + 0.9))
+    torch.testing.assert_close(
+        posterior.covariance, std[:, :, None] * std[:, None, :] * (0.1 * torch.eye(4, dtype=torch.float64) + 0.9)
+    )
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])

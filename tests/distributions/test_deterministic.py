@@ -18,9 +18,13 @@ def test_a_draw_is_the_code():
     assert posterior.std.tolist() == [[0.0, 0.0]]
 
 
-@pytest.mark.parametrize("ask", [Deterministic.log_prob, Deterministic.pairwise_log_prob, lambda q, z: StandardNormal().kl_from(q, z)])
+@pytest.mark.parametrize(
+    "ask", [Deterministic.log_prob, Deterministic.pairwise_log_prob, lambda q, z: StandardNormal().kl_from(q, z)]
+)
 def test_a_density_is_refused_with_a_way_out(ask):
-    with pytest.raises(SpecError, match="have no density .* Use GaussianLatents, or an objective that reads draws alone, such as AAE"):
+    with pytest.raises(
+        SpecError, match="have no density .* Use GaussianLatents, or an objective that reads draws alone, such as AAE"
+    ):
         ask(Deterministic(LOC), LOC)
 
 

@@ -47,7 +47,9 @@ def test_log_prob_is_scipys(loc, log_var, z):
 def test_kl_is_the_integral_of_q_times_the_log_ratio(loc, log_var):
     q, p = scipy.stats.norm(loc, math.exp(log_var / 2)), scipy.stats.norm()
     span = 12 * q.std()
-    expected, _ = scipy.integrate.quad(lambda z: q.pdf(z) * (q.logpdf(z) - p.logpdf(z)), loc - span, loc + span, points=[loc])
+    expected, _ = scipy.integrate.quad(
+        lambda z: q.pdf(z) * (q.logpdf(z) - p.logpdf(z)), loc - span, loc + span, points=[loc]
+    )
     assert gaussian([[loc]], [[log_var]]).kl_to_standard_normal().item() == pytest.approx(expected, abs=1e-7)
 
 
@@ -105,12 +107,16 @@ def test_a_draw_has_the_gradients_of_the_reparameterisation():
 def test_mean_log_ratio_of_draws_is_the_kl():
     posterior = gaussian([[1.0, -0.5]], [[-1.0, 0.7]])
     quantiles = (torch.arange(20_000, dtype=torch.float64) + 0.5) / 20_000
-    noise = torch.special.ndtri(quantiles)[:, None].expand(-1, 2)  # draws spread evenly, so that nothing is left to chance
+    noise = torch.special.ndtri(quantiles)[:, None].expand(
+        -1, 2
+    )  # draws spread evenly, so that nothing is left to chance
     many = DiagonalGaussian(posterior.loc.expand(20_000, 2), posterior.log_var.expand(20_000, 2))
     z = many.rsample(noise)
     log_prior = -0.5 * (z.square() + math.log(2 * math.pi))
     # What the outermost 1 / 20,000 of the mass adds to the variance.
-    torch.testing.assert_close((many.log_prob(z) - log_prior).mean(0, keepdim=True), posterior.kl_to_standard_normal(), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        (many.log_prob(z) - log_prior).mean(0, keepdim=True), posterior.kl_to_standard_normal(), atol=1e-3, rtol=0
+    )
 
 
 # Numbers and transformations
@@ -138,7 +144,11 @@ def test_it_lives_under_vmap_and_grad():
     def loss(loc, log_var, noise):
         posterior = DiagonalGaussian(loc, log_var)
         z = posterior.rsample(noise)
-        return posterior.pairwise_log_prob(z).logsumexp(1).sum() + posterior.log_prob(z).sum() + posterior.kl_to_standard_normal().sum()
+        return (
+            posterior.pairwise_log_prob(z).logsumexp(1).sum()
+            + posterior.log_prob(z).sum()
+            + posterior.kl_to_standard_normal().sum()
+        )
 
     together = vmap(grad(loss, argnums=(0, 1)))(locs, log_vars, noise)
     for member in range(3):
@@ -150,5 +160,11 @@ def test_it_lives_under_vmap_and_grad():
 def test_it_keeps_the_precision_it_is_given(dtype):
     posterior = gaussian([[0.3, 1.0]], [[-1.0, 2.0]], dtype)
     z = posterior.rsample(torch.ones(1, 2, dtype=dtype))
-    for value in (posterior.std, z, posterior.log_prob(z), posterior.pairwise_log_prob(z), posterior.kl_to_standard_normal()):
+    for value in (
+        posterior.std,
+        z,
+        posterior.log_prob(z),
+        posterior.pairwise_log_prob(z),
+        posterior.kl_to_standard_normal(),
+    ):
         assert value.dtype == dtype

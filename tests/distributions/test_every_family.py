@@ -41,7 +41,9 @@ def test_the_diagonal_of_the_pairs_is_log_prob(latents):
     posterior, z = drawn(latents)
     torch.testing.assert_close(posterior.pairwise_log_prob(z).diagonal().mT, posterior.log_prob(z))
     everything = range(latents.num_latents)
-    torch.testing.assert_close(posterior.pairwise_joint_log_prob(z, everything).diagonal(), posterior.joint_log_prob(z, everything))
+    torch.testing.assert_close(
+        posterior.pairwise_joint_log_prob(z, everything).diagonal(), posterior.joint_log_prob(z, everything)
+    )
 
 
 @every
@@ -74,7 +76,11 @@ def test_it_lives_under_vmap_and_grad(latents):
     generator = torch.Generator().manual_seed(0)
     module = seeded(latents.make_prior).double()
     randn = lambda *shape: torch.randn(3, *shape, dtype=torch.float64, generator=generator)  # noqa: E731
-    parameters, noise, other = randn(4, latents.num_parameters), randn(4, latents.num_noise), randn(4, latents.num_columns)
+    parameters, noise, other = (
+        randn(4, latents.num_parameters),
+        randn(4, latents.num_noise),
+        randn(4, latents.num_columns),
+    )
     weights = {name: 0.3 * randn(*parameter.shape) for name, parameter in module.named_parameters()}
 
     def loss(parameters, weights, noise, other):
@@ -107,8 +113,17 @@ def test_it_lives_under_vmap_and_grad(latents):
 def test_it_keeps_the_precision_it_is_given(latents, dtype):
     posterior, z = drawn(latents, dtype=dtype)
     prior = some_prior(latents, dtype=dtype)
-    values = [z, posterior.mean, posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z), prior.kl_from(posterior, z)]
-    assert {value.dtype for value in [*values, prior.sample(normal(*z.shape, dtype=dtype)), *posterior.probabilities]} == {dtype}
+    values = [
+        z,
+        posterior.mean,
+        posterior.log_prob(z),
+        posterior.pairwise_log_prob(z),
+        prior.log_prob(z),
+        prior.kl_from(posterior, z),
+    ]
+    assert {
+        value.dtype for value in [*values, prior.sample(normal(*z.shape, dtype=dtype)), *posterior.probabilities]
+    } == {dtype}
 
 
 @every
@@ -125,7 +140,8 @@ def test_extreme_parameters_and_noise_stay_finite_in_float32(latents, scale):
 
 
 @pytest.mark.parametrize(
-    "cls", [cls for base in (Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood) for cls in concrete_subclasses(base)]
+    "cls",
+    [cls for base in (Latents, PriorRecipe, CategoricalPriorRecipe, Likelihood) for cls in concrete_subclasses(base)],
 )
 def test_it_is_described(cls):
     assert cls.__name__ in (ROOT / "docs" / "latents.md").read_text(), f"describe {cls.__name__} in docs/latents.md"

@@ -66,7 +66,9 @@ def test_it_starts_near_the_standard_normal():
 def test_a_draw_is_what_the_steps_take_to_the_noise(dtype):
     flow = wild_flow(num_steps=4, scale=1.5).to(dtype)()
     noise = torch.linspace(-3, 3, 15, dtype=dtype).reshape(5, 3)
-    torch.testing.assert_close(flow._forward(flow.sample(noise))[0], noise, atol=1e-4 if dtype == torch.float32 else 1e-9, rtol=0)
+    torch.testing.assert_close(
+        flow._forward(flow.sample(noise))[0], noise, atol=1e-4 if dtype == torch.float32 else 1e-9, rtol=0
+    )
 
 
 def test_a_draw_has_the_gradients_of_the_implicit_function():
@@ -97,7 +99,10 @@ def test_its_gradients_are_those_of_plain_steps_in_a_fleet_too(in_dims):
 
         return vmap(grad(loss, argnums=(0, 1, 2, 3)), in_dims)(*inputs)
 
-    flows, z = [wild_flow(seed=seed)() for seed in range(2)], torch.linspace(-3, 3, 30, dtype=torch.float64).reshape(2, 5, 3)
+    flows, z = (
+        [wild_flow(seed=seed)() for seed in range(2)],
+        torch.linspace(-3, 3, 30, dtype=torch.float64).reshape(2, 5, 3),
+    )
     members = (z, *(torch.stack([getattr(flow, name).detach() for flow in flows]) for name in "uwb"))
     inputs = [each[0] if dim is None else each for each, dim in zip(members, in_dims, strict=True)]
     if in_dims != (0, 0, 0, 0):  # weights of different flows: small ones, so that every step rises

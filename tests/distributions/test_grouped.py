@@ -29,10 +29,15 @@ def test_everything_is_that_of_the_parts_one_after_the_other():
     parameters = torch.arange(14.0, dtype=torch.float64).reshape(2, 7) / 7
     noise = torch.linspace(-1, 1, 10, dtype=torch.float64).reshape(2, 5)
     together = STYLE_AND_DIGIT.posterior(parameters, END)
-    style, digit = GaussianLatents(2).posterior(parameters[:, :4], END), ConcreteLatents(3).posterior(parameters[:, 4:], END)
+    style, digit = (
+        GaussianLatents(2).posterior(parameters[:, :4], END),
+        ConcreteLatents(3).posterior(parameters[:, 4:], END),
+    )
     z = together.rsample(noise)
     torch.testing.assert_close(z, torch.cat([style.rsample(noise[:, :2]), digit.rsample(noise[:, 2:])], dim=1))
-    torch.testing.assert_close(together.log_prob(z), torch.cat([style.log_prob(z[:, :2]), digit.log_prob(z[:, 2:])], dim=1))
+    torch.testing.assert_close(
+        together.log_prob(z), torch.cat([style.log_prob(z[:, :2]), digit.log_prob(z[:, 2:])], dim=1)
+    )
     torch.testing.assert_close(together.mean, style.mean)
     torch.testing.assert_close(together.std, style.std)
     torch.testing.assert_close(together.probabilities, digit.probabilities)
@@ -50,7 +55,9 @@ def test_a_joint_density_is_the_product_over_parts(latents):
         expected = joint.log_prob(z)[:, [latent for latent in latents if latent >= 2]].sum(dim=1)
         expected = expected + (joint.parts[0].joint_log_prob(z[:, :2], first) if first else 0)
         torch.testing.assert_close(joint.joint_log_prob(z, latents), expected)
-    torch.testing.assert_close(posterior.pairwise_joint_log_prob(z, latents).diagonal(), posterior.joint_log_prob(z, latents))
+    torch.testing.assert_close(
+        posterior.pairwise_joint_log_prob(z, latents).diagonal(), posterior.joint_log_prob(z, latents)
+    )
 
 
 def test_a_part_without_closed_form_does_not_cost_the_others_theirs():
@@ -64,7 +71,10 @@ def test_a_part_without_closed_form_does_not_cost_the_others_theirs():
 def test_covariances_stand_in_blocks():
     posterior, _ = drawn(GroupedLatents((GaussianLatents(2), CorrelatedGaussianLatents(3), ConcreteLatents(2))))
     expected = torch.stack(
-        [torch.block_diag(torch.diag(a.square()), b) for a, b in zip(posterior.parts[0].std, posterior.parts[1].covariance, strict=True)]
+        [
+            torch.block_diag(torch.diag(a.square()), b)
+            for a, b in zip(posterior.parts[0].std, posterior.parts[1].covariance, strict=True)
+        ]
     )
     torch.testing.assert_close(posterior.covariance, expected)
 
@@ -92,7 +102,9 @@ def test_a_part_with_a_bounded_prior_bounds_all():
 
 
 def test_discrete_parts_before_continuous_ones_are_refused():
-    with pytest.raises(SpecError, match="the parts are ConcreteLatents, GaussianLatents. Put the parts with continuous latents first"):
+    with pytest.raises(
+        SpecError, match="the parts are ConcreteLatents, GaussianLatents. Put the parts with continuous latents first"
+    ):
         GroupedLatents((ConcreteLatents(3), GaussianLatents(2)))
     with pytest.raises(SpecError, match="continuous latents first"):
         GroupedLatents((STYLE_AND_DIGIT, GaussianLatents(2)))

@@ -22,8 +22,12 @@ def test_log_prob_is_scipys():
 def test_the_kls_are_torchs():
     posterior, z = drawn(FAMILY)
     same = TorchLaplace(posterior.loc, posterior.log_scale.exp())
-    torch.testing.assert_close(StandardLaplace().kl_from(posterior, z), kl_divergence(same, TorchLaplace(torch.zeros(3).double(), 1.0)))
-    torch.testing.assert_close(StandardNormal().kl_from(posterior, z), kl_divergence(same, Normal(torch.zeros(3).double(), 1.0)))
+    torch.testing.assert_close(
+        StandardLaplace().kl_from(posterior, z), kl_divergence(same, TorchLaplace(torch.zeros(3).double(), 1.0))
+    )
+    torch.testing.assert_close(
+        StandardNormal().kl_from(posterior, z), kl_divergence(same, Normal(torch.zeros(3).double(), 1.0))
+    )
 
 
 def test_kl_of_the_prior_to_itself_is_zero():
@@ -40,7 +44,9 @@ def test_a_gaussian_posterior_has_the_log_ratio_at_its_draw():
     posterior = DiagonalGaussian(torch.zeros(1, 2), torch.zeros(1, 2))
     z = torch.tensor([[0.3, -2.0]])
     assert StandardLaplace().closed_form_kl_from(posterior) is None
-    torch.testing.assert_close(StandardLaplace().kl_from(posterior, z), posterior.log_prob(z) - StandardLaplace().log_prob(z))
+    torch.testing.assert_close(
+        StandardLaplace().kl_from(posterior, z), posterior.log_prob(z) - StandardLaplace().log_prob(z)
+    )
 
 
 def test_draws_have_the_scale():

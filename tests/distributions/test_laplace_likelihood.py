@@ -18,7 +18,9 @@ def test_it_is_scipys_summed_over_pixels_and_channels():
 
 def test_a_perfect_reconstruction_costs_log_2_a_pixel():
     x = torch.zeros(2, 3, 4, 4, dtype=torch.float64)
-    torch.testing.assert_close(LaplaceLikelihood().log_prob(x, x), torch.full((2,), -48 * math.log(2), dtype=torch.float64))
+    torch.testing.assert_close(
+        LaplaceLikelihood().log_prob(x, x), torch.full((2,), -48 * math.log(2), dtype=torch.float64)
+    )
 
 
 def test_the_image_shown_is_the_mean():

@@ -34,9 +34,13 @@ def test_the_density_of_any_latents_is_torchs():
 
 def test_the_kl_of_all_latents_together_is_torchs():
     prior, (posterior, z) = some_prior(FAMILY), drawn(FAMILY)
-    expected = kl_divergence(MultivariateNormal(posterior.loc, torch.diag_embed(posterior.std.square())), as_torch(prior))
+    expected = kl_divergence(
+        MultivariateNormal(posterior.loc, torch.diag_embed(posterior.std.square())), as_torch(prior)
+    )
     torch.testing.assert_close(prior.kl_from(posterior, z).sum(dim=1), expected)
-    by_marginals = kl_divergence(Normal(posterior.loc, posterior.std), Normal(prior.loc, prior.scale_tril.square().sum(1).sqrt()))
+    by_marginals = kl_divergence(
+        Normal(posterior.loc, posterior.std), Normal(prior.loc, prior.scale_tril.square().sum(1).sqrt())
+    )
     assert not torch.allclose(by_marginals.sum(dim=1), expected)  # the sum over marginals is another number
     share = prior.kl_from(posterior, z) - by_marginals
     torch.testing.assert_close(share, share[:, :1].expand_as(share))

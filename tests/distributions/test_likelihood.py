@@ -1,4 +1,6 @@
-"""Likelihoods are log-likelihoods: sums over pixels with every constant. Three peers' are not (a factor of 255, of 3, or a missing constant)."""
+"""Likelihoods are log-likelihoods: sums over pixels with every constant. Three peers' are not (a factor of 255, of 3,
+or a missing constant).
+"""
 
 import math
 
@@ -71,7 +73,9 @@ def test_an_undecided_bernoulli_costs_log_2_a_pixel():
 def test_a_grey_pixel_costs_its_cross_entropy():
     grey, probability = 0.3, 0.8
     found = BernoulliLikelihood().log_prob(pixel(grey), pixel(math.log(probability / (1 - probability))))
-    assert found.item() == pytest.approx(grey * math.log(probability) + (1 - grey) * math.log(1 - probability), rel=1e-6)
+    assert found.item() == pytest.approx(
+        grey * math.log(probability) + (1 - grey) * math.log(1 - probability), rel=1e-6
+    )
 
 
 def test_the_image_shown_is_the_mean():

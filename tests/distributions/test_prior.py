@@ -11,7 +11,9 @@ from unbraid.distributions import DiagonalGaussian, Posterior, StandardNormal
 
 
 class Odd(Posterior):
-    """A posterior for which nobody has worked out the KL: log q(z_j | x) is 3 z_j, and log q(z | x) is 1 more than their sum."""
+    """A posterior for which nobody has worked out the KL: log q(z_j | x) is 3 z_j, and log q(z | x) is 1 more than
+    their sum.
+    """
 
     def __init__(self, is_factorised=True):
         self._is_factorised = is_factorised
@@ -67,7 +69,9 @@ def test_without_a_closed_form_the_kl_is_the_log_ratio_at_the_draw():
 
 def test_what_the_joint_has_beyond_the_latents_is_shared_equally():
     z = torch.tensor([[0.5, -1.0], [2.0, 0.0]], dtype=torch.float64)
-    torch.testing.assert_close(StandardNormal().kl_from(Odd(is_factorised=False), z), StandardNormal().kl_from(Odd(), z) + 0.5)
+    torch.testing.assert_close(
+        StandardNormal().kl_from(Odd(is_factorised=False), z), StandardNormal().kl_from(Odd(), z) + 0.5
+    )
 
 
 def test_a_draw_is_the_noise():

@@ -15,7 +15,8 @@ def test_the_table_of_features_is_that_of_the_code():
     metrics = sorted(concrete_subclasses(Metric), key=lambda cls: (not cls.needs_factors, kebab_case(cls)))
     header = f"| metric | {' | '.join(get_args(Feature))} |"
     rows = [
-        f"| {kebab_case(cls)} | {' | '.join('yes' if feature in cls().accepts else '–' for feature in get_args(Feature))} |"
+        f"| {kebab_case(cls)} | "
+        f"{' | '.join('yes' if feature in cls().accepts else '–' for feature in get_args(Feature))} |"
         for cls in metrics
     ]
     table = "\n".join([header, "|---|" + ":---:|" * len(get_args(Feature)), *rows])

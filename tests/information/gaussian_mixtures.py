@@ -47,7 +47,9 @@ def a_mixture(case, seed=0, dtype=torch.float32):
     noise = torch.randn(case.members, case.samples, case.latents, generator=generator, dtype=torch.float64)
     z = loc[:, own] + (0.5 * log_var[:, own]).exp() * noise + case.offset
     tables = case.members if case.weights_differ else 1
-    log_weights = torch.randn(tables, case.samples, case.images, generator=generator, dtype=torch.float64) - math.log(case.images)
+    log_weights = torch.randn(tables, case.samples, case.images, generator=generator, dtype=torch.float64) - math.log(
+        case.images
+    )
     elsewhere = torch.arange(case.images) != own[:, None]
     log_weights[elsewhere & (torch.rand(log_weights.shape, generator=generator) < case.zero_weights)] = -math.inf
     return tuple(each.to(dtype) for each in (z, loc, log_var, log_weights if case.weights_differ else log_weights[0]))
@@ -56,14 +58,18 @@ def a_mixture(case, seed=0, dtype=torch.float32):
 def by_formula(z, loc, log_var, log_weights):
     """What `gaussian_log_aggregate` computes, with all densities in one table."""
     log_prob = DiagonalGaussian(loc, log_var).pairwise_log_prob(z)
-    return torch.logsumexp(log_prob.sum(dim=2) + log_weights, dim=1), torch.logsumexp(log_prob + log_weights[:, :, None], dim=1)
+    return torch.logsumexp(log_prob.sum(dim=2) + log_weights, dim=1), torch.logsumexp(
+        log_prob + log_weights[:, :, None], dim=1
+    )
 
 
 def sums_and_gradients(function, mixture, seed=1):
     """joint, latents, and the gradients of a random combination of them, member by member under `vmap`."""
     z, _, _, log_weights = mixture
     generator = torch.Generator().manual_seed(seed)
-    of_joint, of_latents = (torch.randn(shape, generator=generator, dtype=torch.float64).to(z) for shape in (z.shape[1:2], z.shape[1:]))
+    of_joint, of_latents = (
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(z) for shape in (z.shape[1:2], z.shape[1:])
+    )
 
     def combined(z, loc, log_var, log_weights):
         joint, latents = function(z, loc, log_var, log_weights)
@@ -89,6 +95,8 @@ def check_kernels(case, device):
 def check_that_nothing_moves_nothing(device):
     """Where all weights are 0 the sums are -inf, and their gradients 0, not NaN."""
     z, loc, log_var, log_weights = (each.to(device) for each in a_mixture(Case(1, 5, 20, 2)))
-    sums, gradients = sums_and_gradients(gaussian_log_aggregate, (z, loc, log_var, torch.full_like(log_weights, -math.inf)))
+    sums, gradients = sums_and_gradients(
+        gaussian_log_aggregate, (z, loc, log_var, torch.full_like(log_weights, -math.inf))
+    )
     assert all(bool((each == -math.inf).all()) for each in sums)
     assert all(bool((each == 0).all()) for each in gradients)

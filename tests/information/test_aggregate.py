@@ -1,4 +1,6 @@
-"""The aggregate posterior from a minibatch: what the weights are, what the estimates mean, and the mistakes that others made."""
+"""The aggregate posterior from a minibatch: what the weights are, what the estimates mean, and the mistakes that others
+made.
+"""
 
 import itertools
 import math
@@ -111,7 +113,9 @@ def test_eq13_with_the_whole_data_set_is_exact():
 def test_mws_with_the_whole_data_set_is_exact_less_log_n():
     _, pairwise, _, _ = gaussian_batch(6, 3)
     exact = pairwise.exp().mean(dim=1).log()
-    torch.testing.assert_close(log_aggregate(pairwise, log_weights("mws", 6, 6, dtype=torch.float64)), exact - math.log(6))
+    torch.testing.assert_close(
+        log_aggregate(pairwise, log_weights("mws", 6, 6, dtype=torch.float64)), exact - math.log(6)
+    )
 
 
 @pytest.mark.parametrize("estimator", ["mss", "eq13"])
@@ -138,7 +142,9 @@ def test_the_weights_that_peers_misplace_are_biased():
 
 
 def test_small_batches_bias_the_naive_and_the_stratified_estimates_in_opposite_directions():
-    """Of the total correlation, against its closed form. Misplaced stratified weights give about what the naive ones give."""
+    """Of the total correlation, against its closed form. Misplaced stratified weights give about what the naive ones
+    give.
+    """
     correlation, std, size, batch = 0.8, 0.3, 2000, 100
     covariance = (1 - correlation) * torch.eye(3, dtype=torch.float64) + correlation
     generator = torch.Generator().manual_seed(0)
@@ -150,7 +156,12 @@ def test_small_batches_bias_the_naive_and_the_stratified_estimates_in_opposite_d
     def estimate(estimator):
         weights = log_weights(estimator, batch, size, dtype=torch.float64)
         found = [
-            decompose(log_density(codes, means, std), log_density(codes[:, None], means, std), weights, log_density(codes, 0.0, 1.0))
+            decompose(
+                log_density(codes, means, std),
+                log_density(codes[:, None], means, std),
+                weights,
+                log_density(codes, 0.0, 1.0),
+            )
             for codes, means in zip(z.split(batch), mean.split(batch), strict=True)
         ]
         return float(torch.cat([parts.total_correlation for parts in found]).mean())
@@ -171,7 +182,9 @@ def test_log_of_mws_is_a_lower_bound_over_all_minibatches():
 
 
 def test_weighted_eq13_counts_its_own_image_twice():
-    """Batches from p are drawn with replacement, so the others may repeat the image itself: q + p_i (q_i - q) on average, and not q."""
+    """Batches from p are drawn with replacement, so the others may repeat the image itself: q + p_i (q_i - q) on
+    average, and not q.
+    """
     p = torch.tensor([0.5, 0.2, 0.3], dtype=torch.float64)
     densities = torch.tensor([0.9, 0.3, 0.05], dtype=torch.float64)
     q = p @ densities
@@ -188,8 +201,15 @@ def test_weighted_eq13_counts_its_own_image_twice():
 def test_parts_sum_to_the_log_ratio_whatever_the_estimator(seed, estimator):
     _, pairwise, log_posterior, log_prior = gaussian_batch(5, 4, seed)
     for groups in (None, [(0, 1), (2, 3)], [(3, 0, 1, 2)]):
-        parts = decompose(log_posterior, pairwise, log_weights(estimator, 5, 50, dtype=torch.float64), log_prior, groups)
-        total = parts.mutual_information + parts.total_correlation + parts.total_correlation_within + parts.dimension_wise_kl
+        parts = decompose(
+            log_posterior, pairwise, log_weights(estimator, 5, 50, dtype=torch.float64), log_prior, groups
+        )
+        total = (
+            parts.mutual_information
+            + parts.total_correlation
+            + parts.total_correlation_within
+            + parts.dimension_wise_kl
+        )
         torch.testing.assert_close(total, log_posterior.sum(dim=1) - log_prior.sum(dim=1))
 
 
@@ -211,7 +231,9 @@ def test_joint_densities_take_the_place_of_products():
 
     def parts(joint):
         found = decompose(log_posterior, pairwise, weights, log_prior, groups, joint)
-        return torch.stack([found.mutual_information, found.total_correlation, found.total_correlation_within, found.dimension_wise_kl])
+        return torch.stack(
+            [found.mutual_information, found.total_correlation, found.total_correlation_within, found.dimension_wise_kl]
+        )
 
     expected = {
         "own": (1, 0, 0, 0),
@@ -222,7 +244,9 @@ def test_joint_densities_take_the_place_of_products():
     }
     for name, shifts in expected.items():
         shifted = replace(product, **{name: getattr(product, name) + 1})
-        torch.testing.assert_close(parts(shifted) - parts(product), torch.tensor(shifts, dtype=torch.float64)[:, None].expand(4, 5))
+        torch.testing.assert_close(
+            parts(shifted) - parts(product), torch.tensor(shifts, dtype=torch.float64)[:, None].expand(4, 5)
+        )
 
 
 @given(shift=st.floats(-300, 300), estimator=st.sampled_from(ESTIMATORS))
@@ -242,7 +266,10 @@ def test_equal_posteriors_have_no_information_and_no_correlation(estimator):
     z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     log_posterior = log_density(z, 0.0, 1.0)
     parts = decompose(
-        log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights(estimator, 6, 600, dtype=torch.float64), log_posterior
+        log_posterior,
+        log_posterior[:, None].expand(6, 6, 4),
+        log_weights(estimator, 6, 600, dtype=torch.float64),
+        log_posterior,
     )
     for part in (parts.mutual_information, parts.total_correlation, parts.dimension_wise_kl):
         torch.testing.assert_close(part, torch.zeros_like(part))
@@ -253,7 +280,9 @@ def test_a_full_factorial_grid_has_no_total_correlation():
     first, second = torch.tensor([-1.0, 0.0, 2.0]).double(), torch.tensor([0.3, 0.5, 0.6, 4.0]).double()
     mean = torch.cartesian_prod(first, second)
     z = mean + 0.4 * torch.randn(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    pairwise = torch.stack([log_density(z[:, None, 0], mean[:, 0], 0.7), log_density(z[:, None, 1], mean[:, 1], 0.2)], dim=2)
+    pairwise = torch.stack(
+        [log_density(z[:, None, 0], mean[:, 0], 0.7), log_density(z[:, None, 1], mean[:, 1], 0.2)], dim=2
+    )
     own = pairwise.diagonal(dim1=0, dim2=1).T
     parts = decompose(own, pairwise, log_weights("eq13", 12, 12, dtype=torch.float64), log_density(z, 0.0, 1.0))
     torch.testing.assert_close(parts.total_correlation, torch.zeros(12, dtype=torch.float64))
@@ -263,8 +292,9 @@ def test_a_full_factorial_grid_has_no_total_correlation():
 
 
 def test_correlated_gaussian_codes_have_the_total_correlation_of_their_gaussian():
-    # Means from N(0, T) with T = (1 - r) I + r 11' and posteriors of variance v make q(z) = N(0, T + v I): equal correlations r / (1 + v), and
-    # TC = -log det(correlations) / 2, whose determinant is (1 - c)^2 (1 + 2 c) in three dimensions.
+    # Means from N(0, T) with T = (1 - r) I + r 11' and posteriors of variance v make q(z) = N(0, T + v I): equal
+    # correlations r / (1 + v), and TC = -log det(correlations) / 2, whose determinant is (1 - c)^2 (1 + 2 c) in three
+    # dimensions.
     correlation, std, num_images = 0.8, 0.5, 3000
     covariance = (1 - correlation) * torch.eye(3, dtype=torch.float64) + correlation
     generator = torch.Generator().manual_seed(0)
@@ -277,14 +307,20 @@ def test_correlated_gaussian_codes_have_the_total_correlation_of_their_gaussian(
         log_density(z, 0.0, 1.0),
     )
     c = correlation / (1 + std**2)
-    # 3000 samples of a quantity with a deviation of about 0.8 have a standard error of 0.015; the finite mixture adds less.
+    # 3000 samples of a quantity with a deviation of about 0.8 have a standard error of 0.015; the finite mixture adds
+    # less.
     assert float(parts.total_correlation.mean()) == pytest.approx(-0.5 * math.log((1 - c) ** 2 * (1 + 2 * c)), abs=0.05)
 
 
 def test_mws_total_correlation_carries_its_constant():
     z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     log_posterior = log_density(z, 0.0, 1.0)
-    parts = decompose(log_posterior, log_posterior[:, None].expand(6, 6, 4), log_weights("mws", 6, 600, dtype=torch.float64), log_posterior)
+    parts = decompose(
+        log_posterior,
+        log_posterior[:, None].expand(6, 6, 4),
+        log_weights("mws", 6, 600, dtype=torch.float64),
+        log_posterior,
+    )
     torch.testing.assert_close(parts.total_correlation, torch.full((6,), 3 * math.log(600), dtype=torch.float64))
 
 
@@ -329,9 +365,13 @@ def test_it_lives_under_vmap_and_grad():
 def test_float32_agrees_with_float64():
     _, pairwise, log_posterior, log_prior = gaussian_batch(64, 10)
     double = decompose(log_posterior, pairwise, log_weights("eq13", 64, 10_000, dtype=torch.float64), log_prior)
-    single = decompose(log_posterior.float(), pairwise.float(), log_weights("eq13", 64, 10_000, dtype=torch.float32), log_prior.float())
+    single = decompose(
+        log_posterior.float(), pairwise.float(), log_weights("eq13", 64, 10_000, dtype=torch.float32), log_prior.float()
+    )
     # Sums of 10 log densities of size 10 carry errors of about 1e-5 in float32.
-    torch.testing.assert_close(single.total_correlation.mean().double(), double.total_correlation.mean(), atol=1e-4, rtol=0)
+    torch.testing.assert_close(
+        single.total_correlation.mean().double(), double.total_correlation.mean(), atol=1e-4, rtol=0
+    )
 
 
 # Errors

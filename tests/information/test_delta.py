@@ -55,7 +55,9 @@ def test_a_constant_and_no_output_at_all_have_no_error():
 
 
 def test_of_an_information_it_is_the_spread_over_resamples():
-    """300 resamples of 400 images give a standard deviation that is known to 4 %; it agrees with the delta method to 15 %."""
+    """300 resamples of 400 images give a standard deviation that is known to 4 %; it agrees with the delta method to 15
+    %.
+    """
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(0, 3, (400,), generator=generator)
     mean = labels[:, None] / 2 + torch.randn(400, 2, dtype=torch.float64, generator=generator)

@@ -1,4 +1,6 @@
-"""Information by quadrature: closed forms, an independent slow computation, laws, and the binned method against the direct one."""
+"""Information by quadrature: closed forms, an independent slow computation, laws, and the binned method against the
+direct one.
+"""
 
 import itertools
 import math
@@ -52,8 +54,12 @@ def information_by_scipy(mean, std, labels):
 
 @pytest.mark.parametrize("quadrature", ["direct", "binned"])
 def test_equal_posteriors_say_nothing(quadrature):
-    found = exact_information(torch.full((60, 1), 0.3), torch.full((60, 1), 0.7), FactorValues.of((torch.arange(60) % 3,), 60), quadrature)
-    assert float(found.entropy) == pytest.approx(0.5 * math.log(2 * math.pi * math.e * 0.49), abs=1e-6)  # 0.7 in float32
+    found = exact_information(
+        torch.full((60, 1), 0.3), torch.full((60, 1), 0.7), FactorValues.of((torch.arange(60) % 3,), 60), quadrature
+    )
+    assert float(found.entropy) == pytest.approx(
+        0.5 * math.log(2 * math.pi * math.e * 0.49), abs=1e-6
+    )  # 0.7 in float32
     assert float(found.mutual_information) == pytest.approx(0, abs=1e-12)
     assert float(found.informativeness) == pytest.approx(0, abs=1e-6 if quadrature == "binned" else 1e-12)
 
@@ -65,7 +71,9 @@ def test_two_separate_posteriors_say_one_bit():
 
 
 def test_a_gaussian_channel_has_its_capacity():
-    """Means that are quantiles of N(0, 2^2), std 0.5: I(x; z) = log(1 + 16) / 2, up to the tails that 20,000 quantiles leave out."""
+    """Means that are quantiles of N(0, 2^2), std 0.5: I(x; z) = log(1 + 16) / 2, up to the tails that 20,000 quantiles
+    leave out.
+    """
     mean = 2 * torch.special.ndtri((torch.arange(20_000, dtype=torch.float64) + 0.5) / 20_000)[:, None]
     found = exact_information(mean, torch.full_like(mean, 0.5), FactorValues.of((), 20_000))
     assert float(found.informativeness) == pytest.approx(0.5 * math.log(17), abs=1e-4)
@@ -83,7 +91,9 @@ def test_it_matches_an_independent_slow_computation(seed):
     mean, std, labels = random_codes(seed, num_images=15, num_latents=1)
     found = exact_information(mean, std, FactorValues.of(labels, 15)).mutual_information[0]
     for k in range(2):
-        assert float(found[k]) == pytest.approx(information_by_scipy(mean[:, 0].numpy(), std[:, 0].numpy(), labels[k].numpy()), abs=1e-8)
+        assert float(found[k]) == pytest.approx(
+            information_by_scipy(mean[:, 0].numpy(), std[:, 0].numpy(), labels[k].numpy()), abs=1e-8
+        )
 
 
 # Laws
@@ -95,7 +105,9 @@ def test_information_is_bounded_by_the_image_and_by_the_factor(seed):
     mean, std, labels = random_codes(seed)
     found = exact_information(mean, std, FactorValues.of(labels, 40))
     assert bool((found.mutual_information > -1e-9).all())
-    assert bool((found.mutual_information < torch.minimum(found.informativeness[:, None], found.factor_entropy) + 1e-9).all())
+    assert bool(
+        (found.mutual_information < torch.minimum(found.informativeness[:, None], found.factor_entropy) + 1e-9).all()
+    )
     assert bool((found.informativeness < math.log(40) + 1e-9).all())
 
 

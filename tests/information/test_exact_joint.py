@@ -45,7 +45,13 @@ def test_it_agrees_with_a_fine_grid():
     mean, std = np.array([[0.0, 0.0], [1.0, -0.5]]), np.array([[0.5, 1.0], [1.0, 0.4]])
     x, step = np.linspace(-9, 10, 1000, retstep=True)
     # The trapezoidal rule: all but exact for a smooth function that vanishes at both ends.
-    q = sum(np.outer(stats.norm.pdf(x, m[0], s[0]), stats.norm.pdf(x, m[1], s[1])) for m, s in zip(mean, std, strict=True)) / 2
+    q = (
+        sum(
+            np.outer(stats.norm.pdf(x, m[0], s[0]), stats.norm.pdf(x, m[1], s[1]))
+            for m, s in zip(mean, std, strict=True)
+        )
+        / 2
+    )
     expected = -float(special.xlogy(q, q).sum()) * step**2
     assert float(exact_joint_entropy(posteriors(mean, std))) == pytest.approx(expected, abs=1e-9)
 
@@ -57,7 +63,10 @@ def test_it_agrees_with_a_fine_grid():
 def test_independent_latents_have_the_sum_of_their_entropies(seed):
     """A full factorial grid: TC is 0 and I(x, z) = sum_i I(x, z_i)."""
     generator = torch.Generator().manual_seed(seed)
-    first, second = torch.randn(4, generator=generator, dtype=torch.float64), torch.randn(5, generator=generator, dtype=torch.float64)
+    first, second = (
+        torch.randn(4, generator=generator, dtype=torch.float64),
+        torch.randn(5, generator=generator, dtype=torch.float64),
+    )
     mean = torch.cartesian_prod(first, second)
     std = torch.cartesian_prod(*(torch.rand(n, generator=generator, dtype=torch.float64) + 0.1 for n in (4, 5)))
     each = exact_information(mean, std, FactorValues.of((), 20)).entropy

@@ -11,7 +11,8 @@ HARD = torch.tensor([0, 1, -1, 1])
 SOFT = torch.tensor([[0.5, 0.5], [0.0, 0.0], [1.0, 0.0], [0.25, 0.75]], dtype=torch.float64)
 P = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
 TABLE = torch.tensor(
-    [[0.1, 0.1, 0.0, 0.05, 0.05], [0.2, 0.0, 0.2, 0.0, 0.0], [0.3, 0.0, 0.0, 0.3, 0.0], [0.4, 0.0, 0.4, 0.1, 0.3]], dtype=torch.float64
+    [[0.1, 0.1, 0.0, 0.05, 0.05], [0.2, 0.0, 0.2, 0.0, 0.0], [0.3, 0.0, 0.0, 0.3, 0.0], [0.4, 0.0, 0.4, 0.1, 0.3]],
+    dtype=torch.float64,
 )
 
 
@@ -31,7 +32,8 @@ def test_grouped_columns_are_sums_of_rows(monkeypatch, num_places):
     for scale, table in zip(scales, found, strict=True):
         scaled = scale[:, None] * TABLE
         torch.testing.assert_close(
-            table, torch.stack([scaled[[0, 2]].sum(dim=0), torch.zeros(5, dtype=torch.float64), scaled[[1, 3]].sum(dim=0)])
+            table,
+            torch.stack([scaled[[0, 2]].sum(dim=0), torch.zeros(5, dtype=torch.float64), scaled[[1, 3]].sum(dim=0)]),
         )
 
 

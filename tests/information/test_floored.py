@@ -35,7 +35,9 @@ def test_it_is_the_loop_over_draws_and_images():
         factors, own = np.maximum(density, FLOOR), np.maximum(density[int(draws.image[s])], FLOOR)
         assert float(found.joint[s]) == pytest.approx(math.log(max(factors.prod(axis=1).mean(), FLOOR)))
         assert found.each[s].numpy() == pytest.approx(np.log(np.maximum(density.mean(axis=0), FLOOR)))
-        assert float(found.without[s, 1]) == pytest.approx(math.log(max(factors[:, [0, 2, 3]].prod(axis=1).mean(), FLOOR)))
+        assert float(found.without[s, 1]) == pytest.approx(
+            math.log(max(factors[:, [0, 2, 3]].prod(axis=1).mean(), FLOOR))
+        )
         assert float(found.groups[s, 0]) == pytest.approx(math.log(max(factors[:, [0, 2]].prod(axis=1).mean(), FLOOR)))
         assert float(found.joint_given_image[s]) == pytest.approx(math.log(max(own.prod(), FLOOR)))
         assert float(found.without_given_image[s, 0]) == pytest.approx(math.log(max(own[1:].prod(), FLOOR)))
@@ -52,7 +54,11 @@ def test_blocks_of_draws_and_images_add_up(monkeypatch):
     posteriors, draws = drawn()
     posteriors = dataclasses.replace(posteriors, weights=torch.arange(1.0, 21.0, dtype=torch.float64) / 210)
     whole = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
-    for num_terms in (4 * 7, 4 * 20 * 3, 1):  # 7 images of one draw; all images of 3 draws; fewer terms than one image has
+    for num_terms in (
+        4 * 7,
+        4 * 20 * 3,
+        1,
+    ):  # 7 images of one draw; all images of 3 draws; fewer terms than one image has
         monkeypatch.setattr(floored, "_BLOCK_TERMS", {"cpu": num_terms})
         blocks = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
         for field in dataclasses.fields(whole):
@@ -72,7 +78,9 @@ def test_twenty_prior_like_latents_are_all_floor():
     """The peak of a standard normal in 20 dimensions is (2 pi)^-10 = 1.0e-8."""
     num = 50
     posteriors = Posteriors(torch.zeros(num, 20), torch.ones(num, 20), torch.full((num,), 1 / num, dtype=torch.float64))
-    draws = posteriors.draw(torch.arange(num), torch.randn(num, 20, generator=torch.Generator().manual_seed(0)), torch.zeros(num, 0))
+    draws = posteriors.draw(
+        torch.arange(num), torch.randn(num, 20, generator=torch.Generator().manual_seed(0)), torch.zeros(num, 0)
+    )
     torch.testing.assert_close(
         floored_log_densities(posteriors, draws, FLOOR).joint, torch.full((num,), math.log(FLOOR), dtype=torch.float64)
     )

@@ -1,4 +1,6 @@
-"""The aggregate posterior of Gaussians, summed as it is computed: the same numbers and gradients as from the whole table, without the table."""
+"""The aggregate posterior of Gaussians, summed as it is computed: the same numbers and gradients as from the whole
+table, without the table.
+"""
 
 import importlib.util
 import math
@@ -50,7 +52,9 @@ def test_one_image_of_weight_one_is_its_own_density():
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_sums_and_gradients_are_those_of_the_formula(case):
     mixture = a_mixture(case, dtype=torch.float64)
-    assert_equal_sums_and_gradients(sums_and_gradients(gaussian_log_aggregate, mixture), sums_and_gradients(by_formula, mixture))
+    assert_equal_sums_and_gradients(
+        sums_and_gradients(gaussian_log_aggregate, mixture), sums_and_gradients(by_formula, mixture)
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -136,11 +140,17 @@ def test_members_may_share_anything():
 
 def test_fleets_of_fleets():
     z, loc, log_var, log_weights = a_mixture(SMALL, dtype=torch.float64)
-    shifts, tables = torch.tensor([0.0, 0.5], dtype=torch.float64), torch.stack([log_weights, log_weights + 1, 2 * log_weights])
+    shifts, tables = (
+        torch.tensor([0.0, 0.5], dtype=torch.float64),
+        torch.stack([log_weights, log_weights + 1, 2 * log_weights]),
+    )
 
     def nested(function):
         return vmap(
-            vmap(lambda z, loc, log_var, weights, shift: function(z + shift, loc, log_var, weights), (0, 0, 0, 0, None)), (*[None] * 4, 0)
+            vmap(
+                lambda z, loc, log_var, weights, shift: function(z + shift, loc, log_var, weights), (0, 0, 0, 0, None)
+            ),
+            (*[None] * 4, 0),
         )
 
     found, expected = (nested(each)(z, loc, log_var, tables, shifts) for each in (gaussian_log_aggregate, by_formula))
@@ -159,8 +169,11 @@ def test_a_trace_holds_one_call_each_way_and_no_table_of_pairs_and_latents():
         graph = traced(case)
         ours = [str(node.target) for node in graph.graph.nodes if str(node.target).startswith("unbraid")]
         assert ours == ["unbraid.gaussian_log_sums.default", "unbraid.gaussian_log_sums_gradients.default"]
-        largest = max(node.meta["val"].numel() for node in graph.graph.nodes if isinstance(node.meta.get("val"), torch.Tensor))
-        # The table of weights, which all members share, or, from each of the four slices of codes, the gradients of the posteriors.
+        largest = max(
+            node.meta["val"].numel() for node in graph.graph.nodes if isinstance(node.meta.get("val"), torch.Tensor)
+        )
+        # The table of weights, which all members share, or, from each of the four slices of codes, the gradients of the
+        # posteriors.
         assert largest == max(64 * 64, members * 4 * 2 * 64 * 10) < members * 64 * 64 * 10
 
         mixture = a_mixture(case, seed=7)
@@ -201,4 +214,6 @@ def test_on_a_gpu_members_together_are_members_alone_to_the_last_bit():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_on_a_gpu_float64_goes_the_plain_way():
     mixture = [each.cuda() for each in a_mixture(SMALL, dtype=torch.float64)]
-    assert_equal_sums_and_gradients(sums_and_gradients(gaussian_log_aggregate, mixture), sums_and_gradients(by_formula, mixture))
+    assert_equal_sums_and_gradients(
+        sums_and_gradients(gaussian_log_aggregate, mixture), sums_and_gradients(by_formula, mixture)
+    )

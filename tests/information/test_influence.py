@@ -41,18 +41,24 @@ def test_they_are_the_derivatives_of_every_entropy(missing):
     for n in range(NUM_IMAGES):
         spike = torch.nn.functional.one_hot(torch.tensor(n), NUM_IMAGES).double()
         after, before = (
-            quantised_information(mean, std, dataclasses.replace(values, weights=(1 - t) * values.weights + t * spike), BINS)
+            quantised_information(
+                mean, std, dataclasses.replace(values, weights=(1 - t) * values.weights + t * spike), BINS
+            )
             for t in (step, -step)
         )
         for name, deviations in found.items():
             derivative = (getattr(after, name) - getattr(before, name)) / (2 * step)
-            torch.testing.assert_close(deviations[n], derivative * values.weights[n] * NUM_IMAGES, atol=1e-6, rtol=1e-6, msg=name)
+            torch.testing.assert_close(
+                deviations[n], derivative * values.weights[n] * NUM_IMAGES, atol=1e-6, rtol=1e-6, msg=name
+            )
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing labels"])
 def test_they_average_to_nothing(missing):
     for name, deviations in of(*case(missing)).items():
-        torch.testing.assert_close(deviations.mean(dim=0), torch.zeros_like(deviations[0]), atol=1e-12, rtol=0, msg=name)
+        torch.testing.assert_close(
+            deviations.mean(dim=0), torch.zeros_like(deviations[0]), atol=1e-12, rtol=0, msg=name
+        )
 
 
 def test_without_factors_the_entropies_still_have_influences():

@@ -22,7 +22,9 @@ def test_a_bijection_says_everything_and_a_product_nothing():
     product = torch.full((1, 4, 4), 1 / 16, dtype=torch.float64)
     information = information_of_tables(bijection.sum(dim=2), (bijection, product), torch.zeros(1, dtype=torch.float64))
     torch.testing.assert_close(information.mutual_information, torch.tensor([[math.log(4), 0.0]], dtype=torch.float64))
-    torch.testing.assert_close(information.joint_entropy, torch.tensor([[math.log(4), math.log(16)]], dtype=torch.float64))
+    torch.testing.assert_close(
+        information.joint_entropy, torch.tensor([[math.log(4), math.log(16)]], dtype=torch.float64)
+    )
     torch.testing.assert_close(information.informativeness, torch.tensor([math.log(4)], dtype=torch.float64))
 
 

@@ -15,7 +15,9 @@ from unbraid.information.means_histogram import histogram_bins, means_histogram_
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.integers(1, 25))
 def test_bins_are_those_of_numpy(values, num_bins):
     values = np.array(values)
-    if np.ptp(values) < 1e-9 * max(1.0, np.abs(values).max()):  # numpy widens a range of (nearly) nothing; then all is one bin or rounding
+    if np.ptp(values) < 1e-9 * max(
+        1.0, np.abs(values).max()
+    ):  # numpy widens a range of (nearly) nothing; then all is one bin or rounding
         return
     counts = torch.bincount(histogram_bins(torch.from_numpy(values)[:, None], num_bins)[:, 0], minlength=num_bins)
     assert counts.tolist() == np.histogram(values, num_bins)[0].tolist()
@@ -41,7 +43,9 @@ def test_a_collapsed_latent_scores_a_nat_here_and_nothing_where_its_width_is_see
     values = FactorValues.of((labels,), 2000)
     assert float(means_histogram_information(mean, values, 20).mutual_information) > 1
     # Here all that the means say is about the factor: I = log(1 + 1e-6) / 2 at most.
-    assert float(exact_information(mean, torch.ones_like(mean), values).mutual_information) == pytest.approx(0, abs=1e-6)
+    assert float(exact_information(mean, torch.ones_like(mean), values).mutual_information) == pytest.approx(
+        0, abs=1e-6
+    )
 
 
 def test_no_bins_are_refused():

@@ -34,7 +34,9 @@ def entropy_by_scipy(mean, std, weights=None):
 @pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (3.0, 1e-6), (-1e3, 0.01), (0.0, 1e6)])
 def test_one_gaussian_has_its_closed_form(mean, std):
     # A point z is rounded by 1e-16 of its size, which is as many stds as std goes into the mean.
-    assert entropy_of([mean], [std]) == pytest.approx(0.5 * math.log(2 * math.pi * math.e * std**2), abs=1e-12 + 1e-15 * abs(mean) / std)
+    assert entropy_of([mean], [std]) == pytest.approx(
+        0.5 * math.log(2 * math.pi * math.e * std**2), abs=1e-12 + 1e-15 * abs(mean) / std
+    )
 
 
 def test_equal_gaussians_are_one():
@@ -43,7 +45,9 @@ def test_equal_gaussians_are_one():
 
 def test_separate_gaussians_add_the_entropy_of_the_choice():
     h = 0.5 * math.log(2 * math.pi * math.e)
-    assert entropy_of([-50, 50], [1, 1], [0.1, 0.9]) == pytest.approx(h - 0.1 * math.log(0.1) - 0.9 * math.log(0.9), abs=1e-12)
+    assert entropy_of([-50, 50], [1, 1], [0.1, 0.9]) == pytest.approx(
+        h - 0.1 * math.log(0.1) - 0.9 * math.log(0.9), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("distance", [0.5, 2, 4, 6, 8, 12])
@@ -77,7 +81,9 @@ def test_small_blocks_change_nothing(monkeypatch):
 def test_columns_are_mixtures_of_their_own():
     mean, std = torch.tensor([0.0, 100.0], dtype=torch.float64), torch.tensor([1.0, 2.0], dtype=torch.float64)
     table = torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    found = entropy_integrals(Mixtures(mean, std, lambda rows: table[rows][:, None]), 2, lambda density: density.sum(dim=1, keepdim=True))
+    found = entropy_integrals(
+        Mixtures(mean, std, lambda rows: table[rows][:, None]), 2, lambda density: density.sum(dim=1, keepdim=True)
+    )
     expected = 0.5 * torch.log(2 * math.pi * math.e * std**2)
     torch.testing.assert_close(found.entropy, expected, atol=1e-12, rtol=0)
     torch.testing.assert_close(found.entropy_of_sums, expected.sum()[None], atol=1e-12, rtol=0)
@@ -88,7 +94,9 @@ def test_higher_orders_are_derivatives_of_the_gaussian():
     shift = 0.1
     coefficients = torch.tensor([shift**k / math.factorial(k) for k in range(9)], dtype=torch.float64)[None, :, None]
     one = torch.ones(1, dtype=torch.float64)
-    found = entropy_integrals(Mixtures(0 * one, one, lambda rows: coefficients[rows]), 1, lambda density: density[:, :0])
+    found = entropy_integrals(
+        Mixtures(0 * one, one, lambda rows: coefficients[rows]), 1, lambda density: density[:, :0]
+    )
     assert float(found.mass) == pytest.approx(1)
     assert float(found.entropy) == pytest.approx(0.5 * math.log(2 * math.pi * math.e), abs=1e-8)
 

@@ -94,7 +94,9 @@ def test_many_draws_approach_the_masses_of_their_posterior():
     noise = torch.randn(40_000, 1, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     mean, std = torch.tensor([[0.3, -1.0]]).double(), torch.tensor([[0.7, 0.2]]).double()
     # The standard error of a share of 40,000 is at most 0.0025.
-    torch.testing.assert_close(quantise_draws(mean + std * noise, Bins(8)), quantise(mean, std, Bins(8)), atol=0.01, rtol=0)
+    torch.testing.assert_close(
+        quantise_draws(mean + std * noise, Bins(8)), quantise(mean, std, Bins(8)), atol=0.01, rtol=0
+    )
 
 
 @pytest.mark.parametrize("masses", ["erf_edge", "rectangle"])
@@ -132,7 +134,9 @@ def test_large_problems_in_float32_move_an_information_by_less_than_1e_6(monkeyp
 
 
 def test_deterministic_means_on_edges_stay_in_their_bins_in_float32(monkeypatch):
-    """A mean on an edge belongs to the bin above. Rounded to float32 it may fall below, and two values would share a bin."""
+    """A mean on an edge belongs to the bin above. Rounded to float32 it may fall below, and two values would share a
+    bin.
+    """
     monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
     mean = Bins(100).edges()[:-1, None]
     found = quantised_information(mean, torch.zeros_like(mean), FactorValues.of((torch.arange(100),), 100))
@@ -155,7 +159,9 @@ def test_statistics_are_means_over_images():
 
 
 def test_equal_posteriors_say_nothing():
-    information = quantised_information(torch.full((6, 1), 0.2), torch.full((6, 1), 0.9), FactorValues.of((torch.arange(6) % 2,), 6))
+    information = quantised_information(
+        torch.full((6, 1), 0.2), torch.full((6, 1), 0.9), FactorValues.of((torch.arange(6) % 2,), 6)
+    )
     assert float(information.mutual_information) == pytest.approx(0, abs=1e-12)
     assert float(information.informativeness) == pytest.approx(0, abs=1e-12)
 
@@ -168,7 +174,9 @@ def test_two_separate_posteriors_say_one_bit():
 
 def test_deterministic_codes_have_the_discrete_information_of_their_bins():
     labels = torch.tensor([0, 0, 1, 1, 2, 2])
-    information = quantised_information(column(-3, -3, 0, 0, 0, 3), torch.zeros(6, 1), FactorValues.of((labels,), 6), Bins(3))
+    information = quantised_information(
+        column(-3, -3, 0, 0, 0, 3), torch.zeros(6, 1), FactorValues.of((labels,), 6), Bins(3)
+    )
     assert float(information.entropy_given_image) == 0
     joint = torch.zeros(3, 3, dtype=torch.float64)
     for b, v in ((0, 0), (0, 0), (1, 1), (1, 1), (1, 2), (2, 2)):
@@ -190,7 +198,9 @@ def test_information_is_bounded_by_every_entropy(seed, masses, num_bins):
     assert bool((found.mutual_information <= bound + 1e-12).all())
     assert bool((found.informativeness >= -1e-12).all())
     assert bool((found.informativeness <= min(math.log(30), math.log(num_bins)) + 1e-12).all())
-    torch.testing.assert_close(found.joint_entropy, found.entropy[:, None] + found.factor_entropy - found.mutual_information)
+    torch.testing.assert_close(
+        found.joint_entropy, found.entropy[:, None] + found.factor_entropy - found.mutual_information
+    )
 
 
 @settings(max_examples=20)
@@ -214,12 +224,17 @@ def test_narrow_bins_approach_the_differential_entropy():
 
 
 def test_the_error_of_the_differential_entropy_falls_with_the_square_of_the_width():
-    """H_q + log w = h + w^2 / 24 J + O(w^4), J the Fisher information of the density: a quarter of the error for half the width."""
+    """H_q + log w = h + w^2 / 24 J + O(w^4), J the Fisher information of the density: a quarter of the error for half
+    the width.
+    """
     mean, std, values = random_codes(3)
     mean, std = mean / 4, std.clamp(0.2, 0.35)  # the edges are 7 stds away
     exact = exact_information(mean, std, values).entropy
     errors = torch.stack(
-        [quantised_information(mean, std, values, Bins(n)).entropy + math.log(8 / n) - exact for n in (500, 1000, 2000, 4000)]
+        [
+            quantised_information(mean, std, values, Bins(n)).entropy + math.log(8 / n) - exact
+            for n in (500, 1000, 2000, 4000)
+        ]
     )
     assert bool((errors > 0).all())
     # The quadrature is good to 1e-8, the least error is about 1e-6: a ratio is off by 2 % at most.
@@ -236,7 +251,8 @@ def test_float32_codes_give_the_same_information():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"num_bins": 0}, "num_bins is 0"), ({"low": 4.0}, "the smaller first"), ({"high": math.inf}, "finite")]
+    ("settings", "message"),
+    [({"num_bins": 0}, "num_bins is 0"), ({"low": 4.0}, "the smaller first"), ({"high": math.inf}, "finite")],
 )
 def test_impossible_bins_are_refused(settings, message):
     with pytest.raises(SpecError, match=message):

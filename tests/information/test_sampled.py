@@ -1,4 +1,6 @@
-"""Densities of the aggregate posterior at draws: against plain log-sum-exp over all pairs, in both precisions, and where terms overflow."""
+"""Densities of the aggregate posterior at draws: against plain log-sum-exp over all pairs, in both precisions, and
+where terms overflow.
+"""
 
 import dataclasses
 import math
@@ -18,7 +20,11 @@ def case(num_images=40, num_latents=3, num_draws=25, *, weighted=False, num_cate
     generator = torch.Generator().manual_seed(seed)
     mean = torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
     std = torch.exp(torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator) - 1)
-    weights = torch.rand(num_images, dtype=torch.float64, generator=generator) if weighted else torch.ones(num_images).double()
+    weights = (
+        torch.rand(num_images, dtype=torch.float64, generator=generator)
+        if weighted
+        else torch.ones(num_images).double()
+    )
     tables = [torch.rand(num_images, size, dtype=torch.float64, generator=generator) for size in num_categories]
     covariance = None
     if correlated:
@@ -38,7 +44,10 @@ def slow(posteriors, draws, groups=()):
     num_gaussian = posteriors.mean.shape[1]
 
     def log_density(members):
-        gaussian, discrete = [i for i in members if i < num_gaussian], [i - num_gaussian for i in members if i >= num_gaussian]
+        gaussian, discrete = (
+            [i for i in members if i < num_gaussian],
+            [i - num_gaussian for i in members if i >= num_gaussian],
+        )
         total = torch.zeros(len(draws), len(posteriors.mean), dtype=torch.float64)
         if gaussian:
             z, mean = draws.z[:, None, gaussian], posteriors.mean[:, gaussian]
@@ -62,13 +71,17 @@ def slow(posteriors, draws, groups=()):
         if logs:
             own = torch.stack([log[torch.arange(len(draws)), draws.image] for log in logs], dim=1)
             mixture = torch.stack([(log + posteriors.weights.log()).logsumexp(dim=1) for log in logs], dim=1)
-            found[name], found[f"{name}_given_image"] = (part[:, 0] if name == "joint" else part for part in (mixture, own))
+            found[name], found[f"{name}_given_image"] = (
+                part[:, 0] if name == "joint" else part for part in (mixture, own)
+            )
     return found
 
 
 def check(found, expected, **tolerance):
     for name, value in expected.items():
-        torch.testing.assert_close(getattr(found, name), value, msg=lambda text, name=name: f"{name}: {text}", **tolerance)
+        torch.testing.assert_close(
+            getattr(found, name), value, msg=lambda text, name=name: f"{name}: {text}", **tolerance
+        )
 
 
 CASES = {
@@ -90,7 +103,9 @@ def test_it_matches_plain_log_sum_exp_over_all_pairs(settings):
     check(log_densities(posteriors, draws, groups), slow(posteriors, draws, groups), atol=1e-9, rtol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"weighted": True}, {"num_categories": (3, 2)}], ids=["uniform", "weighted", "discrete"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"weighted": True}, {"num_categories": (3, 2)}], ids=["uniform", "weighted", "discrete"]
+)
 def test_float32_terms_move_a_log_density_by_less_than_1e_5(settings):
     posteriors, draws = case(**settings)
     single = log_densities(posteriors, draws, [(0, 1)], dtype=torch.float32)
@@ -98,7 +113,9 @@ def test_float32_terms_move_a_log_density_by_less_than_1e_5(settings):
 
 
 def test_float32_terms_keep_their_digits_far_from_the_origin():
-    """Means at 3000 are 2e-4 apart in float32, and the stds are 0.05. Deviations from the middle of the codes are not rounded so."""
+    """Means at 3000 are 2e-4 apart in float32, and the stds are 0.05. Deviations from the middle of the codes are not
+    rounded so.
+    """
     generator = torch.Generator().manual_seed(0)
     mean = 3000 + torch.randn(2100, 2, dtype=torch.float64, generator=generator)
     posteriors = Posteriors(mean, torch.full_like(mean, 0.05), torch.full((2100,), 1 / 2100, dtype=torch.float64))
@@ -106,7 +123,8 @@ def test_float32_terms_keep_their_digits_far_from_the_origin():
     draws = posteriors.draw(torch.arange(300), noise, noise[:, :0])
     single, double = (log_densities(posteriors, draws, dtype=dtype) for dtype in (torch.float32, torch.float64))
     for name in ("each", "joint", "without"):
-        # 4 / 0.05 stds from the middle, rounded by 6e-8 of that: 5e-6 stds, and a neighbour that counts is a few stds away.
+        # 4 / 0.05 stds from the middle, rounded by 6e-8 of that: 5e-6 stds, and a neighbour that counts is a few stds
+        # away.
         torch.testing.assert_close(getattr(single, name), getattr(double, name), atol=1e-4, rtol=0)
     assert bool((single.joint_given_image - single.joint <= math.log(2100) + 1e-4).all())
 
@@ -154,11 +172,15 @@ def test_draws_far_from_every_image_keep_their_own_density(dtype):
         torch.arange(8), torch.randn(8, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), mean[:, :0]
     )
     found = log_densities(posteriors, draws, dtype=dtype)
-    torch.testing.assert_close(found.joint, found.joint_given_image - math.log(8), atol=1e-5 if dtype == torch.float64 else 1e-1, rtol=0)
+    torch.testing.assert_close(
+        found.joint, found.joint_given_image - math.log(8), atol=1e-5 if dtype == torch.float64 else 1e-1, rtol=0
+    )
 
 
 def test_twenty_latents_say_no_less_than_five():
-    """Do & Tran's code floors densities at 1e-8, and a standard normal in 20 dimensions has its peak there: I(x; z) falls from 5.3 to 1 (their Fig. 19)."""
+    """Do & Tran's code floors densities at 1e-8, and a standard normal in 20 dimensions has its peak there: I(x; z)
+    falls from 5.3 to 1 (their Fig. 19).
+    """
     generator = torch.Generator().manual_seed(0)
     informative = torch.randn(200, 5, dtype=torch.float64, generator=generator)
     noise = torch.randn(200, 20, dtype=torch.float64, generator=generator)

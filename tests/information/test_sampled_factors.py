@@ -91,7 +91,9 @@ def test_a_discrete_latent_counts_by_its_masses(monkeypatch):
     monkeypatch.setattr(sampled_factors, "_ROWS_PER_BLOCK", 7)
     found, _ = sampled_information(posteriors, draws, values)
     torch.testing.assert_close(found.mutual_information[2, 0], torch.tensor(2.0).log().double())
-    assert float(found.mutual_information[2, 1]) == pytest.approx(0, abs=1e-12)  # 40 images: the factors are independent
+    assert float(found.mutual_information[2, 1]) == pytest.approx(
+        0, abs=1e-12
+    )  # 40 images: the factors are independent
     assert float(found.entropy_given_value[2, 0]) == pytest.approx(0, abs=1e-12)
 
 

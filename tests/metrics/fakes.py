@@ -56,6 +56,7 @@ class Spread(Metric):
         parts = {f"part_{number}": Value(float(number)) for number in range(8)}
         table = torch.tensor([[math.nan, 1.0], [math.inf, 2.0]])
         return Score(
-            "Spread", value.value, value.interval, parts=parts, per_latent=tuple(z.mean(dim=0).tolist()), tables={"t": table},
+            "Spread", value.value, value.interval, parts=parts, per_latent=tuple(z.mean(dim=0).tolist()),
+            tables={"t": table},
             settled=False, notes=("More draws would move it.",), settings=self.settings,
         )  # fmt: skip

@@ -30,13 +30,18 @@ def grid(sizes=(4, 5), std=0.3):
 
 
 def prior_like(num_images, num_latents):
-    return Codes(torch.zeros(num_images, num_latents, dtype=torch.float64), torch.ones(num_images, num_latents, dtype=torch.float64))
+    return Codes(
+        torch.zeros(num_images, num_latents, dtype=torch.float64),
+        torch.ones(num_images, num_latents, dtype=torch.float64),
+    )
 
 
 def with_noise(codes, num_noise):
     """With latents that are the prior for every image."""
     noise = torch.zeros(len(codes), num_noise, dtype=torch.float64)
-    return dataclasses.replace(codes, mean=torch.cat([codes.mean, noise], dim=1), std=torch.cat([codes.std, noise + 1], dim=1))
+    return dataclasses.replace(
+        codes, mean=torch.cat([codes.mean, noise], dim=1), std=torch.cat([codes.std, noise + 1], dim=1)
+    )
 
 
 def latents(codes, index):

@@ -71,7 +71,9 @@ def test_the_vector_is_the_difference_of_the_class_means():
 
 def test_two_gaussians_are_told_as_well_as_can_be():
     """Classes 3 apart with std 1: the best accuracy is Phi(1.5) = 0.933."""
-    score = AttributeVector()(dataclasses.replace(random_codes(2, 20_000, gap=3.0), factors=random_codes(2, 20_000, gap=3.0).factors[:1]))
+    score = AttributeVector()(
+        dataclasses.replace(random_codes(2, 20_000, gap=3.0), factors=random_codes(2, 20_000, gap=3.0).factors[:1])
+    )
     assert score.value == pytest.approx(0.933, abs=0.01)
     assert score.interval[0] <= 0.933 <= score.interval[1]
     assert score.parts["majority"].value == pytest.approx(0.5, abs=0.02)
@@ -99,7 +101,9 @@ def test_the_value_lies_in_its_interval(seed):
 def test_the_names_of_two_values_do_not_matter():
     codes = random_codes(3)
     named = tuple(dataclasses.replace(f, values=40 + 7 * f.values, ordered=False) for f in codes.factors)
-    assert AttributeVector()(dataclasses.replace(codes, factors=named)).per_factor == AttributeVector()(codes).per_factor
+    assert (
+        AttributeVector()(dataclasses.replace(codes, factors=named)).per_factor == AttributeVector()(codes).per_factor
+    )
 
 
 # What is left out and refused
@@ -127,7 +131,9 @@ def test_an_attribute_that_no_training_image_has_is_left_out():
 def test_constant_factors_are_undefined():
     codes = random_codes(6)
     with pytest.warns(UserWarning, match="still never vary"):
-        score = AttributeVector()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.ones(300, dtype=torch.int64)))))
+        score = AttributeVector()(
+            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.ones(300, dtype=torch.int64))))
+        )
     assert math.isnan(score.per_factor["still"])
     assert score.value == pytest.approx(AttributeVector()(codes).value)
 

@@ -11,7 +11,9 @@ from unbraid.metrics.statistics import Statistics
 def codes(shift=0.0, std=0.2):
     generator = torch.Generator().manual_seed(0)
     first, second = torch.arange(60) % 3, torch.arange(60) // 30
-    mean = torch.stack([first, second], dim=1).double() + 0.1 * torch.randn(60, 2, dtype=torch.float64, generator=generator)
+    mean = torch.stack([first, second], dim=1).double() + 0.1 * torch.randn(
+        60, 2, dtype=torch.float64, generator=generator
+    )
     return Codes(mean + shift, torch.full_like(mean, std), factors=(Labels("a", first), Labels("b", second)))
 
 
@@ -32,7 +34,14 @@ def test_draws_are_counted():
     assert mass_beyond(Statistics(Codes.from_arrays(samples=samples)), Bins()).tolist() == [0.75]
 
 
-QUANTISED = (RMIG(), JEMMIG(), Modularity(), MISJED(), MIG(estimator="quantised"), Informativeness(estimator="quantised"))
+QUANTISED = (
+    RMIG(),
+    JEMMIG(),
+    Modularity(),
+    MISJED(),
+    MIG(estimator="quantised"),
+    Informativeness(estimator="quantised"),
+)
 
 
 @pytest.mark.parametrize("metric", QUANTISED, ids=lambda metric: type(metric).__name__)

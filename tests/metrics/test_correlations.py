@@ -70,7 +70,9 @@ def test_correlated_posteriors_are_drawn_as_such():
 def test_draws_alone_are_correlated_as_they_are():
     samples = torch.randn(4, 50, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     score = Correlations()(Codes.from_arrays(samples=samples))
-    np.testing.assert_allclose(score.tables["stochastic"], np.corrcoef(samples.reshape(200, 2).numpy(), rowvar=False), atol=1e-12)
+    np.testing.assert_allclose(
+        score.tables["stochastic"], np.corrcoef(samples.reshape(200, 2).numpy(), rowvar=False), atol=1e-12
+    )
 
 
 def test_means_alone_have_no_stochastic_table():
@@ -137,7 +139,9 @@ def test_weights_count_like_repetitions():
     counts = 1 + torch.arange(60) % 3
     index = torch.arange(60).repeat_interleave(counts)
     repeated = Codes(codes.mean[index], codes.std[index])
-    assert Correlations()(dataclasses.replace(codes, weights=counts.double())).value == pytest.approx(Correlations()(repeated).value)
+    assert Correlations()(dataclasses.replace(codes, weights=counts.double())).value == pytest.approx(
+        Correlations()(repeated).value
+    )
 
 
 def test_the_same_seed_gives_the_same_score():

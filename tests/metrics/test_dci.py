@@ -24,7 +24,11 @@ from unbraid.metrics.factor_predictors import PredictorSettings, fitted_predicto
 from unbraid.metrics.prediction_tasks import PredictionTask
 from unbraid.metrics.statistics import Statistics
 
-PREDICTORS = {"lasso": DCI(), "forest": DCI("forest", num_refits=2), "boosted_trees": DCI("boosted_trees", num_trees=5, num_refits=2)}
+PREDICTORS = {
+    "lasso": DCI(),
+    "forest": DCI("forest", num_refits=2),
+    "boosted_trees": DCI("boosted_trees", num_trees=5, num_refits=2),
+}
 
 
 def codes_of(seed=0, num_images=90, noise=0.05):
@@ -56,7 +60,9 @@ def test_matrices_with_known_scores():
     assert float(disentanglement(alike)) == pytest.approx(0, abs=1e-12)
     assert float(completeness(alike)) == pytest.approx(0, abs=1e-12)
     # A latent that serves two of three factors alike: 1 - log 2 / log 3.
-    assert float(disentanglement_of_latents(torch.tensor([[1.0, 1.0, 0.0]]).double())) == pytest.approx(1 - math.log(2) / math.log(3))
+    assert float(disentanglement_of_latents(torch.tensor([[1.0, 1.0, 0.0]]).double())) == pytest.approx(
+        1 - math.log(2) / math.log(3)
+    )
 
 
 def test_disentanglement_weighs_latents_by_importance():
@@ -89,7 +95,9 @@ def test_standardising_gives_the_lasso_one_minus_alpha():
     x = labels[:, None].double()
     task = PredictionTask("v", x, labels, x, labels)
     assert float(fitted_predictor(task, PredictorSettings(alpha=0.01)).importance) == pytest.approx(0.99)
-    assert float(fitted_predictor(task, PredictorSettings(alpha=0.01, standardise=False)).importance) == pytest.approx(1 - 0.01 / 1.25)
+    assert float(fitted_predictor(task, PredictorSettings(alpha=0.01, standardise=False)).importance) == pytest.approx(
+        1 - 0.01 / 1.25
+    )
 
 
 # Bugs of other libraries
@@ -126,7 +134,9 @@ def test_raw_latents_of_noise_weigh_more_than_standardised_ones():
     """Do & Tran's Fig. 23(c): on raw latents a mean that moves by a thousandth gets a huge weight."""
     codes = codes_of(noise=0.5)
     tiny = dataclasses.replace(
-        codes, mean=codes.mean * torch.tensor([1.0, 1.0, 1e-2]) + torch.tensor([0, 0, 1e-2]) * codes.factors[0].values[:, None]
+        codes,
+        mean=codes.mean * torch.tensor([1.0, 1.0, 1e-2])
+        + torch.tensor([0, 0, 1e-2]) * codes.factors[0].values[:, None],
     )
     raw, standardised = (DCI(alpha=1e-6, standardise=s)(tiny).tables["importance"] for s in (False, True))
     assert float(raw[2].max() / raw[:2].max()) > 10
@@ -175,10 +185,17 @@ def test_no_refits_no_interval():
 
 
 def test_more_latents_than_training_rows_are_scored():
-    """20 images, 16 latents: the LASSO of 13 rows has many optima, and must stop at one of them. No refits, for speed."""
+    """20 images, 16 latents: the LASSO of 13 rows has many optima, and must stop at one of them. No refits, for
+    speed.
+    """
     mean = torch.randn(20, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     score = DCI(num_refits=0)(Codes(mean, factors=(Labels("v", torch.arange(20) % 4),)))
-    numbers = (score.value, *(part.value for part in score.parts.values()), *score.per_latent, *score.per_factor.values())
+    numbers = (
+        score.value,
+        *(part.value for part in score.parts.values()),
+        *score.per_latent,
+        *score.per_factor.values(),
+    )
     assert all(math.isfinite(number) for number in numbers)
     assert 0 <= score.value <= 1
 

@@ -35,7 +35,9 @@ def test_the_parts_sum_to_the_analytic_kl(seed, num_latents):
 def test_the_kl_of_correlated_posteriors_is_that_of_the_full_gaussian():
     codes = correlated_codes(0)
     posterior = torch.distributions.MultivariateNormal(codes.mean, codes.covariance)
-    prior = torch.distributions.MultivariateNormal(torch.zeros(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64))
+    prior = torch.distributions.MultivariateNormal(
+        torch.zeros(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64)
+    )
     expected = float(torch.distributions.kl_divergence(posterior, prior).mean())
     assert total(ELBODecomposition(num_samples=30)(codes)) == pytest.approx(expected, abs=1e-9)
 
@@ -80,8 +82,12 @@ def test_the_kl_of_each_latent_is_that_of_its_marginal():
 def test_groups_split_the_total_correlation():
     codes = random_codes(0, num_latents=4)
     plain = ELBODecomposition(num_samples=60)(codes)
-    score = ELBODecomposition(num_samples=60)(dataclasses.replace(codes, groups=((0, 3), (1,))))  # latent 2 is a group of its own
-    assert score.parts["between_groups"].value + score.parts["within_groups"].value == pytest.approx(plain.value, abs=1e-9)
+    score = ELBODecomposition(num_samples=60)(
+        dataclasses.replace(codes, groups=((0, 3), (1,)))
+    )  # latent 2 is a group of its own
+    assert score.parts["between_groups"].value + score.parts["within_groups"].value == pytest.approx(
+        plain.value, abs=1e-9
+    )
     pair = ELBODecomposition().of(Statistics(Codes(codes.mean[:, [0, 3]], codes.std[:, [0, 3]]), draws=_pair(codes)))
     assert score.tables["within_each_group"].tolist() == pytest.approx([pair.value, 0.0], abs=1e-9)
 

@@ -39,7 +39,13 @@ def test_each_score_is_that_of_its_metric():
 
 def test_the_card_says_what_was_scored():
     card = evaluate(CODES, ["mig"])
-    assert (card.num_images, card.num_latents, card.factor_names, card.device, card.seed) == (60, 2, ("hue", "size"), "cpu", None)
+    assert (card.num_images, card.num_latents, card.factor_names, card.device, card.seed) == (
+        60,
+        2,
+        ("hue", "size"),
+        "cpu",
+        None,
+    )
     assert card.version == __version__
     assert card.higher_is_better == {"mig": True}
 

@@ -47,7 +47,9 @@ def test_codes_that_say_nothing_score_a_half():
 def test_areas_are_those_of_scikit_learn():
     codes = codes_of(noise=1.0)
     y = codes.factors[0].values
-    reference = OneVsRestClassifier(LogisticRegression(C=1e10, solver="newton-cholesky", tol=1e-8)).fit(codes.mean.numpy(), y.numpy())
+    reference = OneVsRestClassifier(LogisticRegression(C=1e10, solver="newton-cholesky", tol=1e-8)).fit(
+        codes.mean.numpy(), y.numpy()
+    )
     expected = [roc_auc_score((y == v).numpy(), p) for v, p in enumerate(reference.predict_proba(codes.mean.numpy()).T)]
     found = areas_of_values(*value_scores(codes.mean, y, codes.mean), y)[0]
     assert found.tolist() == pytest.approx(expected, abs=1e-6)
@@ -88,7 +90,9 @@ def test_a_dead_latent_changes_nothing():
 
 def test_score_ignores_what_values_are_called():
     codes = codes_of(noise=1.0)
-    renamed = dataclasses.replace(codes, factors=tuple(dataclasses.replace(f, values=10 - 7 * f.values) for f in codes.factors))
+    renamed = dataclasses.replace(
+        codes, factors=tuple(dataclasses.replace(f, values=10 - 7 * f.values) for f in codes.factors)
+    )
     assert Explicitness()(renamed).value == pytest.approx(Explicitness()(codes).value, abs=1e-6)
 
 
@@ -104,7 +108,9 @@ def test_missing_labels_and_weights_choose_the_rows():
     counts = (torch.arange(300) < 200).double()
     assert Explicitness()(dataclasses.replace(wild, weights=counts)).value == pytest.approx(1)
     known = dataclasses.replace(codes.factors[0], known=counts > 0)
-    assert Explicitness()(dataclasses.replace(wild, factors=(known, codes.factors[1]))).per_factor["a"] == pytest.approx(1)
+    assert Explicitness()(dataclasses.replace(wild, factors=(known, codes.factors[1]))).per_factor[
+        "a"
+    ] == pytest.approx(1)
 
 
 # What it refuses and warns of
@@ -137,7 +143,9 @@ def test_many_classes_are_no_reason_to_warn():
 def test_a_constant_factor_is_undefined_and_named():
     codes = codes_of()
     with pytest.warns(UserWarning, match="still never vary"):
-        score = Explicitness()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((150,), 7)))))
+        score = Explicitness()(
+            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((150,), 7))))
+        )
     assert math.isnan(score.per_factor["still"])
     assert score.value == pytest.approx(1)
 

@@ -51,9 +51,14 @@ def test_one_latent_for_each_factor_scores_one():
 def test_votes_and_majority_by_hand():
     """The slow way, in loops, with numpy."""
     codes, generator = noisy(), torch.Generator().manual_seed(1)
-    batches, factor = torch.randint(0, 20, (50, 6), generator=generator), torch.randint(0, 2, (50,), generator=generator)
+    batches, factor = (
+        torch.randint(0, 20, (50, 6), generator=generator),
+        torch.randint(0, 2, (50,), generator=generator),
+    )
     mean = codes.mean.numpy()
-    expected = [int(np.argmin([mean[batch, i].var() / mean[:, i].var() for i in range(4)])) for batch in batches.numpy()]
+    expected = [
+        int(np.argmin([mean[batch, i].var() / mean[:, i].var() for i in range(4)])) for batch in batches.numpy()
+    ]
     variance = weighted_variance(codes.mean)
     vote = votes(normalised_variances(codes.mean, batches, variance), active_latents(variance))
     assert vote.tolist() == expected
@@ -77,7 +82,9 @@ def test_nothing_alive_scores_zero():
 
 
 def test_a_dead_latent_does_not_win_every_vote():
-    """disentanglement_lib prunes nothing by default: 0 / 0 is NaN, which is numpy's least element, so the dead latent takes all votes."""
+    """disentanglement_lib prunes nothing by default: 0 / 0 is NaN, which is numpy's least element, so the dead latent
+    takes all votes.
+    """
     codes, plain = grid(num_dead=1), grid()
     mean = codes.mean.numpy()
     batch = mean[:5]
@@ -117,7 +124,9 @@ def test_score_is_the_same_for_a_seed_and_differs_for_another():
 def test_weights_count_like_repetitions():
     mean = noisy().mean
     counts = 1 + torch.arange(20) % 3
-    torch.testing.assert_close(weighted_variance(mean, counts.double()), mean.repeat_interleave(counts, dim=0).var(dim=0, correction=0))
+    torch.testing.assert_close(
+        weighted_variance(mean, counts.double()), mean.repeat_interleave(counts, dim=0).var(dim=0, correction=0)
+    )
 
 
 def test_images_without_weight_or_label_do_not_vote():

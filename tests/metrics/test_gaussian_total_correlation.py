@@ -89,7 +89,9 @@ def test_weights_count_like_repetitions():
     counts = 1 + torch.arange(30) % 3
     for metric in (METRIC, GaussianTotalCorrelation("aggregate")):
         weighted = metric(dataclasses.replace(codes, weights=counts.double())).value
-        assert weighted == pytest.approx(metric(rows(codes, torch.arange(30).repeat_interleave(counts))).value, abs=1e-10)
+        assert weighted == pytest.approx(
+            metric(rows(codes, torch.arange(30).repeat_interleave(counts))).value, abs=1e-10
+        )
 
 
 @pytest.mark.parametrize("covariance", ["means", "aggregate"])

@@ -21,12 +21,16 @@ def test_latents_that_share_nothing_keep_all_their_information():
 
 
 def test_a_copied_latent_shares_all_it_says():
-    assert INDIN(num_samples=200, conditional="mc")(latents(grid((4,), std=0.01), [0, 0])).value == pytest.approx(0, abs=1e-9)
+    assert INDIN(num_samples=200, conditional="mc")(latents(grid((4,), std=0.01), [0, 0])).value == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 def test_it_is_information_less_what_is_shared():
     shared = Statistics(correlated_codes(1, num_latents=3))
-    told, common, indin = (metric(num_samples=60).of(shared).per_latent for metric in (Informativeness, Separability, INDIN))
+    told, common, indin = (
+        metric(num_samples=60).of(shared).per_latent for metric in (Informativeness, Separability, INDIN)
+    )
     assert indin == pytest.approx([a - b for a, b in zip(told, common, strict=True)], abs=1e-12)
 
 
@@ -40,12 +44,16 @@ def test_noise_shared_by_latents_makes_it_negative():
 def test_indin_at_k_averages_the_largest():
     score = INDIN(num_samples=50)(random_codes(0))
     ranked = sorted(score.per_latent, reverse=True)
-    assert [score.parts[f"INDIN@{k}"].value for k in (1, 2, 3)] == pytest.approx([sum(ranked[:k]) / k for k in (1, 2, 3)])
+    assert [score.parts[f"INDIN@{k}"].value for k in (1, 2, 3)] == pytest.approx(
+        [sum(ranked[:k]) / k for k in (1, 2, 3)]
+    )
 
 
 def test_it_can_be_divided_by_the_entropy_in_bins():
     shared = Statistics(random_codes(1))
-    plain, divided = (torch.tensor(INDIN(num_samples=100, normalise_bins=bins).of(shared).per_latent) for bins in (None, 50))
+    plain, divided = (
+        torch.tensor(INDIN(num_samples=100, normalise_bins=bins).of(shared).per_latent) for bins in (None, 50)
+    )
     entropy = Informativeness("quantised", num_bins=50).of(shared).tables["latent_entropy"]
     torch.testing.assert_close(divided.double(), plain.double() / entropy, rtol=1e-6, atol=1e-9)
 

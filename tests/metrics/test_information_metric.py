@@ -25,7 +25,9 @@ def codes_of(num_images, seed=0):
     generator = torch.Generator().manual_seed(seed)
     labels = [torch.randint(0, size, (num_images,), generator=generator) for size in (3, 2)]
     noise = torch.randn(num_images, 2, dtype=torch.float64, generator=generator)
-    mean = torch.stack([labels[0] - 1 + 0.4 * noise[:, 0], labels[1] - 0.5 + 0.3 * labels[0] + 0.5 * noise[:, 1]], dim=1)
+    mean = torch.stack(
+        [labels[0] - 1 + 0.4 * noise[:, 0], labels[1] - 0.5 + 0.3 * labels[0] + 0.5 * noise[:, 1]], dim=1
+    )
     return Codes(mean, torch.full_like(mean, 0.2), factors=(Labels("a", labels[0]), Labels("b", labels[1])))
 
 
@@ -38,10 +40,11 @@ def half_width(score):
 
 
 def test_an_interval_is_the_spread_over_other_samples_of_images():
-    """60 samples of 1000 images: their standard deviation, known to 9 %, is the standard error that each of them claims, to 25 %.
+    """60 samples of 1000 images: their standard deviation, known to 9 %, is the standard error that each of them
+    claims, to 25 %.
 
-    Not of 300 images: there the modularity of these codes has a long lower tail (kurtosis 4 to 11), which a method of first order does not see, and the
-    spread of 60 samples is itself known to 20 % only.
+    Not of 300 images: there the modularity of these codes has a long lower tail (kurtosis 4 to 11), which a method of
+    first order does not see, and the spread of 60 samples is itself known to 20 % only.
     """
     shared = [Statistics(codes_of(1000, seed)) for seed in range(60)]
     for metric in METRICS:
@@ -74,7 +77,10 @@ def test_exact_and_quantised_estimators_have_nearly_the_same_interval():
 
 def test_sampling_widens_it_by_the_error_of_the_draws():
     codes = codes_of(500)
-    exact, few, many = half_width(MIG()(codes)), *(half_width(MIG("sampled", num_samples=n)(codes)) for n in (500, 50_000))
+    exact, few, many = (
+        half_width(MIG()(codes)),
+        *(half_width(MIG("sampled", num_samples=n)(codes)) for n in (500, 50_000)),
+    )
     assert few > 1.1 * exact
     assert many == pytest.approx(exact, rel=0.03)
 
@@ -157,7 +163,9 @@ def test_tables_keep_what_the_value_was_computed_from(metric):
 
 def test_soft_labels_are_taken_but_by_the_sampled_estimator():
     codes = grid()
-    soft = dataclasses.replace(codes, factors=(Labels("v", torch.nn.functional.one_hot(codes.factors[0].values).double()),))
+    soft = dataclasses.replace(
+        codes, factors=(Labels("v", torch.nn.functional.one_hot(codes.factors[0].values).double()),)
+    )
     for estimator in ESTIMATORS[:3]:
         assert MIG(estimator)(soft).per_factor["v"] == pytest.approx(MIG(estimator)(codes).per_factor["v"])
     with pytest.raises(CodesError, match=r"soft labels \(v\)"):

@@ -99,7 +99,9 @@ def test_groups_of_correlated_latents_use_their_covariance():
 
 def test_a_discrete_latent_counts_by_its_categories():
     table = torch.eye(4, dtype=torch.float64).repeat(5, 1)
-    codes = Codes(torch.zeros(20, 1, dtype=torch.float64), torch.ones(20, 1, dtype=torch.float64), probabilities=(table,))
+    codes = Codes(
+        torch.zeros(20, 1, dtype=torch.float64), torch.ones(20, 1, dtype=torch.float64), probabilities=(table,)
+    )
     assert Informativeness("quantised")(codes).per_latent == pytest.approx([0, 1], abs=1e-9)
     assert Informativeness("exact")(codes).per_latent == pytest.approx([0, math.log(4)], abs=1e-9)
     assert Informativeness(num_samples=40, conditional="mc")(codes).value == pytest.approx(math.log(4), abs=1e-9)
@@ -187,8 +189,12 @@ def test_settings_of_a_score_are_those_that_mattered():
 @pytest.mark.parametrize("estimator", ["exact", "quantised"])
 def test_labels_are_not_read(estimator):
     codes = random_codes(0)
-    labelled = dataclasses.replace(codes, factors=(Labels("angle", torch.linspace(0, 1, 30)), Labels("v", torch.arange(30) % 2)))
-    assert Informativeness(estimator)(labelled).value == pytest.approx(Informativeness(estimator)(codes).value, abs=1e-12)
+    labelled = dataclasses.replace(
+        codes, factors=(Labels("angle", torch.linspace(0, 1, 30)), Labels("v", torch.arange(30) % 2))
+    )
+    assert Informativeness(estimator)(labelled).value == pytest.approx(
+        Informativeness(estimator)(codes).value, abs=1e-12
+    )
 
 
 # Refusals

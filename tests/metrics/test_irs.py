@@ -72,7 +72,9 @@ def test_a_sum_of_two_factors_is_robust_to_neither():
 def test_images_far_from_the_mean_of_their_value_may_bring_it_below_zero():
     z = torch.tensor([0.0] * 9 + [1.0] + [1.0] * 10, dtype=torch.float64)[:, None]
     labels = Labels("a", torch.tensor([0] * 10 + [1] * 10))
-    assert IRS(quantile=1.0, value_weights="uniform")(Codes(z, factors=(labels,))).tables["irs"][0, 0] == pytest.approx(1 - 0.45 / 0.55)
+    assert IRS(quantile=1.0, value_weights="uniform")(Codes(z, factors=(labels,))).tables["irs"][0, 0] == pytest.approx(
+        1 - 0.45 / 0.55
+    )
     lopsided = Labels("b", torch.tensor([0] * 10 + [1] * 10).flip(0))
     z = torch.tensor([0.0] * 9 + [1.0] + [0.0] + [1.0] * 9, dtype=torch.float64)[:, None]
     assert IRS(quantile=1.0)(Codes(z, factors=(lopsided,))).value == pytest.approx(1 - 0.9 / 0.5)
@@ -101,7 +103,9 @@ def test_rescaling_flipping_and_moving_all_latents_changes_no_score(seed, sign, 
 def test_the_order_of_latents_and_the_names_of_values_do_not_matter(seed, order):
     codes = random_codes(seed)
     renamed = tuple(dataclasses.replace(f, values=(9 - f.values) * 3, ordered=False) for f in codes.factors)
-    assert IRS()(dataclasses.replace(codes, mean=codes.mean[:, order], factors=renamed)).value == pytest.approx(IRS()(codes).value)
+    assert IRS()(dataclasses.replace(codes, mean=codes.mean[:, order], factors=renamed)).value == pytest.approx(
+        IRS()(codes).value
+    )
 
 
 @settings(max_examples=8)
@@ -166,7 +170,9 @@ def test_equal_weights_change_nothing():
 
 
 def test_quantiles_under_any_weights_lie_between_the_least_and_the_greatest():
-    codes = dataclasses.replace(random_codes(9), weights=1 + torch.rand(120, generator=torch.Generator().manual_seed(0)))
+    codes = dataclasses.replace(
+        random_codes(9), weights=1 + torch.rand(120, generator=torch.Generator().manual_seed(0))
+    )
     assert IRS(1.0)(codes).value <= IRS(0.9)(codes).value <= IRS(0.01)(codes).value
 
 
@@ -175,7 +181,8 @@ def test_a_factor_that_is_known_in_some_weighted_images_is_scored_on_those():
     rows = torch.arange(120).repeat_interleave(counts)
     partly = (Labels("a", codes.factors[0].values, known), codes.factors[1])
     repeated = Codes(
-        codes.mean[rows], factors=tuple(Labels(f.name, f.values[rows], None if f.known is None else f.known[rows]) for f in partly)
+        codes.mean[rows],
+        factors=tuple(Labels(f.name, f.values[rows], None if f.known is None else f.known[rows]) for f in partly),
     )
     found = IRS()(dataclasses.replace(codes, factors=partly, weights=counts / 120))
     torch.testing.assert_close(found.tables, IRS()(repeated).tables, rtol=0, atol=1e-10)
@@ -194,7 +201,9 @@ def test_many_values_lose_no_digits():
 def test_a_constant_factor_is_undefined():
     codes = random_codes(5)
     with pytest.warns(UserWarning, match="still never vary"):
-        score = IRS()(dataclasses.replace(codes, factors=(Labels("still", torch.ones(120, dtype=torch.int64)), *codes.factors)))
+        score = IRS()(
+            dataclasses.replace(codes, factors=(Labels("still", torch.ones(120, dtype=torch.int64)), *codes.factors))
+        )
     assert score.tables["irs"][:, 0].isnan().all()
     assert score.value == pytest.approx(IRS()(codes).value)
 
@@ -202,7 +211,10 @@ def test_a_constant_factor_is_undefined():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"factors": (Labels("angle", torch.linspace(0, 1, 120)),)}, r"continuous factors \(angle\).*with_binned_factors"),
+        (
+            {"factors": (Labels("angle", torch.linspace(0, 1, 120)),)},
+            r"continuous factors \(angle\).*with_binned_factors",
+        ),
         ({"factors": (Labels("p", torch.full((120, 2), 0.5)),)}, "soft labels"),
         ({"probabilities": (torch.full((120, 2), 0.5),)}, "discrete latents"),
         ({"factors": ()}, "no factors"),

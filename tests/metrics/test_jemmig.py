@@ -74,7 +74,9 @@ def test_binned_means_are_normalised_by_their_own_bins():
 
 
 def test_more_categories_than_bins_may_exceed_one_and_keep_their_interval():
-    """A discrete latent that is spread over 200 categories: H(z, y) = log 200 + H(y), more than the log 10 + H(y) of ten bins."""
+    """A discrete latent that is spread over 200 categories: H(z, y) = log 200 + H(y), more than the log 10 + H(y) of
+    ten bins.
+    """
     labels = torch.arange(400) % 2
     generator = torch.Generator().manual_seed(0)
     table = torch.softmax(torch.randn(400, 200, dtype=torch.float64, generator=generator) / 10, dim=1)
@@ -84,7 +86,9 @@ def test_more_categories_than_bins_may_exceed_one_and_keep_their_interval():
 
 
 def test_among_equal_latents_the_first_counts():
-    """Two latents name the factor, the second with extra detail that no factor explains: they tie in information, and H(z, y) is the first's."""
+    """Two latents name the factor, the second with extra detail that no factor explains: they tie in information, and
+    H(z, y) is the first's.
+    """
     labels = torch.arange(8) % 2
     mean = torch.stack([labels.double(), labels + 0.25 * (torch.arange(8) // 2)], dim=1)
     codes = dataclasses.replace(grid(), mean=mean, std=torch.zeros_like(mean), factors=(Labels("y", labels),))
@@ -96,7 +100,11 @@ def test_among_equal_latents_the_first_counts():
 
 
 @settings(max_examples=10)
-@given(seed=st.integers(0, 200), num_bins=st.integers(2, 60), masses=st.sampled_from(["erf_edge", "erf_renorm", "rectangle"]))
+@given(
+    seed=st.integers(0, 200),
+    num_bins=st.integers(2, 60),
+    masses=st.sampled_from(["erf_edge", "erf_renorm", "rectangle"]),
+)
 def test_it_lies_between_zero_and_one(seed, num_bins, masses):
     score = JEMMIG(num_bins=num_bins, masses=masses)(random_codes(seed))
     assert all(-1e-12 <= value <= 1 + 1e-12 for value in score.per_factor.values())

@@ -17,7 +17,9 @@ def test_numbers_at_either_end_of_64_bits_stay():
 
 
 @pytest.mark.parametrize(
-    "metric", [DCI(num_refits=0), TopAttributes(), SAP(factors_as="measurements")], ids=lambda metric: type(metric).__name__
+    "metric",
+    [DCI(num_refits=0), TopAttributes(), SAP(factors_as="measurements")],
+    ids=lambda metric: type(metric).__name__,
 )
 def test_a_large_offset_of_the_labels_changes_nothing(metric):
     mean = torch.randn(90, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -25,6 +27,8 @@ def test_a_large_offset_of_the_labels_changes_nothing(metric):
     mean[:, 0] += values
 
     def value(offset):
-        return metric(Codes(mean, factors=(Labels("a", values + offset), Labels("b", torch.arange(90) // 45 + offset)))).value
+        return metric(
+            Codes(mean, factors=(Labels("a", values + offset), Labels("b", torch.arange(90) // 45 + offset)))
+        ).value
 
     assert value(2**52) == value(0)

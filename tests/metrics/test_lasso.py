@@ -24,13 +24,17 @@ def test_raw_weights_are_those_of_scikit_learn(seed, alpha):
     reference = Reference(alpha=alpha, max_iter=100_000, tol=1e-12, random_state=0).fit(x.numpy(), y.numpy())
     found = lasso(x, y, alpha, standardise=False)
     torch.testing.assert_close(found.weights[0], torch.from_numpy(reference.coef_), atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(found.predict(x)[0], torch.from_numpy(reference.predict(x.numpy())), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        found.predict(x)[0], torch.from_numpy(reference.predict(x.numpy())), atol=1e-6, rtol=1e-6
+    )
 
 
 def test_standardised_weights_ignore_scale_and_offset():
     x, y = data()
     found = lasso(x, y, 0.01).weights
-    torch.testing.assert_close(lasso(x * torch.tensor([1e-3, 10, 1, 5.0]) + 7, 3 * y - 1, 0.01).weights, found, atol=1e-8, rtol=0)
+    torch.testing.assert_close(
+        lasso(x * torch.tensor([1e-3, 10, 1, 5.0]) + 7, 3 * y - 1, 0.01).weights, found, atol=1e-8, rtol=0
+    )
 
 
 def test_a_weighted_row_counts_like_its_copies():
@@ -62,7 +66,9 @@ def test_a_constant_label_leaves_nothing_to_weigh():
 
 
 def test_more_latents_than_rows_are_fitted_as_well_as_can_be(monkeypatch):
-    """Descent creeps where latents outnumber rows: within a thousand sweeps it stops at weights whose objective is within 0.1 % of the least."""
+    """Descent creeps where latents outnumber rows: within a thousand sweeps it stops at weights whose objective is
+    within 0.1 % of the least.
+    """
     solves = []
     solved_for_signs = module._solved_for_signs
     monkeypatch.setattr(module, "_solved_for_signs", lambda *given: solves.append(1) or solved_for_signs(*given))
@@ -84,8 +90,16 @@ def test_more_latents_than_rows_are_fitted_as_well_as_can_be(monkeypatch):
 def test_as_many_latents_as_rows_are_fitted_in_seconds():
     """200 of each, and 5 resamples: by scikit-learn's loop, to the optimum that its rows have."""
     generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(200, 200, dtype=torch.float64, generator=generator), torch.randn(200, dtype=torch.float64, generator=generator)
-    found = lasso(x, y, 0.05, row_weights=torch.cat([torch.full((1, 200), 1 / 200, dtype=torch.float64), resampled_weights(200, 0, 4)]))
+    x, y = (
+        torch.randn(200, 200, dtype=torch.float64, generator=generator),
+        torch.randn(200, dtype=torch.float64, generator=generator),
+    )
+    found = lasso(
+        x,
+        y,
+        0.05,
+        row_weights=torch.cat([torch.full((1, 200), 1 / 200, dtype=torch.float64), resampled_weights(200, 0, 4)]),
+    )
     u, v = (x - x.mean(dim=0)) / x.std(dim=0, correction=0), (y - y.mean()) / y.std(correction=0)
     reference = Reference(alpha=0.05, max_iter=100_000, tol=1e-10, random_state=0).fit(u.numpy(), v.numpy())
     assert found.weights.shape == (5, 200)

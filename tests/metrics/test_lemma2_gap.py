@@ -38,7 +38,9 @@ def test_it_agrees_with_quadrature(rho):
 @given(seed=st.integers(0, 100), conditional=st.sampled_from(["analytic", "mc"]), correlated=st.booleans())
 def test_it_is_what_is_said_jointly_less_what_is_said_apart(seed, conditional, correlated):
     shared = Statistics(correlated_codes(seed, num_latents=3) if correlated else random_codes(seed))
-    score, told = (metric(num_samples=40, conditional=conditional).of(shared) for metric in (Lemma2Gap, Informativeness))
+    score, told = (
+        metric(num_samples=40, conditional=conditional).of(shared) for metric in (Lemma2Gap, Informativeness)
+    )
     assert score.value == pytest.approx(told.value - sum(told.per_latent), abs=1e-9)
     assert score.value == pytest.approx(sum(part.value for part in score.parts.values()), abs=1e-9)
 
@@ -52,6 +54,8 @@ def test_uncorrelated_posteriors_leave_minus_the_total_correlation():
 def test_a_shared_noise_may_cancel_a_shared_signal():
     """Equal correlated posteriors: both parts are as large as the correlation, and the gap is 0."""
     covariance = torch.tensor([[1.0, 0.9], [0.9, 1.0]], dtype=torch.float64).expand(5, 2, 2)
-    score = Lemma2Gap(num_samples=500, conditional="mc")(Codes(torch.zeros(5, 2, dtype=torch.float64), covariance=covariance))
+    score = Lemma2Gap(num_samples=500, conditional="mc")(
+        Codes(torch.zeros(5, 2, dtype=torch.float64), covariance=covariance)
+    )
     assert score.value == pytest.approx(0, abs=1e-9)
     assert score.parts["posterior_dependence"].value > 0.5

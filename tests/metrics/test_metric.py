@@ -41,7 +41,9 @@ def with_everything() -> dict[Feature, Codes]:
     covariance = torch.diag_embed(codes.std**2)
     return {
         "continuous factors": dataclasses.replace(codes, factors=(Labels("angle", torch.linspace(0, 1, 20)),)),
-        "soft labels": dataclasses.replace(codes, factors=(Labels("guess", torch.nn.functional.one_hot(labels.values).double()),)),
+        "soft labels": dataclasses.replace(
+            codes, factors=(Labels("guess", torch.nn.functional.one_hot(labels.values).double()),)
+        ),
         "missing labels": dataclasses.replace(codes, factors=(dataclasses.replace(labels, known=known),)),
         "weights": dataclasses.replace(codes, weights=torch.ones(20)),
         "means without std": dataclasses.replace(codes, std=None),
@@ -100,7 +102,9 @@ def test_no_factors_and_no_varying_factor_are_refused():
 def test_a_constant_factor_is_named_in_a_warning_and_in_a_note():
     codes = grid()
     with pytest.warns(UserWarning, match="Probe: still never vary"):
-        score = Probe()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.zeros(20, dtype=torch.int64)))))
+        score = Probe()(
+            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.zeros(20, dtype=torch.int64))))
+        )
     assert score.notes[0] == "counted"
     assert "left out of every average" in score.notes[1]
 

@@ -53,7 +53,9 @@ def test_one_latent_for_each_factor_scores_one(estimator):
     score = MIG(estimator)(grid())
     assert score.value == pytest.approx(1, abs=1e-3)
     assert score.per_factor == pytest.approx({"v": 1, "w": 1}, abs=1e-3)
-    torch.testing.assert_close(score.tables["mutual_information"], torch.diag(torch.tensor([4.0, 5.0]).log()).double(), atol=5e-3, rtol=0)
+    torch.testing.assert_close(
+        score.tables["mutual_information"], torch.diag(torch.tensor([4.0, 5.0]).log()).double(), atol=5e-3, rtol=0
+    )
     torch.testing.assert_close(score.tables["factor_entropy"], torch.tensor([4.0, 5.0]).log().double())
 
 
@@ -74,14 +76,20 @@ def test_posteriors_equal_to_the_prior_score_zero(estimator):
 
 
 def test_the_normaliser_is_the_entropy_of_the_labels_as_they_are():
-    """A 10/90 factor read without error scores 1; with log 2 in place of H(v), as in the authors' code, it would score 0.47."""
+    """A 10/90 factor read without error scores 1; with log 2 in place of H(v), as in the authors' code, it would score
+    0.47.
+    """
     labels = (torch.arange(50) < 5).long()
-    codes = Codes(labels[:, None].double(), torch.full((50, 1), 0.01, dtype=torch.float64), factors=(Labels("v", labels),))
+    codes = Codes(
+        labels[:, None].double(), torch.full((50, 1), 0.01, dtype=torch.float64), factors=(Labels("v", labels),)
+    )
     assert MIG()(codes).value == pytest.approx(1)
 
 
 def test_a_noisy_mean_counts_for_the_histogram_alone():
-    """A latent whose posterior is all but the prior takes half the score from binned means and nothing from the estimators that see its width."""
+    """A latent whose posterior is all but the prior takes half the score from binned means and nothing from the
+    estimators that see its width.
+    """
     codes = grid(num_noise=1)
     noise = 1e-3 * torch.randn(20, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     codes.mean[:, 2] = noise
@@ -95,9 +103,11 @@ def test_a_single_latent_has_a_runner_up_of_zero():
 
 
 def test_the_authors_code_counts_every_value_once():
-    """Their normaliser is log |V| and their H(z | v) a plain mean over values: on a 10/90 factor, H(v) / log 2 = 0.47 in place of 1.
+    """Their normaliser is log |V| and their H(z | v) a plain mean over values: on a 10/90 factor, H(v) / log 2 = 0.47
+    in place of 1.
 
-    The same factor with a blurred reading shows the other half: z is 0 or 1 by the label, with std 0.01 where v = 0 and 1 where v = 1.
+    The same factor with a blurred reading shows the other half: z is 0 or 1 by the label, with std 0.01 where v = 0 and
+    1 where v = 1.
     """
     labels = (torch.arange(50) < 5).long()
     std = torch.full((50, 1), 0.01, dtype=torch.float64)
@@ -109,7 +119,8 @@ def test_the_authors_code_counts_every_value_once():
     narrow, wide = (0.5 * math.log(2 * math.pi * math.e * s**2) for s in (0.01, 1.0))
     expected = (float(score.tables["latent_entropy"]) - (narrow + wide) / 2) / math.log(2)
     assert score.value == pytest.approx(max(expected, 0), abs=1e-9)
-    # 10 or 90 of 100 values were wide: the mixture's entropy is near that of the frequent one, and the plain mean is far from it.
+    # 10 or 90 of 100 values were wide: the mixture's entropy is near that of the frequent one, and the plain mean is
+    # far from it.
     assert MIG()(codes).value > 0.5 > score.value
 
 
@@ -146,7 +157,11 @@ def test_settings_of_a_score_are_those_that_mattered():
     assert MIG("means_histogram")(grid()).settings == own | {"estimator": "means_histogram", "num_bins": 20}
     bins = {"num_bins": 100, "low": -4.0, "high": 4.0, "masses": "erf_edge"}
     assert MIG("quantised")(grid()).settings == own | {"estimator": "quantised"} | bins
-    assert MIG("sampled", num_samples=50)(grid()).settings == own | {"estimator": "sampled", "num_samples": 50, "seed": 0}
+    assert MIG("sampled", num_samples=50)(grid()).settings == own | {
+        "estimator": "sampled",
+        "num_samples": 50,
+        "seed": 0,
+    }
 
 
 def test_settings_of_a_score_say_that_draws_were_given():
@@ -159,7 +174,9 @@ def test_settings_of_a_score_say_that_draws_were_given():
 
 
 def by_hand(codes, points):
-    """MIG from one point of each latent (rows) for each image: mean_n log(q(z_j | v) / q(z_j)), one Gaussian at a time."""
+    """MIG from one point of each latent (rows) for each image: mean_n log(q(z_j | v) / q(z_j)), one Gaussian at a
+    time.
+    """
     gaps = []
     for labels in (f.values.tolist() for f in codes.factors):
         table = []
@@ -181,7 +198,9 @@ def by_hand(codes, points):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_draws_are_neither_reshaped_nor_replaced_by_means(seed):
-    """disentangling-vae views (image, latent) as (latent, image), which mixes up the axes, and in evaluation mode its draws are means."""
+    """disentangling-vae views (image, latent) as (latent, image), which mixes up the axes, and in evaluation mode its
+    draws are means.
+    """
     codes = random_codes(seed)
     z = codes.mean + codes.std * torch.randn(30, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     score = MIG("sampled").of(Statistics(codes, draws=Draws.of(z, torch.arange(30))))
@@ -250,7 +269,9 @@ def test_a_latent_without_information_changes_nothing(seed, estimator, num_laten
     codes = random_codes(seed, num_latents)
     mean = torch.cat([codes.mean, torch.zeros(30, 1)], dim=1)
     std = torch.cat([codes.std, torch.ones(30, 1)], dim=1)
-    assert MIG(estimator)(dataclasses.replace(codes, mean=mean, std=std)).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-9)
+    assert MIG(estimator)(dataclasses.replace(codes, mean=mean, std=std)).value == pytest.approx(
+        MIG(estimator)(codes).value, abs=1e-9
+    )
 
 
 @settings(max_examples=8)
@@ -258,7 +279,9 @@ def test_a_latent_without_information_changes_nothing(seed, estimator, num_laten
 def test_binned_means_ignore_scale_and_offset_of_each_latent(seed, scale, shift):
     """The bins span the range of each latent, so they move with it."""
     codes = random_codes(seed)
-    moved = dataclasses.replace(codes, mean=codes.mean * torch.tensor([scale, -scale, 1.0]) + torch.tensor([shift, 0.0, -shift]))
+    moved = dataclasses.replace(
+        codes, mean=codes.mean * torch.tensor([scale, -scale, 1.0]) + torch.tensor([shift, 0.0, -shift])
+    )
     assert MIG("means_histogram")(moved).value == pytest.approx(MIG("means_histogram")(codes).value, abs=1e-9)
 
 
@@ -322,7 +345,9 @@ def test_discrete_latents_may_be_the_only_ones():
     codes = grid()
     tables = tuple(torch.nn.functional.one_hot(f.values).double() for f in codes.factors)
     for estimator in (*ESTIMATORS, "sampled"):
-        score = MIG(estimator)(Codes.from_arrays(probabilities=tables, factors={f.name: f.values for f in codes.factors}))
+        score = MIG(estimator)(
+            Codes.from_arrays(probabilities=tables, factors={f.name: f.values for f in codes.factors})
+        )
         assert score.value == pytest.approx(1)
 
 

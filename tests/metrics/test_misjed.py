@@ -90,7 +90,9 @@ def test_weights_count_like_repetitions():
     codes = random_codes(0)
     counts = 1 + torch.arange(30) % 3
     weighted = dataclasses.replace(codes, weights=counts.double())
-    assert MISJED()(weighted).value == pytest.approx(MISJED()(rows(codes, torch.arange(30).repeat_interleave(counts))).value, abs=1e-9)
+    assert MISJED()(weighted).value == pytest.approx(
+        MISJED()(rows(codes, torch.arange(30).repeat_interleave(counts))).value, abs=1e-9
+    )
 
 
 def test_the_interval_is_as_wide_as_the_spread_of_other_samples():

@@ -28,7 +28,9 @@ def test_one_factor_for_each_latent_scores_one(estimator):
 def test_a_latent_that_tells_two_factors_alike_scores_zero():
     """Two bits in one latent, both read without error: I is log 2 for each, and M = 1 - 1 / (2 - 1)."""
     a, b = torch.arange(4) // 2, torch.arange(4) % 2
-    codes = Codes((2 * a + b)[:, None].double() - 1.5, torch.zeros(4, 1).double(), factors=(Labels("a", a), Labels("b", b)))
+    codes = Codes(
+        (2 * a + b)[:, None].double() - 1.5, torch.zeros(4, 1).double(), factors=(Labels("a", a), Labels("b", b))
+    )
     assert Modularity()(codes).value == pytest.approx(0, abs=1e-12)
 
 
@@ -61,7 +63,11 @@ def test_a_collapsed_latent_is_dead_for_q_and_alive_for_binned_means():
 
 
 @settings(max_examples=6)
-@given(seed=st.integers(0, 100), estimator=st.sampled_from(["exact", "quantised", "means_histogram"]), order=st.permutations(range(3)))
+@given(
+    seed=st.integers(0, 100),
+    estimator=st.sampled_from(["exact", "quantised", "means_histogram"]),
+    order=st.permutations(range(3)),
+)
 def test_latents_keep_their_scores_in_any_order(seed, estimator, order):
     codes = random_codes(seed)
     index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(2)
@@ -76,13 +82,16 @@ def test_every_latent_lies_between_zero_and_one(seed, estimator):
 
 
 def test_scaling_a_row_of_information_changes_nothing():
-    """Weaker latents with the same proportions score the same: a channel that drops out at random scales all information alike."""
+    """Weaker latents with the same proportions score the same: a channel that drops out at random scales all
+    information alike.
+    """
     codes = grid(std=0.0)
     table = torch.nn.functional.one_hot(codes.factors[0].values).double()
     erased = torch.cat([0.5 * table, torch.full((20, 1), 0.5).double()], dim=1)
     factors = (codes.factors[0], Labels("half", codes.factors[0].values // 2))
     full, half = (
-        Modularity()(Codes.from_arrays(probabilities=(t,), factors={f.name: f.values for f in factors})).value for t in (table, erased)
+        Modularity()(Codes.from_arrays(probabilities=(t,), factors={f.name: f.values for f in factors})).value
+        for t in (table, erased)
     )
     assert half == pytest.approx(full)
     assert full == pytest.approx(1 - (math.log(2) / math.log(4)) ** 2)
@@ -103,6 +112,8 @@ def test_a_constant_factor_does_not_count():
     """Counted in K - 1 it would raise every score."""
     codes = random_codes(2)
     with pytest.warns(UserWarning, match="still never vary"):
-        score = Modularity()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((30,), 7)))))
+        score = Modularity()(
+            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((30,), 7))))
+        )
     assert score.value == pytest.approx(Modularity()(codes).value)
     assert score.interval == pytest.approx(Modularity()(codes).interval)

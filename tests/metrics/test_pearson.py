@@ -38,7 +38,9 @@ def test_weights_count_like_repetitions():
     counts = 1 + torch.arange(500) % 3
     repeated = X.repeat_interleave(counts, dim=0)
     equal = torch.full((len(repeated),), 1 / len(repeated), dtype=torch.float64)
-    torch.testing.assert_close(correlate(X, None, counts / counts.sum().double()).matrix, correlate(repeated, None, equal).matrix)
+    torch.testing.assert_close(
+        correlate(X, None, counts / counts.sum().double()).matrix, correlate(repeated, None, equal).matrix
+    )
 
 
 def test_the_scatter_is_that_of_fisher():
@@ -67,7 +69,11 @@ def test_factors_are_correlated_where_they_are_known_and_have_an_order():
     )
     found, skipped = correlate_with_factors(Codes(X, factors=labels), EQUAL)
     assert skipped == ("names", "soft")
-    np.testing.assert_allclose(found.matrix[:, 0], np.corrcoef(X.numpy(), Y[:, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12)
-    np.testing.assert_allclose(found.matrix[:, 1], np.corrcoef(X[:300].numpy(), Y[:300, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12)
+    np.testing.assert_allclose(
+        found.matrix[:, 0], np.corrcoef(X.numpy(), Y[:, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found.matrix[:, 1], np.corrcoef(X[:300].numpy(), Y[:300, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12
+    )
     assert float(found.matrix[0, 3]) > 0.7
     assert found.matrix[:, [2, 4, 5]].isnan().all()

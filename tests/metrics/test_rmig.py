@@ -33,7 +33,13 @@ def test_one_latent_for_each_factor_scores_one_and_its_entropy(estimator):
 
 
 def test_it_reads_100_bins_unless_told_otherwise():
-    assert RMIG()(grid()).settings == {"estimator": "quantised", "num_bins": 100, "low": -4.0, "high": 4.0, "masses": "erf_edge"}
+    assert RMIG()(grid()).settings == {
+        "estimator": "quantised",
+        "num_bins": 100,
+        "low": -4.0,
+        "high": 4.0,
+        "masses": "erf_edge",
+    }
 
 
 @pytest.mark.parametrize("estimator", ["exact", "quantised", "means_histogram"])
@@ -43,16 +49,22 @@ def test_with_the_same_estimator_it_is_mig(estimator):
 
 
 def test_out_of_range_means_are_kept_by_edges_and_truncated_by_rectangles():
-    """Means beyond 4 with a std of 0.3: their tails join the edge bins; the authors' rectangles see a slope and no more."""
+    """Means beyond 4 with a std of 0.3: their tails join the edge bins; the authors' rectangles see a slope and no
+    more.
+    """
     codes = grid(std=0.3)
     far = dataclasses.replace(codes, mean=codes.mean * 3)
-    exact, edge, rectangle = (RMIG(**s)(far).per_factor["v"] for s in ({"estimator": "exact"}, {}, {"masses": "rectangle"}))
+    exact, edge, rectangle = (
+        RMIG(**s)(far).per_factor["v"] for s in ({"estimator": "exact"}, {}, {"masses": "rectangle"})
+    )
     assert edge == pytest.approx(exact, abs=1e-3)
     assert rectangle < edge + 1e-9
 
 
 def test_deterministic_codes_on_the_edges_of_bins_score_one_in_float32(monkeypatch):
-    """A hundred values, each at the lower edge of a bin of its own: many images are quantised in float32, which must not move them."""
+    """A hundred values, each at the lower edge of a bin of its own: many images are quantised in float32, which must
+    not move them.
+    """
     monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
     mean = Bins(100).edges()[:-1, None]
     score = RMIG()(Codes(mean, torch.zeros_like(mean), factors=(Labels("v", torch.arange(100)),)))
@@ -67,11 +79,17 @@ def test_a_single_latent_has_a_runner_up_of_zero():
 
 
 @settings(max_examples=6)
-@given(seed=st.integers(0, 100), estimator=st.sampled_from(["exact", "quantised", "means_histogram"]), order=st.permutations(range(3)))
+@given(
+    seed=st.integers(0, 100),
+    estimator=st.sampled_from(["exact", "quantised", "means_histogram"]),
+    order=st.permutations(range(3)),
+)
 def test_score_ignores_the_order_of_latents_and_images(seed, estimator, order):
     codes = random_codes(seed)
     index = torch.randperm(30, generator=torch.Generator().manual_seed(seed)).repeat(2)
-    assert RMIG(estimator)(rows(latents(codes, order), index)).value == pytest.approx(RMIG(estimator)(codes).value, abs=1e-9)
+    assert RMIG(estimator)(rows(latents(codes, order), index)).value == pytest.approx(
+        RMIG(estimator)(codes).value, abs=1e-9
+    )
 
 
 @settings(max_examples=6)

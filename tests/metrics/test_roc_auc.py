@@ -14,10 +14,14 @@ from unbraid.metrics.roc_auc import roc_auc
 
 @given(scores=st.lists(st.integers(0, 6), min_size=4, max_size=20), data=st.data())
 def test_the_area_counts_pairs_and_half_of_ties(scores, data):
-    positive = torch.tensor([True, False, *data.draw(st.lists(st.booleans(), min_size=len(scores) - 2, max_size=len(scores) - 2))])
+    positive = torch.tensor(
+        [True, False, *data.draw(st.lists(st.booleans(), min_size=len(scores) - 2, max_size=len(scores) - 2))]
+    )
     s = torch.tensor(scores).double()
     difference = s[positive][:, None] - s[~positive]
-    assert roc_auc(s, positive).area == pytest.approx(float(((difference > 0).double() + (difference == 0).double() / 2).mean()))
+    assert roc_auc(s, positive).area == pytest.approx(
+        float(((difference > 0).double() + (difference == 0).double() / 2).mean())
+    )
     assert roc_auc(s, positive).area == pytest.approx(roc_auc_score(positive.numpy(), s.numpy()))
 
 
@@ -34,4 +38,6 @@ def test_influences_give_the_spread_of_resampled_areas():
     counts = (resampled_weights(300, num_resamples=500) * 300).round().long()
     rows = torch.arange(300)
     areas = [roc_auc(scores[part], positive[part]).area for part in (rows.repeat_interleave(count) for count in counts)]
-    assert float(found.influence.square().mean().sqrt()) / math.sqrt(300) == pytest.approx(float(spread(torch.tensor(areas))), rel=0.1)
+    assert float(found.influence.square().mean().sqrt()) / math.sqrt(300) == pytest.approx(
+        float(spread(torch.tensor(areas))), rel=0.1
+    )

@@ -53,8 +53,13 @@ def test_every_number_has_an_interval_around_it(metric, conditional):
 @pytest.mark.parametrize("metric", [Informativeness, Separability, SEPIN])
 @pytest.mark.parametrize("conditional", ["analytic", "mc"])
 def test_the_interval_is_as_wide_as_the_spread_of_other_samples(metric, conditional):
-    """Fresh images and fresh draws: the standard error is at least their spread, and not twice as much. (A spread of 60 values is known to a tenth.)"""
-    scores = [metric(num_samples=100, seed=seed, conditional=conditional)(random_codes(seed, num_images=100)) for seed in range(60)]
+    """Fresh images and fresh draws: the standard error is at least their spread, and not twice as much. (A spread of 60
+    values is known to a tenth.)
+    """
+    scores = [
+        metric(num_samples=100, seed=seed, conditional=conditional)(random_codes(seed, num_images=100))
+        for seed in range(60)
+    ]
     spread = stats.stdev(score.value for score in scores)
     error = stats.mean((score.interval[1] - score.interval[0]) / 2 / 1.96 for score in scores)
     assert 0.75 * spread < error < 2 * spread
@@ -70,9 +75,13 @@ def test_a_seed_makes_one_score(metric):
 
 def test_draws_that_disagree_are_not_settled():
     """The first half of these draws comes from one image, the second from another one, far narrower."""
-    codes = Codes(torch.tensor([[0.0], [100.0]], dtype=torch.float64), torch.tensor([[1.0], [1e-6]], dtype=torch.float64))
+    codes = Codes(
+        torch.tensor([[0.0], [100.0]], dtype=torch.float64), torch.tensor([[1.0], [1e-6]], dtype=torch.float64)
+    )
     image = torch.arange(2).repeat_interleave(500)
-    z = codes.mean[image] + codes.std[image] * torch.randn(1000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    z = codes.mean[image] + codes.std[image] * torch.randn(
+        1000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     many = dataclasses.replace(codes, mean=codes.mean.repeat(5000, 1), std=codes.std.repeat(5000, 1))
     score = Informativeness(conditional="analytic").of(Statistics(many, draws=Draws.of(z, image)))
     assert score.settled is False
@@ -84,7 +93,11 @@ def test_draws_that_disagree_are_not_settled():
 @pytest.mark.parametrize("metric", EVERY)
 def test_labels_are_not_read(metric):
     codes = random_codes(0)
-    labels = (Labels("angle", torch.linspace(0, 1, 30)), Labels("soft", torch.full((30, 2), 0.5)), Labels("still", torch.zeros(30).long()))
+    labels = (
+        Labels("angle", torch.linspace(0, 1, 30)),
+        Labels("soft", torch.full((30, 2), 0.5)),
+        Labels("still", torch.zeros(30).long()),
+    )
     labelled = dataclasses.replace(codes, factors=labels)
     assert metric(num_samples=50)(labelled).value == metric(num_samples=50)(codes).value
 
@@ -93,7 +106,9 @@ def test_labels_are_not_read(metric):
 def test_weights_discrete_latents_and_covariances_are_taken(metric):
     codes = correlated_codes(0)
     table = torch.rand(30, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    mixed = dataclasses.replace(codes, weights=torch.arange(1.0, 31.0), probabilities=(table / table.sum(1, keepdim=True),))
+    mixed = dataclasses.replace(
+        codes, weights=torch.arange(1.0, 31.0), probabilities=(table / table.sum(1, keepdim=True),)
+    )
     assert math.isfinite(metric(num_samples=50)(mixed).value)
 
 
@@ -133,7 +148,8 @@ def test_means_alone_are_refused(metric):
 
 @pytest.mark.parametrize("metric", EVERY)
 @pytest.mark.parametrize(
-    ("arguments", "message"), [({"num_samples": 1}, "at least 2"), ({"conditional": "exact"}, "Use one of analytic, mc")]
+    ("arguments", "message"),
+    [({"num_samples": 1}, "at least 2"), ({"conditional": "exact"}, "Use one of analytic, mc")],
 )
 def test_impossible_settings_are_refused(metric, arguments, message):
     jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests

@@ -25,7 +25,9 @@ def binary_codes(num_images=300, seed=0):
 
 
 def measured(codes):
-    return dataclasses.replace(codes, factors=tuple(dataclasses.replace(f, values=f.values.double()) for f in codes.factors))
+    return dataclasses.replace(
+        codes, factors=tuple(dataclasses.replace(f, values=f.values.double()) for f in codes.factors)
+    )
 
 
 # Known answers
@@ -85,9 +87,11 @@ def test_a_single_latent_has_a_runner_up_of_zero():
 
 
 def test_plain_and_balanced_accuracy_are_told_apart():
-    """disentanglement_lib trains with balanced classes and then counts plain accuracy, not the balanced accuracy of the paper.
+    """disentanglement_lib trains with balanced classes and then counts plain accuracy, not the balanced accuracy of the
+    paper.
 
-    One image in ten is of class 1, and a latent of noise is thresholded at random: balanced accuracy is near 1/2 whatever the frequencies.
+    One image in ten is of class 1, and a latent of noise is thresholded at random: balanced accuracy is near 1/2
+    whatever the frequencies.
     """
     generator = torch.Generator().manual_seed(0)
     labels = (torch.arange(3000) % 10 == 0).long()
@@ -105,13 +109,18 @@ def test_plain_and_balanced_accuracy_are_told_apart():
 
 @pytest.mark.parametrize("classifier", ["svm", "threshold"])
 def test_latents_are_read_as_real_numbers(classifier):
-    """Some round latents to integers first: here every latent has the integer part 0, and only the fractions tell the factor."""
+    """Some round latents to integers first: here every latent has the integer part 0, and only the fractions tell the
+    factor.
+    """
     generator = torch.Generator().manual_seed(0)
     mean = torch.rand(600, 2, dtype=torch.float64, generator=generator)
     labels = (mean[:, 0] > 0.5).long()
-    told, untold = (Codes(part, factors=(Labels("v", labels),)) for part in (mean, mean[torch.randperm(600, generator=generator)]))
+    told, untold = (
+        Codes(part, factors=(Labels("v", labels),)) for part in (mean, mean[torch.randperm(600, generator=generator)])
+    )
     assert torch.equal(told.mean.long(), untold.mean.long())
-    # One latent is nearly always right, the other half of the time; shuffled, both are: 200 test rows err by 0.035 each.
+    # One latent is nearly always right, the other half of the time; shuffled, both are: 200 test rows err by 0.035
+    # each.
     assert SAP(classifier)(told).value == pytest.approx(0.5, abs=0.15)
     assert SAP(classifier)(untold).value < 0.15
     assert SAP(classifier)(Codes(mean.floor(), factors=told.factors)).value == pytest.approx(0, abs=1e-9)
@@ -131,7 +140,9 @@ def test_score_ignores_order_scale_and_offset_of_latents_for_measurements(seed, 
 @pytest.mark.parametrize("classifier", ["svm", "threshold"])
 def test_score_ignores_what_values_are_called(classifier):
     codes = binary_codes(60)
-    renamed = dataclasses.replace(codes, factors=tuple(dataclasses.replace(f, values=10 - 7 * f.values) for f in codes.factors))
+    renamed = dataclasses.replace(
+        codes, factors=tuple(dataclasses.replace(f, values=10 - 7 * f.values) for f in codes.factors)
+    )
     assert SAP(classifier)(renamed).value == pytest.approx(SAP(classifier)(codes).value, abs=1e-9)
 
 
@@ -142,7 +153,9 @@ def test_two_copies_of_every_latent_leave_no_gap():
 
 def test_weighted_correlations_count_like_repetitions():
     codes, counts = binary_codes(30), 1 + torch.arange(30) % 3
-    again = squared_correlations(codes.mean.repeat_interleave(counts, dim=0), codes.factors[0].values.repeat_interleave(counts))
+    again = squared_correlations(
+        codes.mean.repeat_interleave(counts, dim=0), codes.factors[0].values.repeat_interleave(counts)
+    )
     torch.testing.assert_close(squared_correlations(codes.mean, codes.factors[0].values, counts.double()), again)
 
 
@@ -188,7 +201,9 @@ def test_names_are_not_taken_for_measurements():
 
 def test_fewer_images_than_classes_are_refused():
     with pytest.raises(CodesError, match="'id' takes 12 values in 8 training images, fewer images than classes"):
-        SAP()(Codes(torch.randn(12, 2, generator=torch.Generator()).double(), factors=(Labels("id", torch.arange(12)),)))
+        SAP()(
+            Codes(torch.randn(12, 2, generator=torch.Generator()).double(), factors=(Labels("id", torch.arange(12)),))
+        )
 
 
 def test_a_class_that_is_not_in_the_test_rows_is_no_trouble():
@@ -214,7 +229,11 @@ def test_a_constant_factor_is_undefined_and_named():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"classifier": "tree"}, "svm, threshold"), ({"factors_as": "x"}, "labels, measurements"), ({"num_test": 0}, "num_test")],
+    [
+        ({"classifier": "tree"}, "svm, threshold"),
+        ({"factors_as": "x"}, "labels, measurements"),
+        ({"num_test": 0}, "num_test"),
+    ],
 )
 def test_impossible_settings_are_refused(arguments, message):
     jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests

@@ -55,7 +55,15 @@ def test_a_score_is_written_as_its_fields():
 
 
 def test_a_file_from_before_there_were_parts_is_still_read():
-    old = {"metric": "MIG", "value": 0.5, "interval": None, "per_factor": {}, "per_latent": [], "tables": {}, "settings": {}}
+    old = {
+        "metric": "MIG",
+        "value": 0.5,
+        "interval": None,
+        "per_factor": {},
+        "per_latent": [],
+        "tables": {},
+        "settings": {},
+    }
     assert score_from_json(old) == Score("MIG", 0.5)
 
 
@@ -101,7 +109,8 @@ def test_the_same_question_has_the_same_key():
 
 
 @pytest.mark.parametrize(
-    "other", [Score("SAP", 0.1, settings={"num_bins": 20}), Score("MIG", 0.1, settings={"num_bins": 50}), Score("MIG", 0.1)]
+    "other",
+    [Score("SAP", 0.1, settings={"num_bins": 20}), Score("MIG", 0.1, settings={"num_bins": 50}), Score("MIG", 0.1)],
 )
 def test_another_question_has_another_key(other):
     assert score_key(score_to_json(other)) != score_key(score_to_json(Score("MIG", 0.1, settings={"num_bins": 20})))

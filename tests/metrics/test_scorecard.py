@@ -27,7 +27,8 @@ def card() -> Scorecard:
     return replace(made, left_out={"slow-one": "takes minutes."})
 
 
-# ------------------------------------------------------------------------------------------------------------------------- a look
+# ----------------------------------------------------------------------------------------------------------------------
+# a look
 
 
 def test_scores_are_found_by_name_and_by_place(card):
@@ -40,7 +41,11 @@ def test_scores_are_found_by_name_and_by_place(card):
 
 @pytest.mark.parametrize(
     ("name", "error", "complaint"),
-    [("spread:strict=true", CodesError, "too strict"), ("slow-one", CodesError, "takes minutes"), ("mog", KeyError, "There are mig")],
+    [
+        ("spread:strict=true", CodesError, "too strict"),
+        ("slow-one", CodesError, "takes minutes"),
+        ("mog", KeyError, "There are mig"),
+    ],
 )
 def test_what_is_not_there_says_why(card, name, error, complaint):
     with pytest.raises(error, match=complaint):
@@ -66,12 +71,19 @@ def test_it_prints_as_a_table(card):
 def test_columns_are_aligned(card):
     lines = str(card).split("\n\n")[1].splitlines()
     end = lines[0].index("value") + len("value")
-    assert all(line[:end].rstrip() == line[:end] and line[end : end + 2].strip() == "" for line in lines if not line.endswith("..."))
+    assert all(
+        line[:end].rstrip() == line[:end] and line[end : end + 2].strip() == ""
+        for line in lines
+        if not line.endswith("...")
+    )
 
 
 def test_a_note_of_several_metrics_is_said_once(card):
     assert str(card).count("left out: angle (continuous factors)") == 1
-    assert "mig, mig:quantised, count-factors: does not take every factor; left out: angle (continuous factors)." in str(card)
+    assert (
+        "mig, mig:quantised, count-factors: does not take every factor; left out: angle (continuous factors)."
+        in str(card)
+    )
 
 
 def test_html_escapes_names(card):
@@ -81,7 +93,8 @@ def test_html_escapes_names(card):
     assert page.count("<tr>") == 1 + 4 + 7
 
 
-# -------------------------------------------------------------------------------------------------------------------------- saved
+# ----------------------------------------------------------------------------------------------------------------------
+# saved
 
 
 def test_json_gives_the_card_back(card):
@@ -160,7 +173,12 @@ def test_an_existing_file_is_kept_unless_told(card, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "complaint"),
-    [("scores.txt", ".json, .csv, .md"), ("scores", "none of them"), ("no/s.json", "no folder"), ("x" * 305 + ".json", "too long")],
+    [
+        ("scores.txt", ".json, .csv, .md"),
+        ("scores", "none of them"),
+        ("no/s.json", "no folder"),
+        ("x" * 305 + ".json", "too long"),
+    ],
 )
 def test_a_target_that_cannot_be_is_refused(card, tmp_path, name, complaint):
     with pytest.raises(SpecError, match=complaint):

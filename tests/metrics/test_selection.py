@@ -114,7 +114,9 @@ def test_a_seed_is_a_whole_number_from_0_on(seed):
 def test_a_choice_names_its_setting():
     for cls in registry().values():
         choices = [choice for f in dataclasses.fields(cls) for choice in _choices(typing.get_type_hints(cls)[f.name])]
-        assert len(choices) == len(set(choices)), f"two settings of {cls.__name__} share a choice, so a name with that choice means neither"
+        assert len(choices) == len(set(choices)), (
+            f"two settings of {cls.__name__} share a choice, so a name with that choice means neither"
+        )
 
 
 def test_every_metric_can_be_built_without_settings():

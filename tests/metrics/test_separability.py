@@ -66,5 +66,9 @@ def test_a_latent_without_information_shares_nothing_and_changes_nothing(seed):
     z = codes.mean + codes.std * torch.randn(30, 3, dtype=torch.float64, generator=generator)
     noise = torch.randn(30, 1, dtype=torch.float64, generator=generator)
     before = Separability().of(Statistics(codes, draws=Draws.of(z, torch.arange(30)))).per_latent
-    after = Separability().of(Statistics(with_noise(codes, 1), draws=Draws.of(torch.cat([z, noise], dim=1), torch.arange(30)))).per_latent
+    after = (
+        Separability()
+        .of(Statistics(with_noise(codes, 1), draws=Draws.of(torch.cat([z, noise], dim=1), torch.arange(30))))
+        .per_latent
+    )
     assert after == pytest.approx([*before, 0.0], abs=1e-9)

@@ -19,14 +19,18 @@ from unbraid.metrics.statistics import Statistics
 
 
 def by_hand(codes, draws):
-    """I(x, z_S) on the draws, for a set of latents S: log q(z_S | own image) - log mean_n q(z_S | n), one Gaussian at a time."""
+    """I(x, z_S) on the draws, for a set of latents S: log q(z_S | own image) - log mean_n q(z_S | n), one Gaussian at a
+    time.
+    """
 
     def information(members):
         total = 0.0
         for z, own in zip(draws.z.tolist(), draws.image.tolist(), strict=True):
             densities = []
             for mean, std in zip(codes.mean.tolist(), codes.std.tolist(), strict=True):
-                logs = [-0.5 * ((z[i] - mean[i]) / std[i]) ** 2 - math.log(std[i] * math.sqrt(2 * math.pi)) for i in members]
+                logs = [
+                    -0.5 * ((z[i] - mean[i]) / std[i]) ** 2 - math.log(std[i] * math.sqrt(2 * math.pi)) for i in members
+                ]
                 densities.append(math.exp(sum(logs)))
             total += math.log(densities[own]) - math.log(sum(densities) / len(densities))
         return total / len(draws)
@@ -41,7 +45,9 @@ def test_it_is_the_slow_loop():
     codes = random_codes(0, num_images=8)
     generator = torch.Generator().manual_seed(0)
     image = torch.randint(0, 8, (12,), generator=generator)
-    draws = Draws.of(codes.mean[image] + codes.std[image] * torch.randn(12, 3, dtype=torch.float64, generator=generator), image)
+    draws = Draws.of(
+        codes.mean[image] + codes.std[image] * torch.randn(12, 3, dtype=torch.float64, generator=generator), image
+    )
     score, information = SEPIN(conditional="mc").of(Statistics(codes, draws=draws)), by_hand(codes, draws)
     expected = [information([0, 1, 2]) - information([j for j in range(3) if j != i]) for i in range(3)]
     assert score.per_latent == pytest.approx(expected, abs=1e-9)
@@ -102,14 +108,20 @@ def test_it_equals_indin_where_latents_are_independent_given_the_image(seed, num
 
 
 def test_clipping_as_the_authors_do_breaks_the_identity():
-    """Regression for their clipping of I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i) at 0: with noisy estimates SEPIN and INDIN part."""
+    """Regression for their clipping of I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i) at 0: with noisy estimates
+    SEPIN and INDIN part.
+    """
     faint = torch.randn(30, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) / 20
-    codes = Codes(torch.cat([random_codes(3).mean, faint], dim=1), torch.cat([random_codes(3).std, torch.ones(30, 3)], dim=1).double())
+    codes = Codes(
+        torch.cat([random_codes(3).mean, faint], dim=1),
+        torch.cat([random_codes(3).std, torch.ones(30, 3)], dim=1).double(),
+    )
     parted = 0
     for seed in range(20):
         shared = Statistics(codes)
         clipped = [
-            metric(num_samples=20, seed=seed, conditional="mc", density_floor=1e-300).of(shared).per_latent for metric in (SEPIN, INDIN)
+            metric(num_samples=20, seed=seed, conditional="mc", density_floor=1e-300).of(shared).per_latent
+            for metric in (SEPIN, INDIN)
         ]
         ours = [metric(num_samples=20, seed=seed, conditional="mc").of(shared).per_latent for metric in (SEPIN, INDIN)]
         assert ours[0] == pytest.approx(ours[1], abs=1e-10)
@@ -122,19 +134,31 @@ def test_it_exceeds_indin_by_what_latents_share_given_the_image():
     shared = Statistics(correlated_codes(0, rho=0.6))
     sepin, indin = (metric(num_samples=50).of(shared) for metric in (SEPIN, INDIN))
     expected = -0.5 * math.log(1 - 0.6**2)
-    assert [a - b for a, b in zip(sepin.per_latent, indin.per_latent, strict=True)] == pytest.approx([expected] * 2, abs=1e-9)
+    assert [a - b for a, b in zip(sepin.per_latent, indin.per_latent, strict=True)] == pytest.approx(
+        [expected] * 2, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])
 def test_it_is_the_conditional_entropy_of_a_plane_integral(rho):
-    """Lemma 1: I(x, z_i | z_j) = H(z_i | z_j) - H(z_i | z_j, x); the first from sums over a grid, the second in closed form."""
+    """Lemma 1: I(x, z_i | z_j) = H(z_i | z_j) - H(z_i | z_j, x); the first from sums over a grid, the second in closed
+    form.
+    """
     codes = correlated_codes(0, num_images=8, rho=rho)
     std = codes.covariance.diagonal(dim1=1, dim2=2).sqrt()
-    # Sums over equally spaced points converge exponentially: a step of half the narrowest std and 8 stds to each side leave no error to speak of.
-    axes = [torch.arange(float((m - 8 * s).min()), float((m + 8 * s).max()), float(s.min()) * math.sqrt(1 - rho**2) / 2).double()
+    # Sums over equally spaced points converge exponentially: a step of half the narrowest std and 8 stds to each side
+    # leave no error to speak of.
+    fine = math.sqrt(1 - rho**2) / 2
+    axes = [torch.arange(float((m - 8 * s).min()), float((m + 8 * s).max()), float(s.min()) * fine).double()
             for m, s in zip(codes.mean.T, std.T, strict=True)]  # fmt: skip
     points, area = torch.cartesian_prod(*axes)[:, None], float(axes[0].diff()[0] * axes[1].diff()[0])
-    density = MultivariateNormal(codes.mean, codes.covariance).log_prob(points).exp().mean(dim=1).unflatten(0, (len(axes[0]), -1))
+    density = (
+        MultivariateNormal(codes.mean, codes.covariance)
+        .log_prob(points)
+        .exp()
+        .mean(dim=1)
+        .unflatten(0, (len(axes[0]), -1))
+    )
     joint = -torch.xlogy(density, density).sum() * area
     expected = []
     for i in range(2):
@@ -178,10 +202,14 @@ def test_settings_of_a_score_say_that_draws_were_given():
 
 
 def with_noise_and_draws(num_noise):
-    """5 informative latents and some prior-like ones, with the same draws of the former whatever the number of the latter."""
+    """5 informative latents and some prior-like ones, with the same draws of the former whatever the number of the
+    latter.
+    """
     codes = with_noise(random_codes(0, num_images=200, num_latents=5), num_noise)
     generator = torch.Generator().manual_seed(0)
-    noise = torch.cat([torch.randn(200, 1, dtype=torch.float64, generator=generator) for _ in range(5 + num_noise)], dim=1)
+    noise = torch.cat(
+        [torch.randn(200, 1, dtype=torch.float64, generator=generator) for _ in range(5 + num_noise)], dim=1
+    )
     return Statistics(codes, draws=Draws.of(codes.mean + codes.std * noise, torch.arange(200)))
 
 

@@ -41,7 +41,9 @@ def test_a_setting_of_the_wrong_type_is_refused(build):
         build()
 
 
-@pytest.mark.parametrize("build", [lambda seed: MIG(seed=seed), lambda seed: Correlations(seed=seed), lambda seed: select("mig", seed)])
+@pytest.mark.parametrize(
+    "build", [lambda seed: MIG(seed=seed), lambda seed: Correlations(seed=seed), lambda seed: select("mig", seed)]
+)
 @pytest.mark.parametrize("seed", [-1, 2**63, "a", True])
 def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
     with pytest.raises(SpecError, match="seed is .*expected a whole number"):
@@ -49,7 +51,13 @@ def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
 
 
 @pytest.mark.parametrize(
-    "name", ["mig:sampled:seed=99999999999999999999", "misjed:num_bins=10001", "mig:quantised:num_bins=100001", "dci:num_train=1000000000"]
+    "name",
+    [
+        "mig:sampled:seed=99999999999999999999",
+        "misjed:num_bins=10001",
+        "mig:quantised:num_bins=100001",
+        "dci:num_train=1000000000",
+    ],
 )
 def test_absurd_sizes_are_refused(name):
     with pytest.raises(SpecError, match="expected"):

@@ -53,7 +53,15 @@ def test_a_factor_varies_where_it_is_known_and_an_image_can_occur():
         Labels("known nowhere", values, known=torch.zeros(20, dtype=torch.bool)),
         Labels("measured", torch.linspace(0, 1, 20)),
     )
-    assert Statistics(dataclasses.replace(codes, factors=factors)).varies == (True, False, True, False, True, False, True)
+    assert Statistics(dataclasses.replace(codes, factors=factors)).varies == (
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    )
     weights = (torch.arange(20) != 3).double()
     assert Statistics(dataclasses.replace(codes, factors=factors, weights=weights)).varies[4] is False
 
@@ -77,7 +85,9 @@ def test_draws_come_from_their_images():
 
 
 def test_a_subset_is_of_the_same_codes(monkeypatch):
-    codes = dataclasses.replace(random_codes(0), weights=torch.ones(30).double(), probabilities=(torch.full((30, 2), 0.5),))
+    codes = dataclasses.replace(
+        random_codes(0), weights=torch.ones(30).double(), probabilities=(torch.full((30, 2), 0.5),)
+    )
     statistics = Statistics(codes)
     assert statistics.subset() is statistics
     monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 12)
@@ -91,11 +101,17 @@ def test_a_subset_is_of_the_same_codes(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["quantised", "means_histogram"])
 def test_influences_of_a_subset_are_those_of_all(monkeypatch, kind):
-    """Of 30 images 20 are looked at: what they add is what they would add among all. Only H(z | x) is centred on the 20."""
+    """Of 30 images 20 are looked at: what they add is what they would add among all. Only H(z | x) is centred on the
+    20.
+    """
     codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
 
     def of(statistics):
-        return statistics.quantised_influences(Bins(20)) if kind == "quantised" else statistics.means_histogram_influences(20)
+        return (
+            statistics.quantised_influences(Bins(20))
+            if kind == "quantised"
+            else statistics.means_histogram_influences(20)
+        )
 
     whole = of(Statistics(codes))
     monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 20)
@@ -111,7 +127,9 @@ def test_influences_on_densities_are_those_through_fine_bins():
     codes = dataclasses.replace(codes, std=codes.std.clamp(0.5, 0.8))
     density = Statistics(codes).density_influences()["mutual_information"]
     # 50 bins over the range of each latent against 400 over a fixed one.
-    torch.testing.assert_close(density, Statistics(codes).quantised_influences(Bins(400))["mutual_information"], atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        density, Statistics(codes).quantised_influences(Bins(400))["mutual_information"], atol=0.02, rtol=0
+    )
 
 
 def blurred(num_images, seed=0, *, known=None):
@@ -146,7 +164,9 @@ def test_a_factor_known_in_few_images_has_the_interval_of_those(metric):
     """100 labels among 100,000 images: a uniform sample of 4,000 would meet four of them."""
     known = torch.arange(100_000) % 1_000 == 3
     codes = blurred(100_000, known=known)
-    only = rows(dataclasses.replace(codes, factors=(dataclasses.replace(codes.factors[0], known=None),)), known.nonzero()[:, 0])
+    only = rows(
+        dataclasses.replace(codes, factors=(dataclasses.replace(codes.factors[0], known=None),)), known.nonzero()[:, 0]
+    )
     partly, alone = metric(codes), metric(only)
     # About 2,000 of the sample are of the 100, so its spread is known to some 5 %; bins span another range.
     assert half_width(partly) == pytest.approx(half_width(alone), rel=0.3)

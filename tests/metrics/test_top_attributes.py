@@ -24,7 +24,9 @@ def random_codes(seed, num_factors=6):
 def test_it_is_what_a_slow_search_finds():
     codes = random_codes(0)
     score = TopAttributes()(codes)
-    table = torch.corrcoef(torch.cat([codes.mean, torch.stack([f.values.double() for f in codes.factors], dim=1)], dim=1).T)[:4, 4:]
+    table = torch.corrcoef(
+        torch.cat([codes.mean, torch.stack([f.values.double() for f in codes.factors], dim=1)], dim=1).T
+    )[:4, 4:]
     for k in range(6):
         latent = max(range(4), key=lambda i: abs(table[i, k]))
         others = sorted((j for j in range(6) if j != k), key=lambda j: -abs(table[latent, j]))[:4]
@@ -37,7 +39,10 @@ def test_it_is_what_a_slow_search_finds():
 
 def test_a_latent_for_each_attribute_scores_one_and_has_no_runner_up():
     a, b = (part.flatten() for part in torch.meshgrid(torch.arange(2), torch.arange(2), indexing="ij"))
-    codes = Codes(torch.stack([b, -3 * a], dim=1).double().repeat(5, 1), factors=(Labels("a", a.repeat(5)), Labels("b", b.repeat(5))))
+    codes = Codes(
+        torch.stack([b, -3 * a], dim=1).double().repeat(5, 1),
+        factors=(Labels("a", a.repeat(5)), Labels("b", b.repeat(5))),
+    )
     score = TopAttributes()(codes)
     assert score.value == pytest.approx(1)
     assert score.parts["runner_up"].value == pytest.approx(0)
@@ -48,14 +53,19 @@ def test_a_latent_for_each_attribute_scores_one_and_has_no_runner_up():
 @given(seed=st.integers(0, 100), sign=st.sampled_from([-2.0, 0.5]))
 def test_rescaling_and_flipping_latents_changes_no_score(seed, sign):
     codes = random_codes(seed)
-    assert TopAttributes()(dataclasses.replace(codes, mean=sign * codes.mean)).value == pytest.approx(TopAttributes()(codes).value)
+    assert TopAttributes()(dataclasses.replace(codes, mean=sign * codes.mean)).value == pytest.approx(
+        TopAttributes()(codes).value
+    )
 
 
 @settings(max_examples=8)
 @given(seed=st.integers(0, 100))
 def test_values_lie_in_their_intervals(seed):
     score = TopAttributes()(random_codes(seed))
-    for value, interval in [(score.value, score.interval), *((part.value, part.interval) for part in score.parts.values())]:
+    for value, interval in [
+        (score.value, score.interval),
+        *((part.value, part.interval) for part in score.parts.values()),
+    ]:
         assert 0 <= interval[0] <= value <= interval[1] <= 1
 
 

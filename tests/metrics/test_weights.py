@@ -1,4 +1,6 @@
-"""Every metric honours the weights of images, those still to be written among them: a weight of c / N is the image repeated c times."""
+"""Every metric honours the weights of images, those still to be written among them: a weight of c / N is the image
+repeated c times.
+"""
 
 import functools
 import itertools
@@ -18,8 +20,9 @@ from unbraid.metrics.statistics import Statistics
 
 EVERY = concrete_subclasses(Metric)
 
-# These fit a predictor to some rows and test it on others. With weights the rows are drawn from p(n), an image on one side only; copies of an image may lie on
-# both. So the two agree as far as their intervals say, where there are many images.
+# These fit a predictor to some rows and test it on others. With weights the rows are drawn from p(n), an image on one
+# side only; copies of an image may lie on both. So the two agree as far as their intervals say, where there are many
+# images.
 FITTED = (AttributeVector, DCI, Explicitness, SAP)
 
 # Further settings that compute the same in another way.
@@ -38,10 +41,15 @@ OTHER_WAYS = [
 
 @functools.cache
 def codes_and_counts(num_repeats: int) -> tuple[Codes, torch.Tensor]:
-    """Codes of three factors, and how often each image is to count: as many in all as there are images, so that some do not count at all."""
+    """Codes of three factors, and how often each image is to count: as many in all as there are images, so that some do
+    not count at all.
+    """
     values = torch.tensor(list(itertools.product(range(2), range(3), range(4)))).repeat(num_repeats, 1)
     noise = sampling.normal((len(values), 4), 0, "weights/means")
-    mean = torch.stack([values[:, 0] - 0.5, values[:, 1] / 2 - 0.5, values[:, 2] / 2 - 0.8 + 0.4 * values[:, 1], 0.1 * values[:, 0]], dim=1)
+    mean = torch.stack(
+        [values[:, 0] - 0.5, values[:, 1] / 2 - 0.5, values[:, 2] / 2 - 0.8 + 0.4 * values[:, 1], 0.1 * values[:, 0]],
+        dim=1,
+    )
     std = 0.1 + 0.4 * sampling.uniform((len(values), 4), 0, "weights/stds")
     factors = tuple(Labels(name, values[:, k].contiguous()) for k, name in enumerate(("shape", "size", "angle")))
     # The first two factors go together: what is measured is not what it is when all images count alike.
@@ -60,10 +68,14 @@ def weighted_and_copies(num_repeats: int) -> tuple[Statistics, Statistics]:
     draws = Statistics(copies).draws(1000, 0)
     # A draw knows its image by its row, which is another one among the copies.
     of_originals = replace(draws, image=rows[draws.image])
-    return Statistics(replace(codes, weights=counts.double() / len(codes)), draws=of_originals), Statistics(copies, draws=draws)
+    return Statistics(replace(codes, weights=counts.double() / len(codes)), draws=of_originals), Statistics(
+        copies, draws=draws
+    )
 
 
-@pytest.mark.parametrize("metric", [cls() for cls in EVERY if cls not in FITTED] + OTHER_WAYS, ids=lambda metric: str(metric)[:60])
+@pytest.mark.parametrize(
+    "metric", [cls() for cls in EVERY if cls not in FITTED] + OTHER_WAYS, ids=lambda metric: str(metric)[:60]
+)
 def test_a_weight_is_worth_as_many_copies(metric):
     of_weighted, of_copies = weighted_and_copies(5)
     if "weights" not in metric.accepts:
@@ -82,7 +94,8 @@ def test_a_weight_is_worth_as_many_copies(metric):
 def test_what_is_fitted_to_weighted_images_scores_as_what_is_fitted_to_copies(cls):
     weighted, copies = (cls().of(statistics) for statistics in weighted_and_copies(200))
     half_widths = [(score.interval[1] - score.interval[0]) / 2 for score in (weighted, copies)]
-    # Twice the 95 % half width of their difference: intervals hold the images that were drawn, and the two drew different ones.
+    # Twice the 95 % half width of their difference: intervals hold the images that were drawn, and the two drew
+    # different ones.
     assert weighted.value == pytest.approx(copies.value, abs=2 * math.hypot(*half_widths))
 
 
@@ -95,7 +108,10 @@ def test_what_is_fitted_to_weighted_images_scores_otherwise_than_without_weights
 
 def test_a_latent_that_tells_every_image_apart_tells_the_entropy_of_the_weights():
     """Where the images are equally likely that is log N."""
-    codes, counts = Codes(torch.arange(8.0)[:, None].double(), torch.full((8, 1), 0.01).double()), torch.tensor([8, 4, 2, 2, 0, 0, 0, 0])
+    codes, counts = (
+        Codes(torch.arange(8.0)[:, None].double(), torch.full((8, 1), 0.01).double()),
+        torch.tensor([8, 4, 2, 2, 0, 0, 0, 0]),
+    )
     information = Statistics(replace(codes, weights=counts / 16)).exact()
     assert float(information.entropy - information.entropy_given_image) == pytest.approx(1.75 * math.log(2), abs=1e-9)
     information = Statistics(codes).exact()

@@ -49,8 +49,9 @@ def test_features_are_mean_distances():
 def test_the_svm_minimises_the_hinge_loss():
     """max(0, 1 - s (w x + b)) with C = 0.01, not its square: a far outlier counts by its distance alone.
 
-    Ten points at -1 of class 0, ten at 1 of class 1, one at 30 of class 0. With so few points w stays small and every point is inside the margin: the hinge
-    loss is linear, and w = C sum s x = 0.01 (20 - 30) < 0 turns the classifier around.
+    Ten points at -1 of class 0, ten at 1 of class 1, one at 30 of class 0. With so few points w stays small and every
+    point is inside the margin: the hinge loss is linear, and w = C sum s x = 0.01 (20 - 30) < 0 turns the classifier
+    around.
     """
     x = torch.tensor([-1.0] * 10 + [1.0] * 10 + [30.0]).double()[:, None]
     factor = torch.tensor([0] * 10 + [1] * 10 + [0])
@@ -148,7 +149,11 @@ def test_samples_of_bare_means_are_refused():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"classifier": "tree"}, "logistic, svm"), ({"latents": "noise"}, "means, samples"), ({"num_train": 0}, "num_train is 0")],
+    [
+        ({"classifier": "tree"}, "logistic, svm"),
+        ({"latents": "noise"}, "means, samples"),
+        ({"num_train": 0}, "num_train is 0"),
+    ],
 )
 def test_impossible_settings_are_refused(arguments, message):
     jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests

@@ -41,7 +41,9 @@ def test_it_conforms(cls):
     assert cls.__dataclass_params__.frozen
     assert "__final__" in vars(cls), f"mark {cls.__name__} @final"
     assert not (inspect.getdoc(cls) or f"{cls.__name__}(").startswith(f"{cls.__name__}(")
-    assert stem.replace("_", "") == name.replace("-", ""), f"{cls.__name__} is looked for in {name.replace('-', '_')}.py"
+    assert stem.replace("_", "") == name.replace("-", ""), (
+        f"{cls.__name__} is looked for in {name.replace('-', '_')}.py"
+    )
     assert (ROOT / "tests" / "models" / f"test_{stem}.py").is_file()
     page = (ROOT / "docs" / "architectures.md").read_text()
     assert f"`{cls.__name__}`" in page, f"describe {cls.__name__} in docs/architectures.md"
@@ -64,7 +66,9 @@ def test_fully_connected_nets_take_other_images_too_and_convolutional_ones_say_w
     if cls in FULLY_CONNECTED:
         Autoencoder(cls()).check(shape)
         return
-    with pytest.raises(SpecError, match=f"{cls.__name__} takes square images.*Use MLP, which takes any size, or resize"):
+    with pytest.raises(
+        SpecError, match=f"{cls.__name__} takes square images.*Use MLP, which takes any size, or resize"
+    ):
         Autoencoder(cls()).check(shape)
     with pytest.raises(SpecError, match="takes square images.*Use MLP, which takes any size, or resize"):
         Autoencoder(decoder=cls()).check(shape)
@@ -107,14 +111,19 @@ def test_mapped_over_models_it_has_the_gradient_of_each_model_alone(net, size):
 def test_every_weight_is_reached_by_the_gradient(net):
     model = Autoencoder(net, latents=GaussianLatents(4)).build((1, 32, 32), seed=0).double()
     (model.encoder(a_draw(6, 1, 32, 32)).square().sum() + model.decoder(a_draw(6, 4)).square().sum()).backward()
-    assert not [name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()]
+    assert not [
+        name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ]
 
 
-# --------------------------------------------------------------------------------------------------------------- nets of one's own
+# --------------------------------------------------------------------------------------------------------------- nets
+# of one's own
 
 
 class Residual(nn.Module):
-    """A module as people write them: layers by name, a skip connection, a shared layer, a constant, BatchNorm; nothing of unbraid in it."""
+    """A module as people write them: layers by name, a skip connection, a shared layer, a constant, BatchNorm; nothing
+    of unbraid in it.
+    """
 
     def __init__(self, fan_in, fan_out):
         super().__init__()

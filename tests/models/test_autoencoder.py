@@ -110,9 +110,14 @@ def test_a_model_is_made_on_the_cpu_whatever_the_default_device():
 
 
 def test_what_was_learned_of_prior_and_likelihood_is_saved_with_the_weights(tmp_path):
-    latents = GroupedLatents((GaussianLatents(3, prior=LearnedGaussianPrior()), ConcreteLatents(4, prior=LearnedCategories())))
+    latents = GroupedLatents(
+        (GaussianLatents(3, prior=LearnedGaussianPrior()), ConcreteLatents(4, prior=LearnedCategories()))
+    )
     spec = replace(
-        MLP_SPEC, model=Autoencoder(SMALL, latents=latents, likelihood=LearnedGaussianLikelihood()), objective=VAE(), num_steps=5
+        MLP_SPEC,
+        model=Autoencoder(SMALL, latents=latents, likelihood=LearnedGaussianLikelihood()),
+        objective=VAE(),
+        num_steps=5,
     )
     (run,) = train([spec], seeds=[0], folder=tmp_path)
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
@@ -160,7 +165,11 @@ class Plain(Architecture):
 def test_an_encoder_whose_output_does_not_fit_the_posterior_is_refused_with_the_fix():
     Autoencoder(Plain()).check(SHAPE)
     with pytest.raises(
-        SpecError, match="encoder Plain puts out 7 numbers for an image; GaussianLatents need 20 numbers. Make it end in latents.num_para"
+        SpecError,
+        match=(
+            "encoder Plain puts out 7 numbers for an image; GaussianLatents need 20 numbers. Make it end in "
+            "latents.num_para"
+        ),
     ):
         Autoencoder(Plain(outputs=7)).check(SHAPE)
     with pytest.raises(SpecError, match="GaussianLatents need 8 numbers"):
@@ -168,18 +177,24 @@ def test_an_encoder_whose_output_does_not_fit_the_posterior_is_refused_with_the_
 
 
 def test_an_encoder_of_images_of_another_size_is_refused_with_the_fix():
-    with pytest.raises(SpecError, match=r"encoder Plain cannot take images of \(1, 4, 4\): .*16.*Make it start with what it is given"):
+    with pytest.raises(
+        SpecError, match=r"encoder Plain cannot take images of \(1, 4, 4\): .*16.*Make it start with what it is given"
+    ):
         Autoencoder(Plain(pixels=9)).check(SHAPE)
 
 
 def test_a_decoder_whose_output_is_not_the_image_is_refused_with_the_fix():
-    with pytest.raises(SpecError, match="decoder Plain puts out 1 x 3 x 4 for images of .1, 4, 4.. Make it end in the shape"):
+    with pytest.raises(
+        SpecError, match="decoder Plain puts out 1 x 3 x 4 for images of .1, 4, 4.. Make it end in the shape"
+    ):
         Autoencoder(SMALL, decoder=Plain(rows=3)).check(SHAPE)
 
 
 @pytest.mark.parametrize("layer", [nn.Dropout, nn.RReLU])
 def test_a_layer_that_draws_random_numbers_is_refused(layer):
-    with pytest.raises(SpecError, match=f"encoder Plain has a {layer.__name__}, which draws random numbers.*Leave it out"):
+    with pytest.raises(
+        SpecError, match=f"encoder Plain has a {layer.__name__}, which draws random numbers.*Leave it out"
+    ):
         Autoencoder(Plain(extra=layer)).check(SHAPE)
 
 

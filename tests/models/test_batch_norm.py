@@ -62,7 +62,8 @@ def test_with_all_images_in_one_batch_every_layer_does_after_training_what_it_di
 
 
 def test_batches_are_of_any_images_not_of_neighbours():
-    # Images lie sorted by factor. Batches of neighbours differ from each other, and the mean of their variances is far below the variance of all.
+    # Images lie sorted by factor. Batches of neighbours differ from each other, and the mean of their variances is far
+    # below the variance of all.
     model, sorted_by_brightness = fresh(), replace(IMAGES, pixels=IMAGES.pixels.clone())
     sorted_by_brightness.pixels[18:] = 255
     set_population_statistics(model, sorted_by_brightness, seed=0, batch_size=9)
@@ -86,7 +87,9 @@ def test_images_are_weighted_as_in_training():
     weights = torch.zeros(36)
     weights[7] = weights[20] = 0.5
     set_population_statistics(model, replace(IMAGES, weights=weights), seed=0)
-    brightness = model.encoder[0](IMAGES.pixels[[7, 20]].double() / 255).mean(dim=(2, 3))  # of the two images that can be drawn
+    brightness = model.encoder[0](IMAGES.pixels[[7, 20]].double() / 255).mean(
+        dim=(2, 3)
+    )  # of the two images that can be drawn
     low, high = brightness.min(dim=0).values - 1e-9, brightness.max(dim=0).values + 1e-9
     assert bool(((low <= model.encoder[1].running_mean) & (model.encoder[1].running_mean <= high)).all())
 
@@ -113,7 +116,9 @@ def test_it_is_a_function_of_the_seed():
 def test_a_member_is_the_same_alone_and_in_company(spec):
     alone, company = trained(spec, 3), trained(spec, 0, 3, 1)
     torch.testing.assert_close(company.weights[1], alone.weights[0], rtol=0, atol=1e-8)
-    torch.testing.assert_close(encode(company.model(1), IMAGES).mean, encode(alone.model(0), IMAGES).mean, rtol=0, atol=1e-7)
+    torch.testing.assert_close(
+        encode(company.model(1), IMAGES).mean, encode(alone.model(0), IMAGES).mean, rtol=0, atol=1e-7
+    )
 
 
 @each_net

@@ -12,7 +12,9 @@ from unbraid.models import ChenConv
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -21,7 +23,10 @@ BATCH_NORM = 2  # a scale and a shift for each channel
 
 
 def test_its_layers_are_those_of_the_released_code():
-    encoder, decoder = ChenConv().make_encoder((1, 64, 64), GaussianLatents(10)), ChenConv().make_decoder(10, (1, 64, 64))
+    encoder, decoder = (
+        ChenConv().make_encoder((1, 64, 64), GaussianLatents(10)),
+        ChenConv().make_decoder(10, (1, 64, 64)),
+    )
     normalised = ["BatchNorm2d", "ReLU"]
     assert [type(m).__name__ for m in encoder] == ["Conv2d", *normalised] * 5 + ["Flatten", "Linear"]
     assert [(m.out_channels, m.kernel_size[0], m.stride[0]) for m in encoder if isinstance(m, nn.Conv2d)] == [
@@ -43,7 +48,10 @@ def test_its_layers_are_those_of_the_released_code():
 
 
 def test_its_parameters_are_those_of_the_table():
-    encoder, decoder = ChenConv().make_encoder((1, 64, 64), GaussianLatents(10)), ChenConv().make_decoder(10, (1, 64, 64))
+    encoder, decoder = (
+        ChenConv().make_encoder((1, 64, 64), GaussianLatents(10)),
+        ChenConv().make_decoder(10, (1, 64, 64)),
+    )
     down = sum(conv(a, b, bias=False) + BATCH_NORM * b for a, b in [(1, 32), (32, 32), (32, 64), (64, 64), (64, 512)])
     assert num_parameters(encoder) == down + linear(512, 20) == 651_156
     up = sum(conv(a, b, bias=False) + BATCH_NORM * b for a, b in [(512, 64), (64, 64), (64, 32), (32, 32)])

@@ -11,7 +11,9 @@ from unbraid.models import Conv
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -37,7 +39,16 @@ def num_parameters(module):
 
 def test_the_default_is_the_net_of_do_and_tran():
     encoder, decoder = Conv().make_encoder((1, 64, 64), GaussianLatents(10)), Conv().make_decoder(10, (1, 64, 64))
-    down = [("Conv2d", 1, 32), "ReLU", ("Conv2d", 32, 32), "ReLU", ("Conv2d", 32, 64), "ReLU", ("Conv2d", 64, 64), "ReLU"]
+    down = [
+        ("Conv2d", 1, 32),
+        "ReLU",
+        ("Conv2d", 32, 32),
+        "ReLU",
+        ("Conv2d", 32, 64),
+        "ReLU",
+        ("Conv2d", 64, 64),
+        "ReLU",
+    ]
     assert layers(encoder) == [*down, "Flatten", (1024, 128), "ReLU", (128, 20)]
     up = ["ReLU", ("ConvTranspose2d", 64, 64), "ReLU", ("ConvTranspose2d", 64, 32)]
     up += ["ReLU", ("ConvTranspose2d", 32, 32), "ReLU", ("ConvTranspose2d", 32, 1)]

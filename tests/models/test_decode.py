@@ -15,7 +15,10 @@ def test_means_come_first_then_the_likeliest_categories():
         std=[[1.0, 1.0]] * 3,
         probabilities=[[[0.2, 0.7, 0.1], [0.1, 0.1, 0.8], [1.0, 0.0, 0.0]], [[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]]],
     )
-    assert likeliest(codes, torch.tensor([1, 0]), LATENTS.widths).tolist() == [[2.0, 3.0, 0, 0, 1, 1], [0.5, -1.0, 0, 1, 0, 0]]
+    assert likeliest(codes, torch.tensor([1, 0]), LATENTS.widths).tolist() == [
+        [2.0, 3.0, 0, 0, 1, 1],
+        [0.5, -1.0, 0, 1, 0, 0],
+    ]
 
 
 def test_they_are_as_many_columns_as_the_decoder_takes():

@@ -12,21 +12,32 @@ from unbraid.models import DoTranCelebA
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
 
 def test_its_layers_are_those_of_the_table():
-    encoder, decoder = DoTranCelebA().make_encoder((3, 64, 64), GaussianLatents(65)), DoTranCelebA().make_decoder(65, (3, 64, 64))
-    assert [(m.out_channels, m.kernel_size[0], m.stride[0], m.padding[0]) for m in encoder if isinstance(m, nn.Conv2d)] == [
+    encoder, decoder = (
+        DoTranCelebA().make_encoder((3, 64, 64), GaussianLatents(65)),
+        DoTranCelebA().make_decoder(65, (3, 64, 64)),
+    )
+    assert [
+        (m.out_channels, m.kernel_size[0], m.stride[0], m.padding[0]) for m in encoder if isinstance(m, nn.Conv2d)
+    ] == [
         (32, 4, 2, 1),
         (32, 4, 2, 1),
         (64, 4, 2, 1),
         (64, 4, 2, 1),
         (256, 4, 1, 0),
     ]
-    assert [(m.out_channels, m.kernel_size[0], m.stride[0], m.padding[0]) for m in decoder if isinstance(m, nn.ConvTranspose2d)] == [
+    assert [
+        (m.out_channels, m.kernel_size[0], m.stride[0], m.padding[0])
+        for m in decoder
+        if isinstance(m, nn.ConvTranspose2d)
+    ] == [
         (64, 4, 1, 0),
         (64, 4, 2, 1),
         (32, 4, 2, 1),
@@ -39,7 +50,10 @@ def test_its_layers_are_those_of_the_table():
 
 
 def test_its_parameters_are_those_of_the_table():
-    encoder, decoder = DoTranCelebA().make_encoder((3, 64, 64), GaussianLatents(65)), DoTranCelebA().make_decoder(65, (3, 64, 64))
+    encoder, decoder = (
+        DoTranCelebA().make_encoder((3, 64, 64), GaussianLatents(65)),
+        DoTranCelebA().make_decoder(65, (3, 64, 64)),
+    )
     down = conv(3, 32) + conv(32, 32) + conv(32, 64) + conv(64, 64) + conv(64, 256)
     assert num_parameters(encoder) == down + 2 * linear(256, 65) == 412_226
     up = conv(256, 64) + conv(64, 64) + conv(64, 32) + conv(32, 32) + conv(32, 3)

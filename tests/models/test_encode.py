@@ -23,7 +23,9 @@ def some_images(num=10, factors=None, table=TABLE, weights=None):
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randint(256, (num, 1, 4, 4), dtype=torch.uint8, generator=generator)
     if factors is None:
-        factors = torch.stack([torch.arange(num) % factor.size for factor in table], dim=1) if table else torch.zeros(num, 0)
+        factors = (
+            torch.stack([torch.arange(num) % factor.size for factor in table], dim=1) if table else torch.zeros(num, 0)
+        )
     return FactorImages(pixels, factors, table, weights)
 
 
@@ -56,7 +58,9 @@ LATENTS = {
 @pytest.mark.parametrize("latents", LATENTS.values(), ids=LATENTS)
 def test_models_together_give_the_codes_that_each_gives_alone(latents):
     images = some_images(weights=torch.full((10,), 0.1))
-    models = [Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=latents).build((1, 4, 4), seed) for seed in range(3)]
+    models = [
+        Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=latents).build((1, 4, 4), seed) for seed in range(3)
+    ]
     together = encode_all(models, images, batch_size=4)
     assert not torch.equal(together[0].mean, together[1].mean)
     for model, codes in zip(models, together, strict=True):
@@ -147,7 +151,9 @@ def test_latents_that_are_not_gaussian_come_as_draws():
 @pytest.mark.parametrize("batch_size", [1, 3, 10])
 def test_the_draws_of_an_image_do_not_depend_on_its_batch(batch_size):
     model, images = model_with(LaplaceLatents(3)), some_images()
-    torch.testing.assert_close(encode(model, images, batch_size).samples, encode(model, images).samples, atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        encode(model, images, batch_size).samples, encode(model, images).samples, atol=1e-5, rtol=0
+    )
 
 
 def test_deterministic_codes_have_no_spread():

@@ -12,7 +12,9 @@ from unbraid.models import EsmaeiliCelebA
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -22,7 +24,10 @@ BATCH_NORM = 2  # a scale and a shift for each channel
 
 
 def test_its_parameters_are_those_of_the_table():
-    encoder, decoder = EsmaeiliCelebA().make_encoder((3, 64, 64), LATENTS), EsmaeiliCelebA().make_decoder(22, (3, 64, 64))
+    encoder, decoder = (
+        EsmaeiliCelebA().make_encoder((3, 64, 64), LATENTS),
+        EsmaeiliCelebA().make_decoder(22, (3, 64, 64)),
+    )
     down = sum(conv(a, b, bias=False) + BATCH_NORM * b for a, b in [(3, 32), (32, 32), (32, 64), (64, 64)])
     assert num_parameters(encoder) == down + 2 * linear(1024, 256) + 2 * linear(256, 20) + linear(1024, 2) == 653_738
     up = sum(conv(a, b, bias=False) + BATCH_NORM * b for a, b in [(64, 64), (64, 32), (32, 32)])
@@ -30,7 +35,10 @@ def test_its_parameters_are_those_of_the_table():
 
 
 def test_its_layers_are_those_of_the_table():
-    encoder, decoder = EsmaeiliCelebA().make_encoder((3, 64, 64), LATENTS), EsmaeiliCelebA().make_decoder(22, (3, 64, 64))
+    encoder, decoder = (
+        EsmaeiliCelebA().make_encoder((3, 64, 64), LATENTS),
+        EsmaeiliCelebA().make_decoder(22, (3, 64, 64)),
+    )
     assert [type(m).__name__ for m in encoder] == ["Conv2d", "BatchNorm2d", "ReLU"] * 4 + ["Flatten", "Branched"]
     up = ["ConvTranspose2d", "BatchNorm2d", "ReLU"] * 3 + ["ConvTranspose2d"]
     assert [type(m).__name__ for m in decoder] == ["Linear", "ReLU", "Linear", "Tanh", "Unflatten", *up]

@@ -11,7 +11,9 @@ from unbraid.models import EsmaeiliDSprites
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -20,10 +22,17 @@ LATENTS = GroupedLatents((GaussianLatents(10), ConcreteLatents(3)))
 
 
 def test_its_parameters_are_those_of_the_table():
-    encoder, decoder = EsmaeiliDSprites().make_encoder((1, 64, 64), LATENTS), EsmaeiliDSprites().make_decoder(13, (1, 64, 64))
+    encoder, decoder = (
+        EsmaeiliDSprites().make_encoder((1, 64, 64), LATENTS),
+        EsmaeiliDSprites().make_decoder(13, (1, 64, 64)),
+    )
     trunk = linear(4096, 1200) + linear(1200, 1200)
     assert num_parameters(encoder) == trunk + 2 * linear(1200, 400) + 2 * linear(400, 10) + linear(1200, 3) == 7_330_023
-    assert num_parameters(decoder) == linear(13, 400) + linear(400, 1200) + linear(1200, 1200) + linear(1200, 4096) == 6_847_296
+    assert (
+        num_parameters(decoder)
+        == linear(13, 400) + linear(400, 1200) + linear(1200, 1200) + linear(1200, 4096)
+        == 6_847_296
+    )
 
 
 def test_it_puts_out_means_then_log_variances_then_logits():
@@ -32,7 +41,16 @@ def test_it_puts_out_means_then_log_variances_then_logits():
 
 def test_its_decoder_has_tanh_between_layers_and_nothing_on_the_output():
     decoder = EsmaeiliDSprites().make_decoder(13, (1, 64, 64))
-    assert [type(m).__name__ for m in decoder] == ["Linear", "Tanh", "Linear", "Tanh", "Linear", "Tanh", "Linear", "Unflatten"]
+    assert [type(m).__name__ for m in decoder] == [
+        "Linear",
+        "Tanh",
+        "Linear",
+        "Tanh",
+        "Linear",
+        "Tanh",
+        "Linear",
+        "Unflatten",
+    ]
 
 
 def test_what_it_cannot_be_is_refused():

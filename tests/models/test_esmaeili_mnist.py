@@ -12,7 +12,9 @@ from unbraid.models import EsmaeiliMNIST
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -22,7 +24,11 @@ LATENTS = GroupedLatents((GaussianLatents(10), ConcreteLatents(10)))
 
 def test_its_parameters_are_those_of_the_table():
     encoder, decoder = EsmaeiliMNIST().make_encoder((1, 28, 28), LATENTS), EsmaeiliMNIST().make_decoder(20, (1, 28, 28))
-    assert num_parameters(encoder) == linear(784, 400) + 2 * linear(400, 200) + 2 * linear(200, 10) + linear(400, 10) == 482_430
+    assert (
+        num_parameters(encoder)
+        == linear(784, 400) + 2 * linear(400, 200) + 2 * linear(200, 10) + linear(400, 10)
+        == 482_430
+    )
     assert num_parameters(decoder) == linear(20, 200) + linear(200, 400) + linear(400, 784) == 398_984
 
 

@@ -15,7 +15,8 @@ def test_truncated_normal_weights_are_within_two_standard_deviations_of_0_and_bi
     assert layers
     weights = torch.cat([layer.weight.detach().flatten() for layer in layers])
     assert weights.abs().max() <= 0.04
-    # A normal cut off at two standard deviations has 0.880 of its standard deviation. A quarter million draws: to 0.2 %.
+    # A normal cut off at two standard deviations has 0.880 of its standard deviation. A quarter million draws: to 0.2
+    # %.
     assert weights.std().item() == pytest.approx(0.02 * 0.8796, rel=0.01)
     assert weights.mean().item() == pytest.approx(0, abs=1e-4)
     assert all(not layer.bias.any() for layer in layers)

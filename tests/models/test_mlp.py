@@ -11,7 +11,9 @@ from unbraid.models import MLP
 
 @pytest.fixture(autouse=True)
 def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have shapes only."""
+    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
+    shapes only.
+    """
     with torch.device("meta"):
         yield
 
@@ -28,7 +30,16 @@ def num_parameters(module):
 def test_the_default_is_the_net_of_chen_et_al():
     encoder, decoder = MLP().make_encoder((1, 64, 64), GaussianLatents(10)), MLP().make_decoder(10, (1, 64, 64))
     assert layers(encoder) == ["Flatten", (4096, 1200), "ReLU", (1200, 1200), "ReLU", (1200, 20)]
-    assert layers(decoder) == [(10, 1200), "Tanh", (1200, 1200), "Tanh", (1200, 1200), "Tanh", (1200, 4096), "Unflatten"]
+    assert layers(decoder) == [
+        (10, 1200),
+        "Tanh",
+        (1200, 1200),
+        "Tanh",
+        (1200, 1200),
+        "Tanh",
+        (1200, 4096),
+        "Unflatten",
+    ]
     assert num_parameters(encoder) == (4096 + 1) * 1200 + (1200 + 1) * 1200 + (1200 + 1) * 20 == 6_381_620
     assert num_parameters(decoder) == (10 + 1) * 1200 + 2 * (1200 + 1) * 1200 + (1200 + 1) * 4096 == 7_814_896
 

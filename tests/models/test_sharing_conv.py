@@ -11,7 +11,8 @@ from unbraid.models import Autoencoder, Conv, SharingConv
 
 
 @pytest.mark.parametrize(
-    ("size", "widths"), [(28, [32, 32, 64, 5]), (32, [32, 32, 64, 5]), (64, [32, 32, 64, 64, 5]), (128, [32, 32, 64, 64, 64, 5])]
+    ("size", "widths"),
+    [(28, [32, 32, 64, 5]), (32, [32, 32, 64, 5]), (64, [32, 32, 64, 64, 5]), (128, [32, 32, 64, 64, 64, 5])],
 )
 def test_convolutions_alone_lead_to_5_maps_of_2_by_2(size, widths):
     with torch.device("meta"):
@@ -23,14 +24,21 @@ def test_convolutions_alone_lead_to_5_maps_of_2_by_2(size, widths):
 
 def test_its_parameters_are_those_of_the_convolutions():
     with torch.device("meta"):
-        encoder, decoder = SharingConv().make_encoder((1, 64, 64), GaussianLatents(10)), SharingConv().make_decoder(10, (1, 64, 64))
+        encoder, decoder = (
+            SharingConv().make_encoder((1, 64, 64), GaussianLatents(10)),
+            SharingConv().make_decoder(10, (1, 64, 64)),
+        )
         baseline = Conv(hidden=256).make_decoder(10, (1, 64, 64))
     assert num_parameters(encoder) == conv(1, 32) + conv(32, 32) + conv(32, 64) + conv(64, 64) + conv(64, 5) == 120_517
     assert num_parameters(decoder) == num_parameters(baseline)
 
 
 def test_every_kernel_of_the_last_layer_is_shared_by_four_outputs():
-    encoder = Autoencoder(SharingConv(channels=(3, 4), hidden=8), latents=GaussianLatents(4)).build((1, 32, 32), seed=0).encoder.double()
+    encoder = (
+        Autoencoder(SharingConv(channels=(3, 4), hidden=8), latents=GaussianLatents(4))
+        .build((1, 32, 32), seed=0)
+        .encoder.double()
+    )
     x = a_draw(2, 1, 32, 32)
     before = encoder(x)
     with torch.no_grad():

@@ -35,7 +35,9 @@ def test_the_code_is_at_every_pixel_beside_where_the_pixel_is():
 def test_it_keeps_the_size_and_has_no_squashing():
     with torch.device("meta"):
         decoder = SpatialBroadcast().make_decoder(4, (1, 28, 28))
-    assert [(m.kernel_size, m.stride, m.padding) for m in decoder if isinstance(m, nn.Conv2d)] == [((3, 3), (1, 1), (1, 1))] * 3
+    assert [(m.kernel_size, m.stride, m.padding) for m in decoder if isinstance(m, nn.Conv2d)] == [
+        ((3, 3), (1, 1), (1, 1))
+    ] * 3
     assert isinstance(decoder[-1], nn.Conv2d)
 
 

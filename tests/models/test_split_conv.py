@@ -20,7 +20,10 @@ def small_encoder(latents):
 
 def test_its_parameters_are_a_trunk_and_ten_branches():
     with torch.device("meta"):
-        encoder, decoder = SplitConv().make_encoder((1, 64, 64), GaussianLatents(10)), SplitConv().make_decoder(10, (1, 64, 64))
+        encoder, decoder = (
+            SplitConv().make_encoder((1, 64, 64), GaussianLatents(10)),
+            SplitConv().make_decoder(10, (1, 64, 64)),
+        )
         baseline = Conv(hidden=256).make_decoder(10, (1, 64, 64))
     trunk = conv(1, 32) + conv(32, 32) + conv(32, 64)
     branch = conv(64, 64) + linear(4 * 4 * 64, 256) + linear(256, 2)
@@ -40,7 +43,9 @@ def branch_of(encoder, index, num_branches):
     own = slice(index * channels, (index + 1) * channels)
 
     def apply(trunk):
-        maps = nn.functional.conv2d(trunk, branches.convolution.weight[own], branches.convolution.bias[own], stride=2, padding=1).relu()
+        maps = nn.functional.conv2d(
+            trunk, branches.convolution.weight[own], branches.convolution.bias[own], stride=2, padding=1
+        ).relu()
         hidden = (maps.flatten(1) @ branches.hidden.weight[index] + branches.hidden.bias[index]).relu()
         return hidden @ branches.outputs[0].weight[index] + branches.outputs[0].bias[index]
 
@@ -51,7 +56,9 @@ def test_all_branches_at_once_are_one_branch_after_the_other():
     encoder, x = small_encoder(GaussianLatents(3)), a_draw(5, 1, 32, 32)
     trunk = encoder[:-1](x)
     one_by_one = [branch_of(encoder, index, 3)(trunk) for index in range(3)]
-    means_then_log_variances = torch.cat([torch.stack([each[:, kind] for each in one_by_one], dim=1) for kind in (0, 1)], dim=1)
+    means_then_log_variances = torch.cat(
+        [torch.stack([each[:, kind] for each in one_by_one], dim=1) for kind in (0, 1)], dim=1
+    )
     torch.testing.assert_close(encoder(x), means_then_log_variances)
 
 

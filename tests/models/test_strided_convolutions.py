@@ -41,7 +41,8 @@ def with_gradients(function, inputs, **options):
     return result.detach(), *torch.autograd.grad(result, inputs, direction)
 
 
-# --------------------------------------------------------------------------------------------------------- the functions
+# --------------------------------------------------------------------------------------------------------- the
+# functions
 
 
 @pytest.mark.parametrize("by_patches", [True, False])
@@ -71,7 +72,9 @@ def test_gradients_have_the_gradients_of_torchs(way, fan_in, fan_out):
     def steepness(x, weight, bias, convolve, **options):
         """How much the gradients weigh, of a loss that is not linear in any input."""
         loss = convolve(x, weight, bias, **options).pow(3).sum()
-        return torch.stack([each.square().sum() for each in torch.autograd.grad(loss, (x, weight, bias), create_graph=True)])
+        return torch.stack(
+            [each.square().sum() for each in torch.autograd.grad(loss, (x, weight, bias), create_graph=True)]
+        )
 
     expected = with_gradients(steepness, inputs, convolve=torchs, stride=2, padding=1)
     torch.testing.assert_close(with_gradients(steepness, inputs, convolve=ours), expected, rtol=1e-10, atol=1e-10)
@@ -82,7 +85,9 @@ def test_in_bfloat16_a_sum_of_four_is_rounded_once(monkeypatch, way, by_patches,
     monkeypatch.setattr(strided_convolutions, "_by_patches", lambda weight: by_patches)
 
     def whole(*shape, seed):
-        """Numbers such that each of the four is at most 256. Up to there bfloat16 has all whole numbers, and beyond, where their sum is, not all."""
+        """Numbers such that each of the four is at most 256. Up to there bfloat16 has all whole numbers, and beyond,
+        where their sum is, not all.
+        """
         return (a_draw(*shape, seed=seed) * 1000).round() % (most + 1)
 
     ours, torchs = WAYS[way]
@@ -127,16 +132,27 @@ def test_mapped_over_members_each_gets_the_gradients_it_gets_alone(on_a_gpu, mem
         torch.testing.assert_close({name: each[i] for name, each in together.items()}, alone, rtol=1e-12, atol=1e-12)
 
 
-def test_a_traced_fleet_has_products_and_neither_convolutions_nor_gradients_scattered_into_zeros(on_a_gpu, members, loss):
+def test_a_traced_fleet_has_products_and_neither_convolutions_nor_gradients_scattered_into_zeros(
+    on_a_gpu, members, loss
+):
     traced = make_fx(vmap(grad(loss)), tracing_mode="fake")(stacked(members), a_draw(3, 2, 1, 8, 8))
     names = [str(node.target) for node in traced.graph.nodes if node.op == "call_function"]
     # Each layer: the result, the gradient of its weights and, but for the first, that of its input.
     assert names.count("aten.bmm.default") == 3 * 4 - 1
-    for slow in ("convolution", "slice_backward", "select_backward", "unfold_backward", "index_put", "as_strided", "scatter"):
+    for slow in (
+        "convolution",
+        "slice_backward",
+        "select_backward",
+        "unfold_backward",
+        "index_put",
+        "as_strided",
+        "scatter",
+    ):
         assert not [name for name in names if slow in name]
 
 
-# ------------------------------------------------------------------------------------------------------------ the layers
+# ------------------------------------------------------------------------------------------------------------ the
+# layers
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -155,7 +171,9 @@ def test_a_layer_has_the_weights_of_torchs_and_on_the_cpu_its_results_to_the_bit
 def test_elsewhere_than_on_a_cpu_a_layer_multiplies_also_when_it_is_mapped(layer, monkeypatch):
     called = []
     for name, function in (("halved", halved), ("doubled", doubled)):
-        monkeypatch.setattr(strided_convolutions, name, lambda *inputs, function=function: called.append(function) or function(*inputs))
+        monkeypatch.setattr(
+            strided_convolutions, name, lambda *inputs, function=function: called.append(function) or function(*inputs)
+        )
     with torch.device("meta"):
         made, images = layer(3, 4), torch.zeros(5, 2, 3, 8, 8)
     made(images[0])
@@ -169,7 +187,9 @@ def test_a_transposed_layer_asked_for_a_size_gives_it(on_a_gpu):
 
 
 @pytest.mark.parametrize("size", [28, 32])
-@pytest.mark.parametrize("architecture", [each for each in SMALL if not isinstance(each, MLP)], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "architecture", [each for each in SMALL if not isinstance(each, MLP)], ids=lambda each: type(each).__name__
+)
 def test_every_net_computes_the_same_with_products(architecture, size, monkeypatch):
     latents = GaussianLatents(4)
     encoder = seeded(lambda: architecture.make_encoder((1, size, size), latents), 0).double()

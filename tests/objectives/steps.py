@@ -7,7 +7,14 @@ import scipy.stats
 import torch
 from scipy.special import logsumexp
 
-from unbraid.distributions import BernoulliLikelihood, ConcreteLatents, DiagonalGaussian, GaussianLatents, GroupedLatents, StandardNormal
+from unbraid.distributions import (
+    BernoulliLikelihood,
+    ConcreteLatents,
+    DiagonalGaussian,
+    GaussianLatents,
+    GroupedLatents,
+    StandardNormal,
+)
 from unbraid.models import Autoencoder
 from unbraid.objectives import EncodedBatch, Step
 
@@ -54,7 +61,9 @@ def step_for(objective, dtype=torch.float64, **settings):
         decode=lambda z: z.sum(dim=1)[:, None, None, None].expand(-1, 1, 2, 2) / 4,
         likelihood=BernoulliLikelihood(),
         critic=None if objective.critic_reads is None else lambda z: criticised(z, objective.critic_outputs),
-        critic_in_training=None if objective.critic_reads is None else lambda z: criticised(z.detach(), objective.critic_outputs),
+        critic_in_training=None
+        if objective.critic_reads is None
+        else lambda z: criticised(z.detach(), objective.critic_outputs),
         state={name: value.double() for name, value in objective.initial_state(model.latents).items()},
         groups=model.latents.groups,
     )
@@ -77,7 +86,11 @@ def in_dtype(step, dtype):
     def posterior(given):
         return DiagonalGaussian(given.loc.to(dtype), given.log_var.to(dtype))
 
-    other = None if step.other is None else EncodedBatch(step.other.x.to(dtype), posterior(step.other.posterior), step.other.z.to(dtype))
+    other = (
+        None
+        if step.other is None
+        else EncodedBatch(step.other.x.to(dtype), posterior(step.other.posterior), step.other.z.to(dtype))
+    )
     return replace(
         step,
         posterior=posterior(step.posterior),
@@ -121,13 +134,20 @@ def table_by_hand(estimator, batch, dataset_size, weights=None):
 def parts_by_hand(step, estimator):
     """(MI, TC, DWKL): means over the batch, from scipy's densities and loops."""
     batch, latents = step.z.shape
-    weights = table_by_hand(estimator, batch, step.dataset_size, None if step.weights is None else step.weights.tolist())
+    weights = table_by_hand(
+        estimator, batch, step.dataset_size, None if step.weights is None else step.weights.tolist()
+    )
     z, loc, std = step.z.tolist(), step.posterior.loc.tolist(), step.posterior.std.tolist()
-    logs = [[[scipy.stats.norm.logpdf(z[i][d], loc[j][d], std[j][d]) for d in range(latents)] for j in range(batch)] for i in range(batch)]
+    logs = [
+        [[scipy.stats.norm.logpdf(z[i][d], loc[j][d], std[j][d]) for d in range(latents)] for j in range(batch)]
+        for i in range(batch)
+    ]
     mutual_information = total_correlation = dimension_wise_kl = 0.0
     for i in range(batch):
         log_q = logsumexp([math.log(weights[i][j]) + sum(logs[i][j]) for j in range(batch)])
-        log_product = sum(logsumexp([math.log(weights[i][j]) + logs[i][j][d] for j in range(batch)]) for d in range(latents))
+        log_product = sum(
+            logsumexp([math.log(weights[i][j]) + logs[i][j][d] for j in range(batch)]) for d in range(latents)
+        )
         mutual_information += (sum(logs[i][i]) - log_q) / batch
         total_correlation += (log_q - log_product) / batch
         dimension_wise_kl += (log_product - scipy.stats.norm.logpdf(z[i]).sum()) / batch

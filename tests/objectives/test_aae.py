@@ -21,7 +21,9 @@ def losses_by_hand(step):
     ones, zeros = torch.ones(len(step.z), 1).double(), torch.zeros(len(step.z), 1).double()
     of_codes, of_prior = step.critic(step.z), step.critic(step.draws["prior"])
     generator = binary_cross_entropy_with_logits(of_codes, ones)
-    return generator, binary_cross_entropy_with_logits(of_prior, ones) + binary_cross_entropy_with_logits(of_codes, zeros)
+    return generator, binary_cross_entropy_with_logits(of_prior, ones) + binary_cross_entropy_with_logits(
+        of_codes, zeros
+    )
 
 
 @given(seed=st.integers(0, 1000), weight=st.floats(0, 100))
@@ -74,7 +76,9 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(weight):
         AAE(weight)
 
 
-@pytest.mark.parametrize("latents", [GaussianLatents(3), DeterministicLatents(3), GaussianLatents(3, prior=UniformPrior())], ids=str)
+@pytest.mark.parametrize(
+    "latents", [GaussianLatents(3), DeterministicLatents(3), GaussianLatents(3, prior=UniformPrior())], ids=str
+)
 def test_any_codes_with_a_prior_to_draw_from_will_do(latents):
     assert replace(MLP_SPEC, model=replace(MLP_SPEC.model, latents=latents), objective=AAE()).model.latents == latents
 

@@ -31,7 +31,9 @@ def test_it_is_the_vae_less_the_information_of_its_anchors(anchors):
     step = a_step()
     information = parts_by_hand(only(step, anchors), "eq13")[0]
     found = AnchorVAE(2.5, anchors)(step)
-    assert found.total.item() == pytest.approx(distortion_by_hand(step) + rate_by_hand(step) - 2.5 * information, rel=1e-10)
+    assert found.total.item() == pytest.approx(
+        distortion_by_hand(step) + rate_by_hand(step) - 2.5 * information, rel=1e-10
+    )
     assert found.parts["anchor_information"].item() == pytest.approx(information, rel=1e-10)
 
 
@@ -45,7 +47,9 @@ def test_anchors_that_are_correlated_given_the_image_count_by_their_joint_densit
     step = a_step()
     posterior = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, 0.8, exact=True)
     step = replace(step, posterior=posterior)
-    torch.testing.assert_close(anchor_information(step, (0, 1, 2)), decomposition(step, "eq13").mutual_information.mean())
+    torch.testing.assert_close(
+        anchor_information(step, (0, 1, 2)), decomposition(step, "eq13").mutual_information.mean()
+    )
 
 
 def test_weight_0_is_the_vae():
@@ -80,4 +84,6 @@ def test_no_anchors_are_refused():
 @pytest.mark.parametrize("anchors", [(3,), (-1,), (0, 0)])
 def test_anchors_that_are_no_latents_or_repeated_are_refused_when_the_spec_is_built(anchors):
     with pytest.raises(SpecError, match="AnchorVAE: anchors is .* latents 0 to 2 of the model, each once"):
-        RunSpec(Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=AnchorVAE(anchors=anchors), batch_size=8)
+        RunSpec(
+            Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=AnchorVAE(anchors=anchors), batch_size=8
+        )

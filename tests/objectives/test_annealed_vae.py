@@ -21,7 +21,8 @@ def test_it_is_distortion_plus_gamma_times_the_distance_of_the_rate_from_the_cap
 
 
 def test_the_rate_is_averaged_before_its_distance_is_taken():
-    # One peer averages |KL of an image - C|, which asks every image for the same rate: here some lie above C, some below.
+    # One peer averages |KL of an image - C|, which asks every image for the same rate: here some lie above C, some
+    # below.
     step = a_step()
     rates = step.prior.kl_from(step.posterior, step.z).sum(dim=1)
     capacity = rates.mean().item()

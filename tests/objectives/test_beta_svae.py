@@ -17,7 +17,8 @@ def rate_by_hand(step):
     """The KL of the Gaussian latents, plus that of the discrete one from a uniform prior: log C - H(q)."""
     gaussian, concrete = step.posterior.parts
     continuous = sum(
-        (m * m + math.exp(v) - v - 1) / 2 for m, v in zip(gaussian.loc.flatten().tolist(), gaussian.log_var.flatten().tolist(), strict=True)
+        (m * m + math.exp(v) - v - 1) / 2
+        for m, v in zip(gaussian.loc.flatten().tolist(), gaussian.log_var.flatten().tolist(), strict=True)
     )
     probabilities = concrete.logits.softmax(dim=1)
     discrete = sum(math.log(len(row)) - scipy.stats.entropy(row) for row in probabilities.tolist())
@@ -27,7 +28,9 @@ def rate_by_hand(step):
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 100))
 def test_it_is_distortion_plus_beta_times_the_rates_of_both_kinds_of_latents(seed, beta):
     step = a_mixed_step(seed)
-    assert BetaSVAE(beta)(step).total.item() == pytest.approx(distortion_by_hand(step) + beta * rate_by_hand(step), rel=1e-11)
+    assert BetaSVAE(beta)(step).total.item() == pytest.approx(
+        distortion_by_hand(step) + beta * rate_by_hand(step), rel=1e-11
+    )
 
 
 def test_without_discrete_latents_it_is_the_beta_vae():

@@ -27,7 +27,9 @@ every_estimator = pytest.mark.parametrize("estimator", get_args(Estimator))
 def test_it_is_equation_4_worked_out_one_density_at_a_time(estimator, alpha, beta, gamma):
     step = a_step()
     mutual_information, total_correlation, dimension_wise_kl = parts_by_hand(step, estimator)
-    expected = distortion_by_hand(step) + alpha * mutual_information + beta * total_correlation + gamma * dimension_wise_kl
+    expected = (
+        distortion_by_hand(step) + alpha * mutual_information + beta * total_correlation + gamma * dimension_wise_kl
+    )
     assert BetaTCVAE(alpha, beta, gamma, estimator)(step).total.item() == pytest.approx(expected, rel=1e-10)
 
 
@@ -35,7 +37,13 @@ def test_it_is_equation_4_worked_out_one_density_at_a_time(estimator, alpha, bet
 def test_with_the_analytic_kl_the_sampled_parts_enter_with_what_exceeds_one(estimator):
     step = a_step()
     mutual_information, total_correlation, dimension_wise_kl = parts_by_hand(step, estimator)
-    expected = distortion_by_hand(step) + rate_by_hand(step) - 0.5 * mutual_information + 5 * total_correlation + 1 * dimension_wise_kl
+    expected = (
+        distortion_by_hand(step)
+        + rate_by_hand(step)
+        - 0.5 * mutual_information
+        + 5 * total_correlation
+        + 1 * dimension_wise_kl
+    )
     found = BetaTCVAE(alpha=0.5, beta=6.0, gamma=2.0, estimator=estimator, analytic_kl=True)(step).total
     assert found.item() == pytest.approx(expected, rel=1e-10)
 
@@ -87,12 +95,16 @@ def test_the_loss_is_linear_in_each_weight():
 
 
 def test_the_constants_of_mws_have_no_gradient():
-    """MWS is the naive estimate with every log q less by log N: TC is more by (L - 1) log N, and the gradient is the same."""
+    """MWS is the naive estimate with every log q less by log N: TC is more by (L - 1) log N, and the gradient is the
+    same.
+    """
     step = a_step()
 
     def total(loc, estimator):
         posterior = DiagonalGaussian(loc, step.posterior.log_var)
-        return BetaTCVAE(estimator=estimator)(replace(step, posterior=posterior, z=posterior.rsample(torch.full_like(loc, 0.3)))).total
+        return BetaTCVAE(estimator=estimator)(
+            replace(step, posterior=posterior, z=posterior.rsample(torch.full_like(loc, 0.3)))
+        ).total
 
     torch.testing.assert_close(grad(total)(step.posterior.loc, "mws"), grad(total)(step.posterior.loc, "naive"))
     # alpha log N + beta (L - 1) log N - gamma L log N, with L = 3, N = 50 and weights 1, 6, 1.
@@ -111,7 +123,8 @@ def test_the_log_does_not_depend_on_how_it_is_trained(estimator, analytic_kl):
 
 
 def test_a_narrow_posterior_far_from_a_code_does_not_underflow():
-    # One peer takes exp, sum, log, and gets -inf here: both codes lie 2.5 away from both posteriors, whose std is e^-4.5.
+    # One peer takes exp, sum, log, and gets -inf here: both codes lie 2.5 away from both posteriors, whose std is
+    # e^-4.5.
     loc = torch.tensor([[0.0], [5.0]])
     posterior, z = DiagonalGaussian(loc, torch.full_like(loc, -9.0)), torch.full_like(loc, 2.5)
     assert bool(posterior.pairwise_log_prob(z).exp().sum(dim=1).log().isinf().all())

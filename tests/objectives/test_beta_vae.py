@@ -15,7 +15,9 @@ from unbraid.objectives import VAE, BetaVAE
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 100))
 def test_it_is_distortion_plus_beta_times_the_rate(seed, beta):
     step = a_step(seed)
-    assert BetaVAE(beta)(step).total.item() == pytest.approx(distortion_by_hand(step) + beta * rate_by_hand(step), rel=1e-12)
+    assert BetaVAE(beta)(step).total.item() == pytest.approx(
+        distortion_by_hand(step) + beta * rate_by_hand(step), rel=1e-12
+    )
 
 
 def test_beta_1_is_the_vae():

@@ -69,7 +69,9 @@ def test_a_named_objective_is_a_case_of_it(special, composite):
     step = step_for(special)
     named, found = special(step), composite(step)
     assert torch.equal(found.total, named.total)
-    assert {name: part.item() for name, part in found.parts.items()} == {name: part.item() for name, part in named.parts.items()}
+    assert {name: part.item() for name, part in found.parts.items()} == {
+        name: part.item() for name, part in named.parts.items()
+    }
     assert (found.critic is None) == (named.critic is None)
     if named.critic is not None:
         assert torch.equal(found.critic, named.critic)

@@ -33,4 +33,6 @@ def test_that_of_codes_is_that_of_their_draws():
     draws = (posterior.mean + posterior.std * noise).flatten(0, 1)
     # 350,000 draws of variance about 3: the error of an entry is about 0.01.
     torch.testing.assert_close(moments_of_codes(posterior).covariance, draws.T.cov(correction=0), atol=0.05, rtol=0)
-    torch.testing.assert_close(moments_of_codes(posterior).covariance, covariance_of_means(posterior) + expected_covariance(posterior))
+    torch.testing.assert_close(
+        moments_of_codes(posterior).covariance, covariance_of_means(posterior) + expected_covariance(posterior)
+    )

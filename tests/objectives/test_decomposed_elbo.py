@@ -23,12 +23,24 @@ from tests.objectives.steps import (
     table_by_hand,
 )
 from tests.training.squares import Squares
-from unbraid.distributions import CorrelatedGaussian, DeterministicLatents, DiagonalGaussian, FullGaussian, GaussianLatents, StandardNormal
+from unbraid.distributions import (
+    CorrelatedGaussian,
+    DeterministicLatents,
+    DiagonalGaussian,
+    FullGaussian,
+    GaussianLatents,
+    StandardNormal,
+)
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator, log_weights
 from unbraid.models import Autoencoder
 from unbraid.objectives import HFVAE, VAE, BetaSVAE, BetaTCVAE, BetaVAE, Composite, DecomposedELBO, decomposed_elbo
-from unbraid.objectives.decomposed_elbo import decomposition, fused_decompositions, pairwise_decompositions, sums_as_it_goes
+from unbraid.objectives.decomposed_elbo import (
+    decomposition,
+    fused_decompositions,
+    pairwise_decompositions,
+    sums_as_it_goes,
+)
 from unbraid.runs.spec import RunSpec
 
 ESTIMATORS = get_args(Estimator)
@@ -53,7 +65,9 @@ def test_each_weight_multiplies_its_own_term(estimator):
 
 def test_the_log_holds_the_unweighted_parts_in_this_order():
     step = a_step()
-    parts = DecomposedELBO(rate=0.3, mutual_information=5.0, total_correlation=7.0, dimension_wise_kl=9.0, estimator="mws")(step).parts
+    parts = DecomposedELBO(
+        rate=0.3, mutual_information=5.0, total_correlation=7.0, dimension_wise_kl=9.0, estimator="mws"
+    )(step).parts
     assert tuple(parts) == PARTS
     expected = (distortion_by_hand(step), rate_by_hand(step), *parts_by_hand(step, "eq13"))
     for name, value in zip(PARTS, expected, strict=True):
@@ -138,7 +152,9 @@ def test_uniform_weights_change_nothing():
 
 def test_each_and_groups_of_one_are_the_same_loss():
     step = a_step()
-    torch.testing.assert_close(DecomposedELBO(groups=((2,), (0,), (1,)))(step).total, DecomposedELBO(groups="each")(step).total)
+    torch.testing.assert_close(
+        DecomposedELBO(groups=((2,), (0,), (1,)))(step).total, DecomposedELBO(groups="each")(step).total
+    )
 
 
 def test_the_groups_of_the_model_are_those_of_the_step():
@@ -156,11 +172,17 @@ def test_within_groups_is_logged_where_there_are_groups():
     assert tuple(parts) == (*PARTS[:4], "total_correlation_within", PARTS[4])
 
 
-@given(seed=st.integers(0, 1000), estimator=st.sampled_from(ESTIMATORS), groups=st.sampled_from(["each", ((0, 2), (1,)), ((0, 1, 2),)]))
+@given(
+    seed=st.integers(0, 1000),
+    estimator=st.sampled_from(ESTIMATORS),
+    groups=st.sampled_from(["each", ((0, 2), (1,)), ((0, 1, 2),)]),
+)
 def test_what_is_between_groups_and_within_them_is_all_the_correlation(seed, estimator, groups):
     step = a_step(seed)
     ungrouped, grouped = decomposition(step, estimator), decomposition(step, estimator, groups)
-    torch.testing.assert_close(grouped.total_correlation + grouped.total_correlation_within, ungrouped.total_correlation)
+    torch.testing.assert_close(
+        grouped.total_correlation + grouped.total_correlation_within, ungrouped.total_correlation
+    )
     torch.testing.assert_close(grouped.mutual_information, ungrouped.mutual_information)
     torch.testing.assert_close(grouped.dimension_wise_kl, ungrouped.dimension_wise_kl)
 
@@ -170,7 +192,9 @@ def correlated_step(rho=0.6, batch=6):
     step = a_step(batch=batch)
     factor = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.8, 0.0], [-0.2, 0.4, 1.3]], dtype=torch.float64)
     posterior = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, rho, exact=True)
-    return replace(step, posterior=posterior, prior=FullGaussian(torch.tensor([0.1, -0.3, 0.2], dtype=torch.float64), factor))
+    return replace(
+        step, posterior=posterior, prior=FullGaussian(torch.tensor([0.1, -0.3, 0.2], dtype=torch.float64), factor)
+    )
 
 
 def covariances_of(step):
@@ -186,16 +210,22 @@ def correlated_parts_by_hand(step, groups):
 
     def log_q(i, n, latents):
         chosen = list(latents)
-        return scipy.stats.multivariate_normal.logpdf(step.z[i, chosen], step.posterior.loc[n, chosen], covariance[n][chosen][:, chosen])
+        return scipy.stats.multivariate_normal.logpdf(
+            step.z[i, chosen], step.posterior.loc[n, chosen], covariance[n][chosen][:, chosen]
+        )
 
     def log_ratio(i, latents):
         chosen = list(latents)
-        log_p = scipy.stats.multivariate_normal.logpdf(step.z[i, chosen], step.prior.loc[chosen], of_prior[chosen][:, chosen])
+        log_p = scipy.stats.multivariate_normal.logpdf(
+            step.z[i, chosen], step.prior.loc[chosen], of_prior[chosen][:, chosen]
+        )
         return logsumexp([math.log(table[i][n]) + log_q(i, n, latents) for n in range(batch)]) - log_p
 
     everything, found = (0, 1, 2), []
     for i in range(batch):
-        whole, by_group, by_latent = (sum(log_ratio(i, g) for g in level) for level in ([everything], groups, [(0,), (1,), (2,)]))
+        whole, by_group, by_latent = (
+            sum(log_ratio(i, g) for g in level) for level in ([everything], groups, [(0,), (1,), (2,)])
+        )
         own = log_q(i, i, everything) - scipy.stats.multivariate_normal.logpdf(step.z[i], step.prior.loc, of_prior)
         found.append((own - whole, whole - by_group, by_group - by_latent, by_latent))
     return torch.tensor(found, dtype=torch.float64).T
@@ -205,8 +235,12 @@ def correlated_parts_by_hand(step, groups):
 def test_correlated_posteriors_and_priors_worked_out_one_density_at_a_time(groups):
     step = correlated_step()
     parts = decomposition(step, "eq13", groups)
-    found = torch.stack([parts.mutual_information, parts.total_correlation, parts.total_correlation_within, parts.dimension_wise_kl])
-    torch.testing.assert_close(found, correlated_parts_by_hand(step, [(0,), (1,), (2,)] if groups == "each" else groups))
+    found = torch.stack(
+        [parts.mutual_information, parts.total_correlation, parts.total_correlation_within, parts.dimension_wise_kl]
+    )
+    torch.testing.assert_close(
+        found, correlated_parts_by_hand(step, [(0,), (1,), (2,)] if groups == "each" else groups)
+    )
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -214,7 +248,9 @@ def test_correlated_posteriors_and_priors_worked_out_one_density_at_a_time(group
 def test_the_parts_of_correlated_codes_sum_to_the_log_ratio_of_the_joint_densities(estimator, groups):
     step = correlated_step()
     parts = decomposition(step, estimator, groups)
-    total = parts.mutual_information + parts.total_correlation + parts.total_correlation_within + parts.dimension_wise_kl
+    total = (
+        parts.mutual_information + parts.total_correlation + parts.total_correlation_within + parts.dimension_wise_kl
+    )
     expected = step.posterior.joint_log_prob(step.z, range(3)) - step.prior.joint_log_prob(step.z, range(3))
     torch.testing.assert_close(total, expected)
 
@@ -240,7 +276,8 @@ def test_an_aggregate_like_its_learned_prior_has_no_total_correlation_relative_t
     posterior = DiagonalGaussian(mean, torch.full_like(mean, 2 * math.log(std)))
     z = posterior.rsample(torch.randn(size, 3, dtype=torch.float64, generator=generator))
     aggregate = FullGaussian(
-        torch.zeros(3, dtype=torch.float64), torch.linalg.cholesky(covariance + std**2 * torch.eye(3, dtype=torch.float64))
+        torch.zeros(3, dtype=torch.float64),
+        torch.linalg.cholesky(covariance + std**2 * torch.eye(3, dtype=torch.float64)),
     )
     step = replace(a_step(batch=size, dataset_size=size), posterior=posterior, z=z, prior=aggregate)
     assert decomposition(step, "eq13").total_correlation.mean().item() == pytest.approx(0, abs=0.05)
@@ -295,7 +332,9 @@ def test_a_weight_may_be_negative():
     assert DecomposedELBO(mutual_information=-1.0).mutual_information == -1.0
 
 
-@pytest.mark.parametrize("name", ["rate", "mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl"])
+@pytest.mark.parametrize(
+    "name", ["rate", "mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl"]
+)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_weight_that_is_not_finite_is_refused_by_name(name, value):
     with pytest.raises(SpecError, match=f"DecomposedELBO: {name} is {value}"):
@@ -323,8 +362,17 @@ def test_both_ways_give_the_same_parts_and_gradients_to_every_member(estimator, 
             (parts,) = way(step, [table])
             # In the mean over the batch, so that no code's part is hidden by another's.
             return (
-                (parts.mutual_information.square() + 2 * parts.total_correlation.square() + 3 * parts.dimension_wise_kl.square()).mean(),
-                (parts.mutual_information, parts.total_correlation, parts.total_correlation_within, parts.dimension_wise_kl),
+                (
+                    parts.mutual_information.square()
+                    + 2 * parts.total_correlation.square()
+                    + 3 * parts.dimension_wise_kl.square()
+                ).mean(),
+                (
+                    parts.mutual_information,
+                    parts.total_correlation,
+                    parts.total_correlation_within,
+                    parts.dimension_wise_kl,
+                ),
             )
 
         return loss
@@ -349,7 +397,12 @@ def test_densities_are_summed_as_they_are_computed_on_a_gpu_where_latents_are_in
     correlated = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, 0.5, exact=True)
     learned = FullGaussian(torch.zeros(3), torch.eye(3))
     mixed = a_mixed_step()
-    others = (a_step(), replace(step, posterior=correlated), replace(step, prior=learned), replace(mixed, z=mixed.z.float()))
+    others = (
+        a_step(),
+        replace(step, posterior=correlated),
+        replace(step, prior=learned),
+        replace(mixed, z=mixed.z.float()),
+    )
     assert not any(sums_as_it_goes(on_a_gpu(other)) for other in others)
 
 

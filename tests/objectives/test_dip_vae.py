@@ -30,7 +30,9 @@ def covariance_by_hand(step, kind):
 def penalty_by_hand(covariance, off_diagonal, diagonal):
     size = len(covariance)
     pairs = [(i, j) for i in range(size) for j in range(size)]
-    return sum(diagonal * (covariance[i, j] - 1) ** 2 if i == j else off_diagonal * covariance[i, j] ** 2 for i, j in pairs)
+    return sum(
+        diagonal * (covariance[i, j] - 1) ** 2 if i == j else off_diagonal * covariance[i, j] ** 2 for i, j in pairs
+    )
 
 
 def with_means(loc, log_var):
@@ -46,14 +48,18 @@ def with_means(loc, log_var):
 @given(seed=st.integers(0, 1000))
 def test_it_is_the_vae_plus_both_penalties_with_every_ordered_pair(kind, seed):
     step = step_for(DIPVAE(), seed=seed)
-    expected = distortion_by_hand(step) + rate_by_hand(step) + penalty_by_hand(covariance_by_hand(step, kind), 5.0, 50.0)
+    expected = (
+        distortion_by_hand(step) + rate_by_hand(step) + penalty_by_hand(covariance_by_hand(step, kind), 5.0, 50.0)
+    )
     assert DIPVAE(kind, off_diagonal=5.0, diagonal=50.0)(step).total.item() == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_variance_given_an_image_is_added_to_the_diagonal_alone():
     # Two peers take torch.diag of a (batch, latent) table, and add one number to every entry of C.
     step = step_for(DIPVAE())
-    assert DIPVAE("ii")(step).parts["off_diagonal"].item() == pytest.approx(DIPVAE("i")(step).parts["off_diagonal"].item(), rel=1e-12)
+    assert DIPVAE("ii")(step).parts["off_diagonal"].item() == pytest.approx(
+        DIPVAE("i")(step).parts["off_diagonal"].item(), rel=1e-12
+    )
     peer = covariance_by_hand(step, "i") + step.posterior.std.square().diag().mean().item()
     assert abs(penalty_by_hand(peer, 1.0, 0.0) - DIPVAE("ii")(step).parts["off_diagonal"].item()) > 0.1
 
@@ -179,7 +185,9 @@ def test_rescaling_changes_no_value(mode):
 def test_the_state_carries_no_gradient():
     loc = STEPS[0].posterior.loc.clone().requires_grad_()
     objective = DIPVAE(mode="moments")
-    step = replace(STEPS[0], posterior=DiagonalGaussian(loc, STEPS[0].posterior.log_var), state=step_for(objective).state)
+    step = replace(
+        STEPS[0], posterior=DiagonalGaussian(loc, STEPS[0].posterior.log_var), state=step_for(objective).state
+    )
     assert not any(value.requires_grad for value in objective(step).state.values())
 
 

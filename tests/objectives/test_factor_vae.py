@@ -24,7 +24,9 @@ from unbraid.runs import RunSpec
 def with_critic(step, net):
     """The two views of a critic, as a fleet gives them: constant weights, and a constant input."""
     constant = {name: parameter.detach() for name, parameter in net.named_parameters()}
-    return replace(step, critic=lambda z: functional_call(net, constant, (z,)), critic_in_training=lambda z: net(z.detach()))
+    return replace(
+        step, critic=lambda z: functional_call(net, constant, (z,)), critic_in_training=lambda z: net(z.detach())
+    )
 
 
 def a_net(num_latents=3, seed=0):
@@ -42,7 +44,9 @@ def test_it_is_the_vae_plus_gamma_times_the_mean_difference_of_the_logits(seed, 
     logits = a_net()(step.z).tolist()
     total_correlation = sum(joint - permuted for joint, permuted in logits) / len(logits)
     loss = FactorVAE(gamma)(step)
-    assert loss.total.item() == pytest.approx(distortion_by_hand(step) + rate_by_hand(step) + gamma * total_correlation, rel=1e-12)
+    assert loss.total.item() == pytest.approx(
+        distortion_by_hand(step) + rate_by_hand(step) + gamma * total_correlation, rel=1e-12
+    )
     assert loss.parts["critic_total_correlation"].item() == pytest.approx(total_correlation)
 
 
@@ -51,7 +55,9 @@ def test_the_critic_minimises_the_mean_cross_entropy_of_both_kinds_of_codes(same
     objective, net = FactorVAE(same_batch=same_batch), a_net()
     step = with_critic(step_for(objective), net)
     codes = step.z if same_batch else step.other.z
-    permuted = torch.stack([codes[order, k] for k, order in enumerate(step.draws["permutation"].argsort(dim=0).T)], dim=1)
+    permuted = torch.stack(
+        [codes[order, k] for k, order in enumerate(step.draws["permutation"].argsort(dim=0).T)], dim=1
+    )
     cross_entropy = nn.CrossEntropyLoss()
     zeros, ones = torch.zeros(5, dtype=torch.int64), torch.ones(5, dtype=torch.int64)
     expected = (cross_entropy(net(step.z), zeros) + cross_entropy(net(permuted), ones)) / 2
@@ -59,7 +65,8 @@ def test_the_critic_minimises_the_mean_cross_entropy_of_both_kinds_of_codes(same
 
 
 def test_the_best_critic_tells_the_total_correlation_of_a_gaussian():
-    # q(z) = N(0, [[1, r], [r, 1]]) has TC = -log(1 - r^2) / 2; the critic is the true log-ratio of q(z) and q(z1) q(z2).
+    # q(z) = N(0, [[1, r], [r, 1]]) has TC = -log(1 - r^2) / 2; the critic is the true log-ratio of q(z) and q(z1)
+    # q(z2).
     r, generator = 0.8, torch.Generator().manual_seed(0)
     noise = torch.randn(1000, 2, dtype=torch.float64, generator=generator)
     z = torch.stack([noise[:, 0], r * noise[:, 0] + math.sqrt(1 - r * r) * noise[:, 1]], dim=1)
@@ -69,7 +76,13 @@ def test_the_best_critic_tells_the_total_correlation_of_a_gaussian():
         return torch.stack([joint, -0.5 * z.square().sum(dim=1)], dim=1)
 
     posterior = DiagonalGaussian(z, torch.zeros_like(z))
-    batch = replace(a_step(batch=1000, latents=2, dataset_size=2000), posterior=posterior, z=z, critic=critic, critic_in_training=critic)
+    batch = replace(
+        a_step(batch=1000, latents=2, dataset_size=2000),
+        posterior=posterior,
+        z=z,
+        critic=critic,
+        critic_in_training=critic,
+    )
     objective = FactorVAE(same_batch=True)
     shapes = objective.draw_shapes(1000, Autoencoder(latents=GaussianLatents(2)), (1, 8, 8))
     draws = {name: torch.randn(shape, dtype=torch.float64, generator=generator) for name, shape in shapes.items()}

@@ -23,7 +23,9 @@ NAMES = ("mutual_information", "total_correlation", "total_correlation_within", 
 
 
 def log_densities_by_hand(step):
-    """log q(z_e | n) of every code, posterior and latent, and log p(z_e): Gaussian latents with scipy, then one discrete latent by its category."""
+    """log q(z_e | n) of every code, posterior and latent, and log p(z_e): Gaussian latents with scipy, then one
+    discrete latent by its category.
+    """
     gaussian, concrete = step.posterior.parts
     size, batch = gaussian.loc.shape[1], len(step.z)
     z, loc, std = step.z.tolist(), gaussian.loc.tolist(), gaussian.std.tolist()
@@ -52,7 +54,11 @@ def parts_by_hand(step, groups):
 
     found = dict.fromkeys(NAMES, 0.0)
     for i in range(batch):
-        whole, by_group, by_latent = marginal(i, everything), sum(marginal(i, g) for g in groups), sum(marginal(i, [e]) for e in everything)
+        whole, by_group, by_latent = (
+            marginal(i, everything),
+            sum(marginal(i, g) for g in groups),
+            sum(marginal(i, [e]) for e in everything),
+        )
         parts = (sum(q[i][i]) - whole, whole - by_group, by_group - by_latent, by_latent - sum(p[i]))
         found = {name: found[name] + part / batch for name, part in zip(NAMES, parts, strict=True)}
     return found
@@ -114,8 +120,13 @@ def test_the_order_of_groups_and_of_their_latents_does_not_matter():
 
 
 def test_independent_groups_of_latents_have_no_correlation_between_them():
-    """Posteriors on a grid of (first two latents) x (third): a full factorial design of groups, correlated within the first."""
-    pairs, singles = torch.tensor([[-1.0, -1.2], [0.0, 0.3], [2.0, 1.7]]).double(), torch.tensor([0.4, -2.0, 3.0, 0.1]).double()
+    """Posteriors on a grid of (first two latents) x (third): a full factorial design of groups, correlated within the
+    first.
+    """
+    pairs, singles = (
+        torch.tensor([[-1.0, -1.2], [0.0, 0.3], [2.0, 1.7]]).double(),
+        torch.tensor([0.4, -2.0, 3.0, 0.1]).double(),
+    )
     loc = torch.cat([pairs.repeat_interleave(4, dim=0), singles.repeat(3)[:, None]], dim=1)
     posterior = DiagonalGaussian(loc, torch.full_like(loc, -1.5))
     z = posterior.rsample(torch.randn(12, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)))
@@ -126,8 +137,12 @@ def test_independent_groups_of_latents_have_no_correlation_between_them():
 
 
 def test_a_learned_correlated_prior_can_run_away_where_gamma_exceeds_one():
-    """Moved along its correlation, far from the codes, it lowers the loss without bound: a limit of the objective that its page tells."""
-    factor = torch.linalg.cholesky(torch.tensor([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64))
+    """Moved along its correlation, far from the codes, it lowers the loss without bound: a limit of the objective that
+    its page tells.
+    """
+    factor = torch.linalg.cholesky(
+        torch.tensor([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    )
 
     def total(distance, gamma):
         prior = FullGaussian(torch.tensor([distance, distance, 0.0], dtype=torch.float64), factor)
@@ -158,4 +173,6 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(name, value)
 
 def test_groups_that_miss_a_latent_are_refused_in_its_name():
     with pytest.raises(SpecError, match=r"HFVAE: the groups .*missing \[2\]"):
-        RunSpec(Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=HFVAE(groups=((0, 1),)), batch_size=8)
+        RunSpec(
+            Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=HFVAE(groups=((0, 1),)), batch_size=8
+        )

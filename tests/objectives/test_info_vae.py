@@ -41,12 +41,22 @@ def test_alpha_1_does_not_penalise_the_rate():
 def test_its_settings_reach_the_mmd():
     step = step_for(InfoVAE())
     loss = InfoVAE(kernel="imq", bandwidth="zhao", statistic="unbiased")(step)
-    torch.testing.assert_close(loss.parts["squared_mmd"], squared_mmd(step.z, step.draws["prior"], "imq", "zhao", "unbiased"))
+    torch.testing.assert_close(
+        loss.parts["squared_mmd"], squared_mmd(step.z, step.draws["prior"], "imq", "zhao", "unbiased")
+    )
 
 
 @pytest.mark.parametrize(
     ("alpha", "weight"),
-    [(1.5, 1.0), (0.0, 0.5), (0.0, -1.0), (math.nan, 1.0), (0.0, math.inf), (Linear(0.0, 2.0), 10.0), (0.0, Linear(0.0, 10.0))],
+    [
+        (1.5, 1.0),
+        (0.0, 0.5),
+        (0.0, -1.0),
+        (math.nan, 1.0),
+        (0.0, math.inf),
+        (Linear(0.0, 2.0), 10.0),
+        (0.0, Linear(0.0, 10.0)),
+    ],
 )
 def test_weights_that_would_reward_what_they_penalise_at_any_moment_are_refused(alpha, weight):
     with pytest.raises(SpecError, match="InfoVAE: alpha is .* and weight .*alpha \\+ weight >= 1"):

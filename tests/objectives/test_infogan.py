@@ -53,11 +53,14 @@ def test_its_parts_are_those_of_the_paper_worked_out_one_by_one():
 
 
 def test_what_is_read_off_is_never_more_than_the_mutual_information():
-    # x = c + noise of variance v, with c ~ N(0, 1): I(c; x) = log(1 + 1 / v) / 2, reached by the true Q(c | x) = N(x / (1 + v), v / (1 + v)).
+    # x = c + noise of variance v, with c ~ N(0, 1): I(c; x) = log(1 + 1 / v) / 2, reached by the true Q(c | x) = N(x /
+    # (1 + v), v / (1 + v)).
     v, bound = 0.5, math.log(3) / 2
     step = step_for(OBJECTIVE, batch=40_000, latents=1)
     step = replace(
-        step, likelihood=GaussianLikelihood(), decode=lambda z: (z[:, 0] + math.sqrt(v) * z[:, 1])[:, None, None, None].expand(-1, 1, 2, 2)
+        step,
+        likelihood=GaussianLikelihood(),
+        decode=lambda z: (z[:, 0] + math.sqrt(v) * z[:, 1])[:, None, None, None].expand(-1, 1, 2, 2),
     )
 
     def information(log_var, scale):
@@ -105,13 +108,20 @@ def test_discrete_codes_have_a_weight_of_their_own():
     }
     parameters = torch.randn(5, latents.num_parameters, dtype=torch.float64, generator=generator)
     at_the_end = torch.ones((), dtype=torch.float64)
-    step = replace(step, draws=draws, prior=latents.make_prior()(at_the_end), encode=lambda x: latents.posterior(parameters, at_the_end))
+    step = replace(
+        step,
+        draws=draws,
+        prior=latents.make_prior()(at_the_end),
+        encode=lambda x: latents.posterior(parameters, at_the_end),
+    )
     code = step.prior.sample(draws["code"])
     log_q = latents.posterior(parameters, at_the_end).log_prob(code).mean(dim=0)
     entropy = torch.tensor([math.log(2), math.log(2), math.log(4)]).double()
     weights = torch.tensor([0.3, 0.3, 2.0]).double()
     loss = OBJECTIVE(step)
-    torch.testing.assert_close(loss.total, loss.parts["generator"] - (weights * (log_q + entropy)).sum(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(
+        loss.total, loss.parts["generator"] - (weights * (log_q + entropy)).sum(), rtol=1e-6, atol=0
+    )
 
 
 def test_the_encoder_learns_from_generated_images_alone():
@@ -122,7 +132,9 @@ def test_the_encoder_learns_from_generated_images_alone():
             return DiagonalGaussian(scale * x.flatten(1)[:, :3], torch.zeros(5, 3).double())
 
         posterior = encode(step.x) if where == "real" else step.posterior
-        return OBJECTIVE(replace(step, posterior=posterior, encode=encode if where == "generated" else step.encode)).total
+        return OBJECTIVE(
+            replace(step, posterior=posterior, encode=encode if where == "generated" else step.encode)
+        ).total
 
     one = torch.ones((), dtype=torch.float64)
     assert grad(total)(one, "real") == 0
@@ -162,4 +174,7 @@ def test_codes_that_cannot_be_drawn_or_read_are_refused_when_the_spec_is_built()
 
 def test_a_variance_that_nothing_would_teach_is_refused_when_the_spec_is_built():
     with pytest.raises(SpecError, match="the mean of the likelihood alone.*such as GaussianLikelihood"):
-        replace(spec(GaussianLatents(3)), model=Autoencoder(latents=GaussianLatents(3), likelihood=LearnedGaussianLikelihood()))
+        replace(
+            spec(GaussianLatents(3)),
+            model=Autoencoder(latents=GaussianLatents(3), likelihood=LearnedGaussianLikelihood()),
+        )

@@ -37,7 +37,8 @@ def test_nothing_in_it_fixes_the_scale_of_a_latent():
     step = a_step()
     wide = DiagonalGaussian(10 * step.posterior.loc + 3, step.posterior.log_var + 2 * math.log(10))
     torch.testing.assert_close(
-        InformationDropout(2.0, 3.0)(replace(step, posterior=wide, z=10 * step.z + 3)).total, InformationDropout(2.0, 3.0)(step).total
+        InformationDropout(2.0, 3.0)(replace(step, posterior=wide, z=10 * step.z + 3)).total,
+        InformationDropout(2.0, 3.0)(step).total,
     )
 
 

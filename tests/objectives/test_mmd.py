@@ -23,7 +23,11 @@ def by_hand(a, b, kernel, bandwidth, statistic):
 
     def k(u, v):
         distance = sum((s - t) ** 2 for s, t in zip(u, v, strict=True))
-        return 2 * d / (2 * d + distance) if kernel == "imq" else math.exp(-distance / (d if bandwidth == "dimension" else d * d))
+        return (
+            2 * d / (2 * d + distance)
+            if kernel == "imq"
+            else math.exp(-distance / (d if bandwidth == "dimension" else d * d))
+        )
 
     def within(points):
         pairs = [k(u, v) for i, u in enumerate(points) for j, v in enumerate(points) if statistic == "biased" or i != j]

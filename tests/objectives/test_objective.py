@@ -107,7 +107,9 @@ def test_it_has_a_critic_if_and_only_if_it_says_so(cls):
 def test_it_hands_back_the_state_that_it_asked_for(cls):
     step = step_for(cls())
     state = halfway(cls())(step).state
-    assert {name: value.shape for name, value in state.items()} == {name: value.shape for name, value in step.state.items()}
+    assert {name: value.shape for name, value in state.items()} == {
+        name: value.shape for name, value in step.state.items()
+    }
 
 
 @every_objective
@@ -115,7 +117,9 @@ def test_members_of_a_fleet_have_weights_of_their_own(cls):
     """Under vmap, each member's bound hyperparameters give the loss that they give by themselves."""
     general = cls().general()
     step, names = step_for(general), list(general.hyperparameters)
-    members = torch.tensor([[0.5, 1.0, 6.0, 0.0, 2.5] * 3, [2.0, 0.0, 1.0, 3.0, 0.7] * 3], dtype=torch.float64)[:, : len(names)]
+    members = torch.tensor([[0.5, 1.0, 6.0, 0.0, 2.5] * 3, [2.0, 0.0, 1.0, 3.0, 0.7] * 3], dtype=torch.float64)[
+        :, : len(names)
+    ]
 
     def total(hyperparameters):
         return general.bind(hyperparameters)(step).total
@@ -147,7 +151,9 @@ def test_its_gradient_lives_under_vmap(cls):
 def test_float32_agrees_with_float64(cls):
     objective = cls().general()
     at = {dtype: objective.at(torch.tensor(0.5, dtype=dtype)) for dtype in (torch.float32, torch.float64)}
-    double, single = (at[dtype](step_for(objective, dtype, batch=32, latents=6)) for dtype in (torch.float64, torch.float32))
+    double, single = (
+        at[dtype](step_for(objective, dtype, batch=32, latents=6)) for dtype in (torch.float64, torch.float32)
+    )
     assert single.total.dtype == torch.float32
     for name, part in double.parts.items():
         # Sums of 6 log densities of size 10, minus such sums.
@@ -184,7 +190,9 @@ def test_every_number_may_follow_a_schedule(cls):
     assert torch.equal(scheduled.at(end)(step).total, plain(step).total)
     numbers = {name: value * 0.875 for name, value in plain.hyperparameters.items()}
     torch.testing.assert_close(scheduled.at(halfway_there)(step).total, replace(plain, **numbers)(step).total)
-    torch.testing.assert_close(scheduled.general().at(halfway_there)(step).total, scheduled.at(halfway_there)(step).total)
+    torch.testing.assert_close(
+        scheduled.general().at(halfway_there)(step).total, scheduled.at(halfway_there)(step).total
+    )
 
 
 @every_objective

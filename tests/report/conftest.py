@@ -18,8 +18,12 @@ TINY = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=GaussianLatent
 
 
 def dots(*, channels: int = 1, num_images: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """A bright pixel in a dark image, and where it is: across (4 values), down (3 values); and a factor that never varies."""
-    factors = np.stack([np.arange(num_images) % 4, np.arange(num_images) // 4 % 3, np.zeros(num_images, dtype=int)], axis=1)
+    """A bright pixel in a dark image, and where it is: across (4 values), down (3 values); and a factor that never
+    varies.
+    """
+    factors = np.stack(
+        [np.arange(num_images) % 4, np.arange(num_images) // 4 % 3, np.zeros(num_images, dtype=int)], axis=1
+    )
     images = np.full((num_images, 8, 8, channels), 20, dtype=np.uint8)
     images[np.arange(num_images), 1 + 2 * factors[:, 1], 2 * factors[:, 0]] = 255
     return images, factors
@@ -47,7 +51,9 @@ def trained(spec: Callable[..., RunSpec], tmp_path_factory: pytest.TempPathFacto
 def member(spec: Callable[..., RunSpec]) -> Callable[..., Member]:
     """A member without a folder: a MIG, a seed and a history are all that is known of it."""
 
-    def make(mig: float = math.nan, *, seed: int = 0, objective: Objective | None = None, history: History | None = None) -> Member:
+    def make(
+        mig: float = math.nan, *, seed: int = 0, objective: Objective | None = None, history: History | None = None
+    ) -> Member:
         score = None if math.isnan(mig) else Score("MIG", mig)
         return Member(Run(Path("nowhere"), spec(objective), seed), history or History(), score)
 

@@ -23,7 +23,10 @@ def test_a_single_model_shows_its_interval(member):
 
 
 def test_several_models_show_their_median_and_range(member):
-    members = [replace(member(0.5, seed=seed), scores=(replace(SAP, value=value),)) for seed, value in enumerate((0.1, 0.4, math.nan, 0.2))]
+    members = [
+        replace(member(0.5, seed=seed), scores=(replace(SAP, value=value),))
+        for seed, value in enumerate((0.1, 0.4, math.nan, 0.2))
+    ]
     (row,) = all_scores(group_members(members))
     assert row.cells == (("0.200", "0.100 to 0.400"),)
 
@@ -32,7 +35,11 @@ def test_settings_are_told_where_they_differ_and_the_quadrature_makes_no_differe
     binned = replace(MIG, settings={"estimator": "exact", "quadrature": "binned"})
     scores = (MIG, replace(MIG, settings={"estimator": "quantised"}), SAP)
     members = [replace(member(0.5), scores=scores), replace(member(0.5, seed=1), scores=(binned,))]
-    assert [row.settings for row in all_scores(group_members(members))] == ["estimator exact", "estimator quantised", ""]
+    assert [row.settings for row in all_scores(group_members(members))] == [
+        "estimator exact",
+        "estimator quantised",
+        "",
+    ]
 
 
 def test_the_page_shows_them(trained):

@@ -52,12 +52,17 @@ def test_images_of_each_value_stand_in_lines_where_nothing_is_held_fixed():
     images = coloured(4, 30)
     unlabelled = FactorImages(images.pixels, images.factors[:, :1], images.factor_table[:1])
     lines = rows_shown(draw_dataset_sheet(unlabelled, "title"))[3:]
-    assert [[int(images.factors[row, 0]) for row in line] for line in lines] == [[0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]] * 3
+    assert [[int(images.factors[row, 0]) for row in line] for line in lines] == [
+        [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    ] * 3
 
 
 def test_the_same_seed_draws_the_same_picture_and_another_does_not(tmp_path):
     images = coloured(3, 40)
-    written = [write_dataset_sheet(tmp_path / f"{n}.png", images, "title", ["a note"], seed=seed) for n, seed in enumerate((1, 1, 2))]
+    written = [
+        write_dataset_sheet(tmp_path / f"{n}.png", images, "title", ["a note"], seed=seed)
+        for n, seed in enumerate((1, 1, 2))
+    ]
     first, again, other = (path.read_bytes() for path in written)
     assert first == again != other
     with Image.open(written[0]) as picture:
@@ -80,14 +85,27 @@ def words(monkeypatch):
     """All that is written on a picture."""
     said = []
     write = drawing.write
-    monkeypatch.setattr(drawing, "write", lambda picture, place, text, *rest: (said.append(text), write(picture, place, text, *rest)))
+    monkeypatch.setattr(
+        drawing, "write", lambda picture, place, text, *rest: (said.append(text), write(picture, place, text, *rest))
+    )
     return said
 
 
 def test_names_values_and_numbers_of_values_are_written(monkeypatch):
     said = words(monkeypatch)
     draw_dataset_sheet(grid(3, 40), "grid", ["120 images"])
-    for text in ("grid", "120 images", "samples", "drawn at random", "factor_0", "3 values", "factor_1", "12 of 40 values", "0", "39"):
+    for text in (
+        "grid",
+        "120 images",
+        "samples",
+        "drawn at random",
+        "factor_0",
+        "3 values",
+        "factor_1",
+        "12 of 40 values",
+        "0",
+        "39",
+    ):
         assert text in said
     assert any(text.startswith("One factor at a time: the others stay as they are in image") for text in said)
     assert "all else varies" not in said
@@ -101,7 +119,10 @@ def labelled(factors, table):
     ("images", "said"),
     [
         (labelled(np.zeros((5, 0), dtype=np.int64), ()), ["No factors are known that vary in these images."]),
-        (labelled([[0], [1], [0], [1]], (Factor("smile", 2),)), ["Images for each value of a factor: all else varies.", "2 values"]),
+        (
+            labelled([[0], [1], [0], [1]], (Factor("smile", 2),)),
+            ["Images for each value of a factor: all else varies.", "2 values"],
+        ),
         (labelled([[0.5], [-1.25]], (Factor("angle", 0),)), ["continuous", "-1.25", "0.5"]),
         (labelled([[0, 3], [1, 3]], (Factor("smile", 2), Factor("colour", 4))), ["The same in all images: colour."]),
         (
@@ -120,7 +141,9 @@ def test_what_the_lines_show_is_said(monkeypatch, images, said):
 def test_weights_are_told(monkeypatch):
     said = words(monkeypatch)
     images = grid(4)
-    draw_dataset_sheet(FactorImages(images.pixels, images.factors, images.factor_table, torch.tensor([0.5, 0.5, 0.0, 0.0])), "title")
+    draw_dataset_sheet(
+        FactorImages(images.pixels, images.factors, images.factor_table, torch.tensor([0.5, 0.5, 0.0, 0.0])), "title"
+    )
     assert "drawn from p(n)" in said
 
 
@@ -136,7 +159,9 @@ def test_of_very_many_factors_the_first_are_shown(monkeypatch):
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 28, 28), (1, 300, 20), (2, 5, 9), (4, 64, 64)])
 def test_images_of_any_shape_have_room(shape):
-    images = FactorImages(torch.full((3, *shape), 9, dtype=torch.uint8), torch.arange(3)[:, None], (Factor("a" * 60, 3),))
+    images = FactorImages(
+        torch.full((3, *shape), 9, dtype=torch.uint8), torch.arange(3)[:, None], (Factor("a" * 60, 3),)
+    )
     picture = draw_dataset_sheet(images, "t" * 300, ["word " * 100])
     assert np.asarray(picture)[:, :60].min() == 255  # the margin is kept
     assert np.asarray(picture)[:, -60:].min() == 255

@@ -43,7 +43,9 @@ def test_of_many_values_some_are_shown_evenly_spaced_with_both_ends():
     assert set(np.diff(sweep.values)) == {3.0, 4.0}
 
 
-@pytest.mark.parametrize(("count", "places"), [(0, []), (1, [0]), (3, [0, 1, 2]), (12, list(range(12))), (23, list(range(0, 23, 2)))])
+@pytest.mark.parametrize(
+    ("count", "places"), [(0, []), (1, [0]), (3, [0, 1, 2]), (12, list(range(12))), (23, list(range(0, 23, 2)))]
+)
 def test_places_are_evenly_spaced(count, places):
     assert evenly(count) == places
 
@@ -135,7 +137,9 @@ def test_factors_beyond_what_64_bits_can_number_are_told_apart():
     identity = np.arange(64)
     factors = np.stack([identity % 8, identity // 8, *([identity * 0 + 10**17, identity * 10**14] * 4)], axis=1)
     swept = factor_sweeps(images_of(factors, [8, 8, *([10**18] * 8)]))
-    assert not any(sweep.is_alone for sweep in swept.sweeps)  # distinct, but no image differs from another in one factor
+    assert not any(
+        sweep.is_alone for sweep in swept.sweeps
+    )  # distinct, but no image differs from another in one factor
 
 
 def test_samples_are_dealt_once_each_without_weights_and_drawn_by_them_with():

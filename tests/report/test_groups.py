@@ -6,7 +6,10 @@ from unbraid.schedule import Linear
 
 def test_members_of_one_spec_are_a_group(member):
     groups = group_members([member(0.1, seed=1), member(0.3, seed=0), member(0.2, objective=BetaVAE())])
-    assert [(group.index, group.label, group.seeds) for group in groups] == [(0, "vae", "0, 1"), (1, "beta-vae, beta 4", "0")]
+    assert [(group.index, group.label, group.seeds) for group in groups] == [
+        (0, "vae", "0, 1"),
+        (1, "beta-vae, beta 4", "0"),
+    ]
 
 
 def test_a_sweep_is_in_the_order_of_its_hyperparameter(member):

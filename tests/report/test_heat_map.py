@@ -68,7 +68,12 @@ def test_a_latent_past_the_limit_is_kept_if_it_makes_a_gap():
     num_latents = MAX_LATENTS + 4
     information = torch.zeros(num_latents, 1, dtype=torch.float64)
     information[-1] = 0.8
-    score = Score("MIG", 0.8, per_factor={"a": 0.8}, tables={"mutual_information": information, "factor_entropy": torch.ones(1).double()})
+    score = Score(
+        "MIG",
+        0.8,
+        per_factor={"a": 0.8},
+        tables={"mutual_information": information, "factor_entropy": torch.ones(1).double()},
+    )
     table = heat_map(score, order=list(range(num_latents)))
     assert [latent for latent, _ in table.rows] == [*range(MAX_LATENTS), num_latents - 1]
     assert table.num_hidden == 3

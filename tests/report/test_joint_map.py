@@ -13,7 +13,12 @@ from unbraid.report import drawing
 from unbraid.report.joint_map import JointMap, draw_joint_map, map_of_images, maps_of_joint
 from unbraid.sampling import ChenDesign, Correlated, Product, Table, Uniform
 
-AZIMUTH, ELEVATION, LIGHT, NAME = Factor("azimuth", 5), Factor("elevation", 4), Factor("light", 3), Factor("name", 2, ordered=False)
+AZIMUTH, ELEVATION, LIGHT, NAME = (
+    Factor("azimuth", 5),
+    Factor("elevation", 4),
+    Factor("light", 3),
+    Factor("name", 2, ordered=False),
+)
 
 
 def grid(*factors):
@@ -29,7 +34,9 @@ def test_the_correlation_is_that_of_the_images_drawn_by_the_table():
     table = Correlated(("azimuth", "elevation"), 0.3).table((5, 4))
     a, b = np.indices((5, 4)).reshape(2, -1)
     expected = np.cov(a, b, aweights=table.flatten().numpy())
-    assert joint_map(table, AZIMUTH, ELEVATION).correlation == pytest.approx(expected[0, 1] / math.sqrt(expected[0, 0] * expected[1, 1]))
+    assert joint_map(table, AZIMUTH, ELEVATION).correlation == pytest.approx(
+        expected[0, 1] / math.sqrt(expected[0, 0] * expected[1, 1])
+    )
 
 
 def test_mutual_information_is_in_nats():
@@ -40,7 +47,10 @@ def test_mutual_information_is_in_nats():
 @pytest.mark.parametrize(
     ("shown", "words"),
     [
-        (joint_map([[0.25, 0.25], [0.25, 0.25]], LIGHT, LIGHT), "correlation 0.00, mutual information 0.000 nats, all equally likely"),
+        (
+            joint_map([[0.25, 0.25], [0.25, 0.25]], LIGHT, LIGHT),
+            "correlation 0.00, mutual information 0.000 nats, all equally likely",
+        ),
         (
             joint_map([[0.4, 0.1], [0.1, 0.4]], LIGHT, LIGHT),
             "correlation 0.60, mutual information 0.193 nats, the most likely 4 times the least",

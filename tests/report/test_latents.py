@@ -70,16 +70,22 @@ def test_means_alone_are_refused():
 
 def test_discrete_latents_are_read_too():
     told = torch.eye(2, dtype=torch.float64).repeat(4, 1)
-    codes = Codes.from_arrays(torch.zeros(8, 1), std=torch.ones(8, 1), probabilities=[told, torch.full((8, 3), 1 / 3, dtype=torch.float64)])
+    codes = Codes.from_arrays(
+        torch.zeros(8, 1), std=torch.ones(8, 1), probabilities=[told, torch.full((8, 3), 1 / 3, dtype=torch.float64)]
+    )
     by_latent = {reading.latent: reading for reading in read_latents(codes, None)}
     assert [by_latent[j].nats for j in range(3)] == pytest.approx([0.0, math.log(2), 0.0], abs=1e-6)
     assert [by_latent[j].num_categories for j in range(3)] == [0, 2, 3]
     with_mig = replace(codes, factors=(Labels("value", torch.arange(8) % 2),))
-    torch.testing.assert_close(informativeness(with_mig, MIG()(with_mig)), informativeness(codes, None), atol=1e-8, rtol=0)
+    torch.testing.assert_close(
+        informativeness(with_mig, MIG()(with_mig)), informativeness(codes, None), atol=1e-8, rtol=0
+    )
 
 
 @pytest.mark.parametrize("form", ["a std of 0", "draws"])
 def test_codes_without_a_density_are_read_through_bins(form):
     mean = torch.stack([4.0 * (torch.arange(8) % 2) - 2, torch.zeros(8)], dim=1).double()
-    codes = Codes.from_arrays(mean, std=torch.zeros_like(mean)) if form == "a std of 0" else Codes.from_arrays(samples=mean)
+    codes = (
+        Codes.from_arrays(mean, std=torch.zeros_like(mean)) if form == "a std of 0" else Codes.from_arrays(samples=mean)
+    )
     assert [reading.nats for reading in read_latents(codes, None)] == pytest.approx([math.log(2), 0.0], abs=1e-9)

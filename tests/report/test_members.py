@@ -18,7 +18,8 @@ from unbraid.training import train
 
 def parts(*, distortion, rate):
     return History(
-        ("step", "distortion", "rate"), [(float(step), float(d), r) for step, (d, r) in enumerate(zip(distortion, rate, strict=True))]
+        ("step", "distortion", "rate"),
+        [(float(step), float(d), r) for step, (d, r) in enumerate(zip(distortion, rate, strict=True))],
     )
 
 
@@ -37,7 +38,10 @@ def test_members_are_ordered_best_first_and_those_without_a_value_last(member):
 
 
 def test_without_any_mig_the_elbo_orders(member):
-    good, bad = member(history=parts(distortion=[10.0], rate=[1.0])), member(history=parts(distortion=[20.0], rate=[1.0]))
+    good, bad = (
+        member(history=parts(distortion=[10.0], rate=[1.0])),
+        member(history=parts(distortion=[20.0], rate=[1.0])),
+    )
     assert rank([bad, good]) == Ranking("ELBO")
     assert rank([bad, member(0.1)]) == Ranking("MIG")
     assert shown_members([bad, good], Ranking("ELBO")) == {"best": good, "worst": bad}

@@ -30,7 +30,9 @@ def test_members_of_one_data_set_are_shown_on_the_same_images(trained):
     best, worst = read_members(trained[:2])
     (shown,) = reconstructions({"best": best, "worst": worst})
     assert list(shown.by_role) == ["best", "worst"]
-    assert {(made.width, made.height) for made in (shown.originals, *shown.by_role.values())} == {(NUM_IMAGES * 9 - 1, 8)}
+    assert {(made.width, made.height) for made in (shown.originals, *shown.by_role.values())} == {
+        (NUM_IMAGES * 9 - 1, 8)
+    }
 
 
 def test_each_data_set_has_its_own_originals(trained, spec, tmp_path):

@@ -69,7 +69,14 @@ def assert_nothing_runs_and_nothing_is_fetched(shown: Page) -> None:
 
 def test_the_page_shows_every_part(trained, tmp_path):
     shown = page(trained, tmp_path)
-    headings = ["Scores", "What each latent knows", "What each latent does", "Reconstructions", "Training", "What was trained"]
+    headings = [
+        "Scores",
+        "What each latent knows",
+        "What each latent does",
+        "Reconstructions",
+        "Training",
+        "What was trained",
+    ]
     assert all(heading in shown.text for heading in headings)
     assert "vae and beta-tcvae on from-arrays 4 models, 2 objectives, 24 images of 8 × 8. Best: " in shown.text
     assert "2026-02-03" in shown.text
@@ -113,7 +120,9 @@ def test_no_name_can_put_html_into_the_page(spec, tmp_path):
     factors = np.stack([np.arange(24) % 4, np.arange(24) // 4, np.zeros(24, dtype=int)], axis=1)
     np.savez(path, images=images, factors=factors, factor_names=np.array([SCRIPT, IMAGE, f"x' onload='{SCRIPT}"]))
     runs = train([spec(VAE(), FromArrays(str(path)))], [0, 1, 2], folder=tmp_path / "runs")
-    renamed = [Run.open(run.folder.rename(run.folder.with_name(f"{index}{IMAGE}<b>"))) for index, run in enumerate(runs)]
+    renamed = [
+        Run.open(run.folder.rename(run.folder.with_name(f"{index}{IMAGE}<b>"))) for index, run in enumerate(runs)
+    ]
     (renamed[2].folder / "finished.json").rename(renamed[2].folder / "failed.json")
     shown = page(renamed, tmp_path, title=f"{SCRIPT}{IMAGE}")
     assert_nothing_runs_and_nothing_is_fetched(shown)
@@ -175,7 +184,9 @@ def test_a_history_without_the_usual_parts_is_no_obstacle(spec, tmp_path):
     (run,) = train([spec(VAE(), unlabelled)], [0], folder=tmp_path)
     (run.folder / "history.csv").write_text("step,loss\n1,3.0\n2,2.0\n")
     # As earlier versions left it: without a checksum of the history.
-    (run.folder / "finished.json").write_text(re.sub(r',\s*"history.csv": "\w+"', "", (run.folder / "finished.json").read_text()))
+    (run.folder / "finished.json").write_text(
+        re.sub(r',\s*"history.csv": "\w+"', "", (run.folder / "finished.json").read_text())
+    )
     assert "1 model, 1 objective, 24 images of 8 × 8." in page([run], tmp_path).text
 
 

@@ -8,7 +8,9 @@ from unbraid.report.spec_table import spec_table
 from unbraid.runs import RunSpec
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
-SPEC = RunSpec(HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4)
+SPEC = RunSpec(
+    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4
+)
 
 
 def test_what_specs_share_is_told_once_and_the_rest_side_by_side():

@@ -42,7 +42,11 @@ def test_mig_is_drawn_from_zero_however_high_it_is(member):
 
 
 def test_all_strips_share_one_axis(member):
-    plot = strip_plot([[member(0.2)], [member(0.2, objective=BetaVAE()), member(0.8, seed=1, objective=BetaVAE())]], Ranking("MIG"), {})
+    plot = strip_plot(
+        [[member(0.2)], [member(0.2, objective=BetaVAE()), member(0.8, seed=1, objective=BetaVAE())]],
+        Ranking("MIG"),
+        {},
+    )
     assert plot.strips[0].dots[0].x == plot.strips[1].dots[0].x
 
 

@@ -22,17 +22,24 @@ def test_a_report_in_one_sentence(member):
 
 def test_a_single_model_is_not_called_the_best(member):
     only = member(0.5)
-    assert summary_of(group_members([only]), Ranking("MIG"), only) == "1 model, 1 objective, 24 images of 8 × 8. vae, seed 0, MIG 0.50."
+    assert (
+        summary_of(group_members([only]), Ranking("MIG"), only)
+        == "1 model, 1 objective, 24 images of 8 × 8. vae, seed 0, MIG 0.50."
+    )
 
 
 def test_a_sweep_says_how_many_settings_it_has(member):
     members = [member(0.1, objective=BetaVAE(beta)) for beta in (1.0, 2.0, 4.0)]
-    assert summary_of(group_members(members), Ranking("MIG"), members[0]).startswith("3 models, 3 settings of 1 objective, ")
+    assert summary_of(group_members(members), Ranking("MIG"), members[0]).startswith(
+        "3 models, 3 settings of 1 objective, "
+    )
 
 
 def test_without_factors_the_elbo_is_told(member):
     only = member(history=History(("step", "distortion", "rate"), [(1.0, 100.0, 2.5)]))
-    assert summary_of(group_members([only]), Ranking("ELBO"), only).endswith(". vae, seed 0, ELBO −102.5 nats per image.")
+    assert summary_of(group_members([only]), Ranking("ELBO"), only).endswith(
+        ". vae, seed 0, ELBO −102.5 nats per image."
+    )
 
 
 def test_what_is_not_known_is_not_told(member):

@@ -52,7 +52,9 @@ def test_a_discrete_latent_is_put_at_each_of_its_categories_and_the_others_stand
         [[-1.0, 0.5, 0, 1, 0, 0], [-1.0, 0.5, 0, 1, 0, 1]],
     )
     with torch.no_grad():
-        assert [strip for _, strip in made.strips] == [sheet(model.decode(torch.tensor(code))[None]) for code in expected]
+        assert [strip for _, strip in made.strips] == [
+            sheet(model.decode(torch.tensor(code))[None]) for code in expected
+        ]
 
 
 def test_a_latent_that_is_the_same_everywhere_has_no_say_in_what_is_typical():

@@ -70,7 +70,9 @@ def test_files_of_other_systems_are_read(written, end, encoding):
 
 def test_blocks_are_joined(written, monkeypatch):
     monkeypatch.setattr(codes_csv, "_ROWS_PER_BLOCK", 7)
-    codes = read_csv(written("mean_0,factor:a,factor:b\n" + "".join(f"{i},{i % 5},{'x' if i == 50 else i}\n" for i in range(60))))
+    codes = read_csv(
+        written("mean_0,factor:a,factor:b\n" + "".join(f"{i},{i % 5},{'x' if i == 50 else i}\n" for i in range(60)))
+    )
     assert codes.mean[:, 0].tolist() == list(range(60))
     assert codes.factors[0].values.tolist() == [i % 5 for i in range(60)]
     assert not codes.factors[1].ordered

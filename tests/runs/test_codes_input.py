@@ -40,8 +40,14 @@ def path(tmp_path, request):
 
 
 def test_arrays_become_codes(path):
-    codes = read_codes(saved(path, {"mean": MEAN, "std": STD, "factors": FACTORS, "weights": np.arange(3.0)}, ["shape", "size"]))
-    assert (codes.mean.tolist(), codes.std.tolist(), codes.weights.tolist()) == (MEAN.tolist(), STD.tolist(), [0.0, 1.0, 2.0])
+    codes = read_codes(
+        saved(path, {"mean": MEAN, "std": STD, "factors": FACTORS, "weights": np.arange(3.0)}, ["shape", "size"])
+    )
+    assert (codes.mean.tolist(), codes.std.tolist(), codes.weights.tolist()) == (
+        MEAN.tolist(),
+        STD.tolist(),
+        [0.0, 1.0, 2.0],
+    )
     assert codes.factor_names == ("shape", "size")
     assert [f.values.tolist() for f in codes.factors] == FACTORS.T.tolist()
 
@@ -81,7 +87,9 @@ def test_words_in_an_npz_are_categories(tmp_path):
 
 def test_the_codes_of_a_run_are_read_too(tmp_path):
     path = tmp_path / "codes.safetensors"
-    write_codes(path, Codes(torch.as_tensor(MEAN), factors=(Labels("shape", torch.arange(3), ordered=False),), groups=((0, 1),)))
+    write_codes(
+        path, Codes(torch.as_tensor(MEAN), factors=(Labels("shape", torch.arange(3), ordered=False),), groups=((0, 1),))
+    )
     codes = read_codes(path)
     assert (codes.groups, codes.factors[0].ordered) == (((0, 1),), False)
 
@@ -160,7 +168,9 @@ def test_names_that_are_no_list_are_refused(tmp_path, names):
         read_codes(path)
 
 
-@pytest.mark.parametrize("metadata", [{"factors": "[]"}, {"factors": "3", "groups": "[]"}, {"factors": '[{"name": "a"}]', "groups": "[]"}])
+@pytest.mark.parametrize(
+    "metadata", [{"factors": "[]"}, {"factors": "3", "groups": "[]"}, {"factors": '[{"name": "a"}]', "groups": "[]"}]
+)
 def test_a_damaged_file_of_a_run_is_refused(tmp_path, metadata):
     path = tmp_path / "codes.safetensors"
     save_file({"mean": torch.as_tensor(MEAN)}, path, metadata)
@@ -210,7 +220,9 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path):
 def test_what_a_file_of_a_run_should_hold_is_said(tmp_path):
     path = tmp_path / "codes.safetensors"
     save_file({"mean": torch.as_tensor(MEAN)}, path, {"factors": "[]"})
-    with pytest.raises(CodesError, match=r"there is no 'groups'.*Expected in the metadata factors, such as .*leave the key out"):
+    with pytest.raises(
+        CodesError, match=r"there is no 'groups'.*Expected in the metadata factors, such as .*leave the key out"
+    ):
         read_codes(path)
 
 

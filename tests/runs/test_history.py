@@ -43,7 +43,9 @@ def test_every_bit_survives(tmp_path_factory, rows):
     history.write(path)
     found = History.read(path)
     assert found == history
-    assert [[math.copysign(1, x) for x in row] for row in found.rows] == [[math.copysign(1, x) for x in row] for row in history.rows]
+    assert [[math.copysign(1, x) for x in row] for row in found.rows] == [
+        [math.copysign(1, x) for x in row] for row in history.rows
+    ]
 
 
 def test_nan_is_a_number_here(tmp_path):

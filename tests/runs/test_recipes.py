@@ -118,7 +118,10 @@ def test_a_schedule_and_a_list_of_recipes_are_objects_too():
         "finish": 1.0,
     }
     parts = to_json(GroupedLatents((GaussianLatents(3), ConcreteLatents(5))))["parts"]
-    assert [part["type"] for part in parts] == ["unbraid.distributions.GaussianLatents", "unbraid.distributions.ConcreteLatents"]
+    assert [part["type"] for part in parts] == [
+        "unbraid.distributions.GaussianLatents",
+        "unbraid.distributions.ConcreteLatents",
+    ]
 
 
 def test_recipes_that_lie_directly_in_the_package_can_be_chosen():
@@ -128,7 +131,10 @@ def test_recipes_that_lie_directly_in_the_package_can_be_chosen():
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ({"type": "unbraid.distributions.GaussianLatents", "size": "x"}, r"spec\.parts\[1\]\.size is 'x'; expected a whole number"),
+        (
+            {"type": "unbraid.distributions.GaussianLatents", "size": "x"},
+            r"spec\.parts\[1\]\.size is 'x'; expected a whole number",
+        ),
         ({"type": "unbraid.objectives.VAE"}, r"spec\.parts\[1\]: 'unbraid\.objectives\.VAE' is not a Latents"),
         ("gaussian", "spec.parts is 'gaussian'; expected a Latents"),
     ],
@@ -162,7 +168,9 @@ def test_what_is_no_recipe_is_not_written(thing):
         DSprites(shapes=("heart",), num_scales=2),
         BetaVAE(Linear(0.0, 4.0, finish=0.1)),
         Autoencoder(
-            latents=GroupedLatents((GaussianLatents(3, FlowPrior(4)), ConcreteLatents(5, Cosine(1.0, 0.5), prior=LearnedCategories())))
+            latents=GroupedLatents(
+                (GaussianLatents(3, FlowPrior(4)), ConcreteLatents(5, Cosine(1.0, 0.5), prior=LearnedCategories()))
+            )
         ),
         GroupedLatents((GroupedLatents((LaplaceLatents(2),)), BernoulliLatents(2, Cyclic(0.5, 1.0)))),
         MIG(estimator="quantised", num_bins=50, low=-3.0),
@@ -214,7 +222,10 @@ def test_an_int_is_read_as_a_float_where_a_float_is_wanted():
         ({"objective": "vae"}, r"spec\.objective is 'vae'; expected an Objective"),
         ({"objective": None}, r"spec\.objective is None; expected an Objective"),
         ({"decoder": []}, r"spec\.decoder is \[\]; expected an Architecture or nothing"),
-        ({"count": {"type": "unbraid.objectives.VAE"}}, r"spec\.count: 'unbraid\.objectives\.VAE' is not a whole number"),
+        (
+            {"count": {"type": "unbraid.objectives.VAE"}},
+            r"spec\.count: 'unbraid\.objectives\.VAE' is not a whole number",
+        ),
         ({"widths": {"type": "unbraid.objectives.VAE"}}, r"spec\.widths: 'unbraid\.objectives\.VAE' is not a list"),
         ({"objective": {"type": "unbraid.objectives.BetaVAE", "beta": "x"}}, r"spec\.objective\.beta is 'x'"),
         ({"objective": {"type": "unbraid.objectives.BetaVAE", "beta": -1}}, "BetaVAE: beta is -1.0"),
@@ -226,7 +237,9 @@ def test_a_value_of_the_wrong_kind_is_refused_by_its_place(content, said):
 
 
 def test_an_unknown_field_is_refused_with_the_nearest():
-    with pytest.raises(SpecError, match=r"spec: BetaTCVAE has no field 'betta'. Did you mean 'beta'\? Valid: alpha, analytic_kl, beta"):
+    with pytest.raises(
+        SpecError, match=r"spec: BetaTCVAE has no field 'betta'. Did you mean 'beta'\? Valid: alpha, analytic_kl, beta"
+    ):
         from_json({"type": "unbraid.objectives.BetaTCVAE", "betta": 1}, Objective)
 
 
@@ -247,7 +260,9 @@ def test_what_is_no_import_path_is_refused(path):
 
 
 def test_a_class_from_elsewhere_is_refused_without_being_imported(monkeypatch, tmp_path):
-    (tmp_path / "elsewhere.py").write_text("from pathlib import Path\n\nPath(__file__).with_name('trace').touch()\n\n\nclass VAE: ...\n")
+    (tmp_path / "elsewhere.py").write_text(
+        "from pathlib import Path\n\nPath(__file__).with_name('trace').touch()\n\n\nclass VAE: ...\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SpecError, match="'elsewhere.VAE' is not from unbraid, so it is not imported"):
         from_json({"type": "elsewhere.VAE"}, Objective)
@@ -264,7 +279,8 @@ def test_a_name_that_looks_like_ours_is_not_ours(path):
 def test_a_class_of_ones_own_is_read_when_its_package_is_named(monkeypatch, tmp_path):
     (tmp_path / "of_my_own.py").write_text(
         "from dataclasses import dataclass\nfrom unbraid.objectives import Objective\n\n\n"
-        "@dataclass(frozen=True)\nclass Mine(Objective):\n    weight: float = 1.0\n\n    def __call__(self, step): ...\n"
+        "@dataclass(frozen=True)\nclass Mine(Objective):\n    weight: float = 1.0\n\n    def __call__(self, step): "
+        "...\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     try:
@@ -298,7 +314,9 @@ def test_a_path_that_leads_nowhere_is_refused(path):
 
 
 def test_a_misspelt_type_is_refused_with_the_nearest():
-    with pytest.raises(SpecError, match=r"Did you mean 'BetaTCVAE'\? Valid: .*BetaTCVAE, BetaVAE, .*DecomposedELBO, .*VAE"):
+    with pytest.raises(
+        SpecError, match=r"Did you mean 'BetaTCVAE'\? Valid: .*BetaTCVAE, BetaVAE, .*DecomposedELBO, .*VAE"
+    ):
         from_json({"type": "unbraid.objectives.BetaTCVEA"}, Objective)
 
 
@@ -335,7 +353,15 @@ def test_choices_are_the_concrete_recipes_that_a_folder_exports():
     named = {"beta-tcvae": BetaTCVAE, "beta-vae": BetaVAE, "decomposed-elbo": DecomposedELBO, "vae": VAE}
     assert choices(Objective).items() >= named.items()
     assert choices(Architecture).items() >= {"conv": Conv, "mlp": MLP}.items()
-    assert list(choices(Latents)) == ["bernoulli", "concrete", "correlated-gaussian", "deterministic", "gaussian", "grouped", "laplace"]
+    assert list(choices(Latents)) == [
+        "bernoulli",
+        "concrete",
+        "correlated-gaussian",
+        "deterministic",
+        "gaussian",
+        "grouped",
+        "laplace",
+    ]
     assert list(choices(Likelihood)) == ["bernoulli", "continuous-bernoulli", "gaussian", "laplace", "learned-gaussian"]
     assert choices(FactorDataset)["dsprites"] is DSprites
 
@@ -373,7 +399,9 @@ def test_a_suggestion_is_near_or_none():
     ],
 )
 def test_a_part_of_a_name_suggests_the_whole_of_it(given, meant):
-    assert suggestion(given, ["beta-tcvae", "beta-vae", "decomposed-elbo", "vae"]).startswith(f"Did you mean {meant!r}?")
+    assert suggestion(given, ["beta-tcvae", "beta-vae", "decomposed-elbo", "vae"]).startswith(
+        f"Did you mean {meant!r}?"
+    )
 
 
 # Annotations

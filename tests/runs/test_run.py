@@ -33,7 +33,8 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-# ------------------------------------------------------------------------------------------------------------------ the folder
+# ------------------------------------------------------------------------------------------------------------------ the
+# folder
 
 
 def test_a_run_is_placed_by_what_it_is(tmp_path):
@@ -143,7 +144,8 @@ def test_sweeping_removes_half_written_files_and_nothing_else(finished):
     assert everything(finished.folder) == before
 
 
-# ------------------------------------------------------------------------------------------------------------- reading it back
+# ------------------------------------------------------------------------------------------------------------- reading
+# it back
 
 
 def test_a_run_is_read_back(finished):
@@ -207,7 +209,8 @@ def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
             Run.open(finished.folder, packages=PACKAGES)
 
 
-# ---------------------------------------------------------------------------------------------------------- the model and the codes
+# ---------------------------------------------------------------------------------------------------------- the model
+# and the codes
 
 
 def test_the_model_is_the_one_that_was_kept(finished):
@@ -290,14 +293,20 @@ def test_nor_is_a_failed_run_to_be_resumed(tmp_path):
         run.model()
 
 
-# ------------------------------------------------------------------------------------------------------------------ the scores
+# ------------------------------------------------------------------------------------------------------------------ the
+# scores
 
 
 def test_scores_are_kept_and_read_back(finished):
     [score] = finished.score([MIG()])
     assert score.value == MIG()(finished.codes()).value
     [kept] = Run.open(finished.folder, packages=PACKAGES).scores()
-    assert (kept.metric, kept.value, kept.per_factor, kept.settings) == (score.metric, score.value, score.per_factor, score.settings)
+    assert (kept.metric, kept.value, kept.per_factor, kept.settings) == (
+        score.metric,
+        score.value,
+        score.per_factor,
+        score.settings,
+    )
     assert torch.equal(kept.tables["mutual_information"], score.tables["mutual_information"])
 
 
@@ -340,7 +349,15 @@ def test_scores_that_another_process_keeps_meanwhile_are_not_lost(finished):
 
 def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
     path = finished.folder / "scores.json"
-    for content in ("{", "[]", "{}", '{"scores": 3}', '{"scores": [1]}', '{"scores": [{}]}', '{"scores": [{"metric": "MIG", "value": 1}]}'):
+    for content in (
+        "{",
+        "[]",
+        "{}",
+        '{"scores": 3}',
+        '{"scores": [1]}',
+        '{"scores": [{}]}',
+        '{"scores": [{"metric": "MIG", "value": 1}]}',
+    ):
         path.write_text(content)
         for read in (Run.scores, lambda run: run.score([MIG()])):
             with pytest.raises(RunError, match="scores.json"):

@@ -12,7 +12,13 @@ import pytest
 import torch
 
 from unbraid.data import MNIST, DSprites
-from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, LearnedGaussianPrior
+from unbraid.distributions import (
+    ConcreteLatents,
+    DeterministicLatents,
+    GaussianLatents,
+    GroupedLatents,
+    LearnedGaussianPrior,
+)
 from unbraid.errors import SpecError
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.models.critic import Critic
@@ -88,7 +94,12 @@ def test_without_what_came_later_the_digest_is_that_of_versions_that_did_not_kno
         ({}, "91b7d53f1a0d"),
         ({"precision": "float64"}, "9f318870b563"),
         (
-            {"objective": FactorVAE(), "critic": Critic(hidden=(5,)), "max_gradient_norm": 1.0, "subset": RandomSplit(0.9)},
+            {
+                "objective": FactorVAE(),
+                "critic": Critic(hidden=(5,)),
+                "max_gradient_norm": 1.0,
+                "subset": RandomSplit(0.9),
+            },
             "008672e637f5",
         ),
         # As they are since.
@@ -117,7 +128,8 @@ def test_equal_specs_have_equal_digests():
     assert RunSpec(replace(DATA), Autoencoder(Conv())).digest == SPEC.digest
 
 
-# Outside these tests nothing checks the types of what is passed, as the hook does here: so what is said of them is tried outside.
+# Outside these tests nothing checks the types of what is passed, as the hook does here: so what is said of them is
+# tried outside.
 OUTSIDE = """
 import json, sys
 from dataclasses import replace
@@ -271,7 +283,9 @@ def test_the_images_are_those_of_the_subset_with_the_weights_of_the_joint():
     assert len(images) == 48
     assert torch.equal(images.factors, whole.factors[kept])
     assert torch.equal(images.pixels[:], whole.pixels[:][kept])
-    table = torch.zeros(4, 4, dtype=torch.float64).index_put_(tuple(images.factors[:, 3:].T), images.weights, accumulate=True)
+    table = torch.zeros(4, 4, dtype=torch.float64).index_put_(
+        tuple(images.factors[:, 3:].T), images.weights, accumulate=True
+    )
     torch.testing.assert_close(table, joint.table((4, 4)), rtol=1e-12, atol=0)
     loaded = spec.load("cpu")
     assert torch.equal(loaded.pixels[:], images.pixels[:])
@@ -306,7 +320,8 @@ def test_sampling_and_subsets_that_cannot_be_are_refused_when_the_spec_is_built(
 def test_a_batch_larger_than_the_subset_is_refused_once_the_images_are_there():
     spec = replace(SPEC, subset=RowRange(0, 10), batch_size=11)
     with pytest.raises(
-        SpecError, match=r"batch_size is 11, and the subset has 10 images\. Use a batch_size of at most 10, or a larger subset\."
+        SpecError,
+        match=r"batch_size is 11, and the subset has 10 images\. Use a batch_size of at most 10, or a larger subset\.",
     ):
         spec.check_images(spec.open())
     replace(spec, batch_size=10).check_images(spec.open())

@@ -13,7 +13,9 @@ from unbraid.runs.spec_words import describe_spec, in_words, spec_labels, value_
 from unbraid.schedule import Cosine, Linear
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
-SPEC = RunSpec(HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4)
+SPEC = RunSpec(
+    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4
+)
 
 
 def labels(*specs: RunSpec) -> list[str]:
@@ -41,11 +43,21 @@ def test_a_field_that_is_not_set_is_left_out():
 
 
 def test_names_are_put_into_words():
-    assert [in_words(name) for name in ("position_x", "num_holes", "scale")] == ["position x", "number of holes", "scale"]
+    assert [in_words(name) for name in ("position_x", "num_holes", "scale")] == [
+        "position x",
+        "number of holes",
+        "scale",
+    ]
 
 
 def test_values_are_put_into_words():
-    assert [value_in_words(value) for value in (True, 20_000, 6.0, (128, 64), "mws")] == ["yes", "20,000", "6", "128, 64", "mws"]
+    assert [value_in_words(value) for value in (True, 20_000, 6.0, (128, 64), "mws")] == [
+        "yes",
+        "20,000",
+        "6",
+        "128, 64",
+        "mws",
+    ]
 
 
 def test_lists_of_lists_and_recipes_in_a_list_are_put_into_words():
@@ -53,12 +65,15 @@ def test_lists_of_lists_and_recipes_in_a_list_are_put_into_words():
     assert value_in_words(()) == "none"
     parts = (GaussianLatents(3, LearnedGaussianPrior()), ConcreteLatents(4, Linear(1.0, 0.5)))
     assert value_in_words(parts) == (
-        "gaussian (size 3, prior learned-gaussian-prior), concrete (categories 4, temperature linear (start 1, end 0.5))"
+        "gaussian (size 3, prior learned-gaussian-prior), concrete (categories 4, temperature linear (start 1, end "
+        "0.5))"
     )
 
 
 def test_a_schedule_is_a_value_where_a_number_might_stand():
-    described = describe_spec(replace(SPEC, objective=BetaVAE(Linear(0.0, 4.0, finish=0.5)), learning_rate=Cosine(1e-3, 0.0)))
+    described = describe_spec(
+        replace(SPEC, objective=BetaVAE(Linear(0.0, 4.0, finish=0.5)), learning_rate=Cosine(1e-3, 0.0))
+    )
     assert described["objective beta"] == "linear (start 0, end 4, finish 0.5)"
     assert described["learning rate"] == "cosine (start 0.001, end 0)"
     assert "objective beta start" not in described
@@ -72,7 +87,10 @@ def test_labels_of_schedules_and_groups_can_be_read():
 
 
 def test_a_weight_of_0_by_default_is_not_worth_a_word():
-    assert alone(Composite(critic=True, critic_total_correlation=2.0)) == "composite, critic total correlation 2, critic yes"
+    assert (
+        alone(Composite(critic=True, critic_total_correlation=2.0))
+        == "composite, critic total correlation 2, critic yes"
+    )
 
 
 def test_a_spec_alone_is_named_by_its_objective_and_the_weights_that_matter():
@@ -105,7 +123,9 @@ def test_the_objective_is_told_before_the_rest():
 
 def test_a_checksum_in_a_label_is_cut_short():
     datasets = [FromArrays.of(np.full((2, 4, 4), brightness, dtype=np.uint8)) for brightness in (100, 200)]
-    for dataset, label in zip(datasets, labels(*(RunSpec(dataset, objective=VAE(), batch_size=2) for dataset in datasets)), strict=True):
+    for dataset, label in zip(
+        datasets, labels(*(RunSpec(dataset, objective=VAE(), batch_size=2) for dataset in datasets)), strict=True
+    ):
         assert label.endswith(f", dataset sha256 {dataset.sha256[:12]}")
         assert dataset.sha256 not in label
 

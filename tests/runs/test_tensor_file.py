@@ -35,7 +35,9 @@ def test_metadata_are_read_back(tmp_path):
         assert stream.metadata() == {"b": '"γ"', "a": "1"}
 
 
-@pytest.mark.parametrize("tensor", [torch.arange(12.0).reshape(3, 4).T, torch.arange(10.0)[::3], torch.ones(2, 1).expand(2, 3)])
+@pytest.mark.parametrize(
+    "tensor", [torch.arange(12.0).reshape(3, 4).T, torch.arange(10.0)[::3], torch.ones(2, 1).expand(2, 3)]
+)
 def test_a_tensor_may_lie_in_memory_as_it_likes(tmp_path, tensor):
     write_tensors(tmp_path / "a.safetensors", {"x": tensor, "the same memory": tensor}, {})
     found = load_file(tmp_path / "a.safetensors")

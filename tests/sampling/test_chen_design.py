@@ -85,7 +85,12 @@ def test_the_most_likely_combination_is_so_many_times_as_likely_as_the_least(des
 def test_the_poses_of_faces():
     """What the designs come to where the paper used them, to three digits."""
     tables = {design: ChenDesign(design).table(POSES) for design in "ABCD"}
-    assert {design: round(float(table.max() / table.min()), 12) for design, table in tables.items()} == {"A": 1, "B": 4, "C": 4, "D": 4}
+    assert {design: round(float(table.max() / table.min()), 12) for design, table in tables.items()} == {
+        "A": 1,
+        "B": 4,
+        "C": 4,
+        "D": 4,
+    }
     assert correlation(tables["D"]) == pytest.approx(0.6 * math.sqrt(22 * 12 / (9 * 20 * 10)), abs=1e-12)
     assert correlation(tables["D"]) == pytest.approx(0.230, abs=5e-4)
     assert mutual_information(tables["C"]) == pytest.approx(0.031, abs=5e-4)
@@ -99,7 +104,9 @@ def test_c_of_three_by_three_values_is_written_out():
 
 def test_two_factors_of_two_values_cannot_be_uncorrelated_and_dependent():
     with pytest.raises(
-        SpecError, match=r"azimuth and elevation have two values each, and such factors are independent if they are uncorrelated\."
+        SpecError,
+        match=r"azimuth and elevation have two values each, and "
+        r"such factors are independent if they are uncorrelated\.",
     ):
         ChenDesign("C").table((2, 2))
 

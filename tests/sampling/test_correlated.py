@@ -19,7 +19,10 @@ def slow_table(sizes, strength, opposed):
     """Cell by cell, as the formula reads."""
     n, m = sizes
     cells = [
-        [math.exp(-((i / (n - 1) - (1 - j / (m - 1) if opposed else j / (m - 1))) ** 2) / (2 * strength**2)) for j in range(m)]
+        [
+            math.exp(-((i / (n - 1) - (1 - j / (m - 1) if opposed else j / (m - 1))) ** 2) / (2 * strength**2))
+            for j in range(m)
+        ]
         for i in range(n)
     ]
     total = math.fsum(map(math.fsum, cells))
@@ -47,7 +50,9 @@ def test_equal_ends_are_the_most_likely_and_opposite_ends_the_least(sizes, stren
 
 
 def test_a_large_strength_is_nearly_uniform_and_a_tiny_one_is_the_diagonal():
-    torch.testing.assert_close(Correlated(PAIR, 1e6).table((5, 5)), torch.full((5, 5), 1 / 25, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        Correlated(PAIR, 1e6).table((5, 5)), torch.full((5, 5), 1 / 25, dtype=torch.float64), rtol=0, atol=1e-12
+    )
     torch.testing.assert_close(Correlated(PAIR, 1e-200).table((5, 5)), torch.eye(5, dtype=torch.float64) / 5)
 
 

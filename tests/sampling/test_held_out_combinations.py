@@ -25,7 +25,9 @@ def test_combinations_are_left_out_with_every_value_of_other_factors():
 
 def test_a_box_is_all_that_lies_between_its_corners():
     _, test = held_out((("shape", "place"), (), ((2, 2, 1, 3), (0, 1, 4, 4))))
-    assert test == {(2, s, p) for s in range(4) for p in (1, 2, 3)} | {(shape, s, 4) for shape in (0, 1) for s in range(4)}
+    assert test == {(2, s, p) for s in range(4) for p in (1, 2, 3)} | {
+        (shape, s, 4) for shape in (0, 1) for s in range(4)
+    }
 
 
 def test_every_value_of_each_factor_is_still_seen():
@@ -39,7 +41,10 @@ def test_every_value_of_each_factor_is_still_seen():
     [
         ({}, "neither combinations nor boxes are given"),
         ({"combinations": ((1,),)}, r"combinations holds \(1,\); expected a value for each of shape, scale: 2 numbers"),
-        ({"boxes": ((1, 2),)}, r"boxes holds \(1, 2\); expected the first and the last value for each of shape, scale: 4 numbers"),
+        (
+            {"boxes": ((1, 2),)},
+            r"boxes holds \(1, 2\); expected the first and the last value for each of shape, scale: 4 numbers",
+        ),
     ],
 )
 def test_what_is_no_combination_is_refused(arguments, message):

@@ -41,7 +41,10 @@ def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
     ("factors", "message"),
     [
         (("shape", "hue"), r"Uniform: there is no factor 'hue' in this data set\. .*Valid: place, scale, shape"),
-        (("shape", "depth"), r"Uniform: depth is continuous and has no table of values\. .*choose among: shape, scale, place\."),
+        (
+            ("shape", "depth"),
+            r"Uniform: depth is continuous and has no table of values\. .*choose among: shape, scale, place\.",
+        ),
     ],
 )
 def test_factors_that_are_not_there_or_not_discrete_are_refused_by_name(factors, message):
@@ -56,7 +59,9 @@ def test_images_without_factors_are_refused():
 
 def test_a_table_that_would_fill_the_memory_is_refused():
     factors = tuple(Factor(name, 1000) for name in "abcd")
-    with pytest.raises(SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells\. Choose fewer factors\."):
+    with pytest.raises(
+        SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells\. Choose fewer factors\."
+    ):
         Uniform(tuple("abcd")).check(factors)
 
 

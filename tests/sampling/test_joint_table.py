@@ -14,7 +14,9 @@ def test_a_uniform_table_is_the_same_everywhere():
 
 def test_numbers_are_read_row_by_row_and_scaled_to_one():
     table = Table(("a", "b"), (1.0, 2.0, 3.0, 4.0, 0.0, 0.0)).table((2, 3))
-    torch.testing.assert_close(table, torch.tensor([[0.1, 0.2, 0.3], [0.4, 0, 0]], dtype=torch.float64), rtol=0, atol=1e-16)
+    torch.testing.assert_close(
+        table, torch.tensor([[0.1, 0.2, 0.3], [0.4, 0, 0]], dtype=torch.float64), rtol=0, atol=1e-16
+    )
 
 
 @pytest.mark.parametrize("kind", [np.array, torch.tensor, list])
@@ -35,7 +37,10 @@ def test_numbers_that_are_no_probabilities_are_refused(probabilities):
 def test_a_table_of_another_size_is_refused():
     with pytest.raises(
         SpecError,
-        match=r"5 probabilities were given for a, b, which take 2 x 3 combinations of values; expected 6, the values of b following",
+        match=(
+            r"5 probabilities were given for a, b, which take 2 x 3 combinations of values; expected 6, the values of "
+            r"b following"
+        ),
     ):
         Table(("a", "b"), (1.0,) * 5).table((2, 3))
 

@@ -109,7 +109,9 @@ def test_two_thousand_damaged_files_are_read_or_refused(tmp_path):
     content = npy_header((20,)) + np.arange(20).astype("<i8").tobytes()
     damaged = mutants([lambda damage: damage(content)], seed=0)
     values = torch.zeros(1000, 0, dtype=torch.int64)
-    read = num_read(lambda path: Rows(str(path)).rows((), values), damaged, tmp_path / "damaged", "rows.npy", max_bytes=2**20)
+    read = num_read(
+        lambda path: Rows(str(path)).rows((), values), damaged, tmp_path / "damaged", "rows.npy", max_bytes=2**20
+    )
     assert 0 < read < 500
 
 
@@ -128,7 +130,9 @@ def test_a_cache_that_cannot_be_written_is_named(cache):
         Rows.of([1])
 
 
-@pytest.mark.parametrize(("arguments", "message"), [(("",), "path is empty"), (("a.npy", "abc"), "64 lower-case hexadecimal digits")])
+@pytest.mark.parametrize(
+    ("arguments", "message"), [(("",), "path is empty"), (("a.npy", "abc"), "64 lower-case hexadecimal digits")]
+)
 def test_a_recipe_that_names_nothing_is_refused(arguments, message):
     with pytest.raises(SpecError, match=message):
         Rows(*arguments)

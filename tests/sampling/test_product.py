@@ -20,13 +20,17 @@ def test_over_shared_factors_the_tables_are_multiplied():
     """One factor that goes with two others."""
     product = Product((Correlated(("a", "b"), 0.2), Correlated(("c", "a"), 0.3)))
     assert product.factors == ("a", "b", "c")
-    expected = torch.einsum("ij,ki->ijk", Correlated(("a", "b"), 0.2).table((3, 4)), Correlated(("c", "a"), 0.3).table((5, 3)))
+    expected = torch.einsum(
+        "ij,ki->ijk", Correlated(("a", "b"), 0.2).table((3, 4)), Correlated(("c", "a"), 0.3).table((5, 3))
+    )
     torch.testing.assert_close(product.table((3, 4, 5)), expected / expected.sum(), rtol=1e-12, atol=1e-16)
 
 
 def test_a_uniform_factor_changes_nothing():
     joint = Correlated(("a", "b"), 0.2)
-    torch.testing.assert_close(Product((joint, Uniform(("b", "a")))).table((3, 4)), joint.table((3, 4)), rtol=1e-14, atol=0)
+    torch.testing.assert_close(
+        Product((joint, Uniform(("b", "a")))).table((3, 4)), joint.table((3, 4)), rtol=1e-14, atol=0
+    )
 
 
 def test_tables_that_exclude_each_other_are_refused():

@@ -9,7 +9,9 @@ from unbraid.sampling import RowRange
 VALUES = torch.zeros(10, 0, dtype=torch.int64)
 
 
-@pytest.mark.parametrize(("subset", "expected"), [(RowRange(2, 5), [2, 3, 4]), (RowRange(8), [8, 9]), (RowRange(stop=2), [0, 1])])
+@pytest.mark.parametrize(
+    ("subset", "expected"), [(RowRange(2, 5), [2, 3, 4]), (RowRange(8), [8, 9]), (RowRange(stop=2), [0, 1])]
+)
 def test_rows_from_start_up_to_stop(subset, expected):
     assert subset.rows((), VALUES).tolist() == expected
 

@@ -86,7 +86,9 @@ def test_pairs_and_batches_share_the_value_of_their_factor():
         assert torch.equal(labels[first[factor == k]], labels[second[factor == k]])
         shared = labels[members[1][members[0] == k]]
         assert bool((shared == shared[:, :1]).all())
-    assert bool((labels[first[factor == 1]] != labels[first[factor == 1]][:, :1]).any()), "each pair has a value of its own"
+    assert bool((labels[first[factor == 1]] != labels[first[factor == 1]][:, :1]).any()), (
+        "each pair has a value of its own"
+    )
 
 
 def test_a_seed_says_all():

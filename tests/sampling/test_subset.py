@@ -44,13 +44,19 @@ def test_rows_come_in_order_and_the_same_every_time(examples):
 
 def test_an_empty_part_is_refused():
     with pytest.raises(
-        DataError, match=r"Threshold: of the 60 images, none is in the train part\. Describe more of them, or take the other part\."
+        DataError,
+        match=r"Threshold: of the 60 images, none is in the train part\. "
+        r"Describe more of them, or take the other part\.",
     ):
         Threshold("scale", value=-1.0).rows(GRID_FACTORS, GRID)
-    with pytest.raises(DataError, match=r"RowRange: of the 60 images, none is in the test part\. Describe fewer of them"):
+    with pytest.raises(
+        DataError, match=r"RowRange: of the 60 images, none is in the test part\. Describe fewer of them"
+    ):
         RowRange(part="test").rows(GRID_FACTORS, GRID)
 
 
-@pytest.mark.parametrize(("fraction", "count", "expected"), [(0.8, 809, 647), (0.29, 100, 29), (0.7, 10, 7), (0.5, 3, 1), (0.1, 9, 0)])
+@pytest.mark.parametrize(
+    ("fraction", "count", "expected"), [(0.8, 809, 647), (0.29, 100, 29), (0.7, 10, 7), (0.5, 3, 1), (0.1, 9, 0)]
+)
 def test_a_fraction_is_rounded_down_but_not_because_it_was_rounded_before(fraction, count, expected):
     assert whole_share(fraction, count) == expected

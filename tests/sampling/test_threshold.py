@@ -63,6 +63,7 @@ def test_settings_that_say_nothing_are_refused(arguments, message):
 
 def test_values_without_an_order_are_refused():
     with pytest.raises(
-        SpecError, match=r"the values of shape are mere names and have no order\. Choose them one by one, with FactorValues\."
+        SpecError,
+        match=r"the values of shape are mere names and have no order\. Choose them one by one, with FactorValues\.",
     ):
         Threshold("shape", value=1.0).check(GRID_FACTORS, 60)

@@ -52,7 +52,9 @@ def test_weights_that_the_images_have_count_within_a_combination():
 
 def test_uniform_evens_out_what_is_shown_more_often():
     values = torch.tensor([[0], [0], [0], [1]])
-    assert image_weights(Uniform(("a",)), (Factor("a", 2),), values).tolist() == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 2])
+    assert image_weights(Uniform(("a",)), (Factor("a", 2),), values).tolist() == pytest.approx(
+        [1 / 6, 1 / 6, 1 / 6, 1 / 2]
+    )
 
 
 def test_discrete_factors_beside_a_continuous_one_are_floats_and_count_all_the_same():
@@ -66,7 +68,8 @@ def test_combinations_that_no_image_shows_are_told_and_the_others_drawn_more_oft
         weights = image_weights(Uniform(("shape", "scale")), GRID_FACTORS, values)
     (told,) = caplog.messages
     assert told.startswith(
-        "Uniform over shape, scale: 1 of 12 combinations, with a probability of 0.0833, are shown by no image. The others"
+        "Uniform over shape, scale: 1 of 12 combinations, with a probability of 0.0833, are shown by no image. The "
+        "others"
     )
     assert float(weights.sum()) == pytest.approx(1, abs=1e-14)
     torch.testing.assert_close(weights, torch.full_like(weights, 1 / 55))
@@ -85,7 +88,9 @@ def test_a_table_that_no_image_meets_is_refused():
 
 def test_an_image_of_base_weight_zero_is_no_image():
     factors, values = (Factor("a", 2),), torch.tensor([[0], [0], [1]])
-    assert image_weights(Uniform(("a",)), factors, values, torch.tensor([0.0, 2.0, 1.0])).tolist() == pytest.approx([0, 0.5, 0.5])
+    assert image_weights(Uniform(("a",)), factors, values, torch.tensor([0.0, 2.0, 1.0])).tolist() == pytest.approx(
+        [0, 0.5, 0.5]
+    )
 
 
 @pytest.mark.parametrize("value", [-1, 2])

@@ -1,7 +1,7 @@
 """Trains in processes that die, for test_train.py, which runs it as `python -m tests.training.mortal FOLDER`.
 
-First an undisturbed life, in the folder `undisturbed`. All others are forks, so that torch is imported and warmed up once. A life that is left
-alone ends by itself, with the runs finished.
+First an undisturbed life, in the folder `undisturbed`. All others are forks, so that torch is imported and warmed up
+once. A life that is left alone ends by itself, with the runs finished.
 """
 
 import itertools
@@ -20,7 +20,8 @@ import torch
 from tests.training.squares import CONV_SPEC
 from unbraid.training import Progress, train
 
-# Small, but of a kind for which company matters in float32, so that a fleet that is not put together again as it was would be found out.
+# Small, but of a kind for which company matters in float32, so that a fleet that is not put together again as it was
+# would be found out.
 SPEC = replace(CONV_SPEC, precision="float32", num_steps=6)
 SEEDS = (0, 1)
 
@@ -73,7 +74,9 @@ def at_every_change(folder: Path) -> None:
 
 
 def at_random(folder: Path) -> None:
-    """Lives that are killed at random moments, each going on where the last one fell, until one gets through or five were killed."""
+    """Lives that are killed at random moments, each going on where the last one fell, until one gets through or five
+    were killed.
+    """
     moments, began = random.Random(0), time.monotonic()
     assert not ended_by(forked(lambda: live(folder / "measured")))
     lifetime = time.monotonic() - began

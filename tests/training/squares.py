@@ -1,4 +1,6 @@
-"""What the tests of training and of runs share: a data set of 36 tiny images that needs no disk, and specs that train in a second."""
+"""What the tests of training and of runs share: a data set of 36 tiny images that needs no disk, and specs that train
+in a second.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,9 +57,15 @@ CONV_SPEC = replace(MLP_SPEC, dataset=Squares(32), model=CONV_MODEL)
 def result(run: Run) -> dict[str, bytes]:
     """What training made, to the bit: the history, and every tensor of the weights and of the codes."""
     tensors = load_file(run.folder / "weights.safetensors") | load_file(run.folder / "codes.safetensors")
-    return {"history.csv": (run.folder / "history.csv").read_bytes()} | {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+    return {"history.csv": (run.folder / "history.csv").read_bytes()} | {
+        name: tensor.numpy().tobytes() for name, tensor in tensors.items()
+    }
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Every file below a folder: its bytes, and its inode, which changes when a file is replaced by its equal."""
-    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_ino)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -45,7 +45,9 @@ def test_each_member_is_what_torch_makes_of_it_alone(beta1, beta2):
 
 def test_the_first_step_is_as_long_as_the_learning_rate_whatever_the_gradient():
     # At step 1 both moments are unbiased, so the update is lr g / (|g| + epsilon).
-    weights, _ = adam(torch.zeros(1, 3, dtype=torch.float64), torch.tensor([[[1e5, -3.0, 1e-3]]], dtype=torch.float64), [0.1])
+    weights, _ = adam(
+        torch.zeros(1, 3, dtype=torch.float64), torch.tensor([[[1e5, -3.0, 1e-3]]], dtype=torch.float64), [0.1]
+    )
     torch.testing.assert_close(weights, torch.tensor([[-0.1, 0.1, -0.1]], dtype=torch.float64), rtol=1e-4, atol=0)
 
 
@@ -85,7 +87,8 @@ def test_members_do_not_touch_each_other():
         assert torch.equal(moments.second[one], alone_moments.second)
 
 
-# ----------------------------------------------------------------------------------------------------------------- clipping
+# -----------------------------------------------------------------------------------------------------------------
+# clipping
 
 
 def clipped(gradient, max_norm):

@@ -14,7 +14,13 @@ from unbraid.models import MLP, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.runs import Run
 from unbraid.training import train
-from unbraid.training.checkpoint import load_checkpoint, remove_checkpoints, save_checkpoint, save_last_good, usable_checkpoints
+from unbraid.training.checkpoint import (
+    load_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+    save_last_good,
+    usable_checkpoints,
+)
 from unbraid.training.fleet import Fleet, Member, MemberState
 from unbraid.training.layout import member_layout
 
@@ -47,7 +53,8 @@ def state(step, failed_at=None):
 def same(a, b):
     known = (a.step, a.failed_at, a.tensors.keys()) == (b.step, b.failed_at, b.tensors.keys())
     return known and all(
-        torch.equal(tensor, b.tensors[name]) and tensor.dtype == b.tensors[name].dtype for name, tensor in a.tensors.items()
+        torch.equal(tensor, b.tensors[name]) and tensor.dtype == b.tensors[name].dtype
+        for name, tensor in a.tensors.items()
     )
 
 
@@ -151,7 +158,8 @@ def test_what_is_not_ours_stays_where_it_is(run):
     assert names(run) == ["notes.txt"]
 
 
-# --------------------------------------------------------------------------------------------------------------------- damage
+# ---------------------------------------------------------------------------------------------------------------------
+# damage
 
 
 def truncate(path):
@@ -178,7 +186,11 @@ def another_object(path):
 
 @pytest.mark.parametrize(
     ("suffix", "damage"),
-    [(suffix, damage) for suffix in (".safetensors", ".json") for damage in (truncate, flip_a_bit, empty, remove, another_object)],
+    [
+        (suffix, damage)
+        for suffix in (".safetensors", ".json")
+        for damage in (truncate, flip_a_bit, empty, remove, another_object)
+    ],
 )
 def test_a_damaged_one_is_passed_over_with_a_message_and_the_one_before_it_is_used(run, suffix, damage):
     for step in (10, 20):
@@ -202,7 +214,9 @@ def test_no_flipped_bit_goes_unnoticed(run, suffix):
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
         states, said = loaded(run)
-        assert (states, len(said)) == ({}, 1), f"byte {place}: {content[place : place + 1]!r} became {flipped[place : place + 1]!r}"
+        assert (states, len(said)) == ({}, 1), (
+            f"byte {place}: {content[place : place + 1]!r} became {flipped[place : place + 1]!r}"
+        )
 
 
 def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
@@ -237,7 +251,10 @@ def test_a_format_of_the_past_or_the_future_is_passed_over_by_its_number(run, nu
 # ---------------------------------------------------------------------------------- format 2, as unbraid 0.1.0 wrote it
 
 TINY = replace(
-    MLP_SPEC, model=Autoencoder(encoder=MLP(hidden=(3,), decoder_hidden=(3,)), latents=GaussianLatents(2)), num_steps=8, precision="float64"
+    MLP_SPEC,
+    model=Autoencoder(encoder=MLP(hidden=(3,), decoder_hidden=(3,)), latents=GaussianLatents(2)),
+    num_steps=8,
+    precision="float64",
 )
 OLD = {
     "factor-vae": replace(TINY, objective=FactorVAE(), critic=Critic(hidden=(4,), channels=(2,))),
@@ -247,13 +264,20 @@ OLD = {
 
 @pytest.mark.parametrize("name", OLD)
 def test_a_checkpoint_of_format_2_is_gone_on_from_as_if_nothing_had_changed(tmp_path, name):
-    # The step they are of is the fourth. What came after it is computed here, in float64: earlier versions summed in another order.
+    # The step they are of is the fourth. What came after it is computed here, in float64: earlier versions summed in
+    # another order.
     [whole] = train([OLD[name]], [3], folder=tmp_path / "whole")
     run = Run.place(tmp_path / "old", OLD[name], 3)
     run.create()
     shutil.copytree(DATA / "format-2" / name, run.folder / "checkpoints")
     steps = []
-    train([OLD[name]], [3], folder=tmp_path / "old", resume=True, watch=lambda event: steps.append(getattr(event, "step", None)))
+    train(
+        [OLD[name]],
+        [3],
+        folder=tmp_path / "old",
+        resume=True,
+        watch=lambda event: steps.append(getattr(event, "step", None)),
+    )
     assert [step for step in steps if step] == [5, 6, 7, 8]
     for each, tensor in whole.model().state_dict().items():
         torch.testing.assert_close(run.model().state_dict()[each], tensor, rtol=0, atol=1e-9)

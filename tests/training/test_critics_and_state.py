@@ -1,4 +1,6 @@
-"""Objectives with a critic, with a second batch, with a state and with schedules, in the one loop that trains all others."""
+"""Objectives with a critic, with a second batch, with a state and with schedules, in the one loop that trains all
+others.
+"""
 
 import functools
 import json
@@ -70,24 +72,30 @@ def tensors(fleet, index):
 
 def flat(fleet, index, which):
     """All tensors of one kind of a member, such as its `critic_weights`, in one row."""
-    return torch.cat([tensor.flatten() for name, tensor in tensors(fleet, index).items() if name.startswith(f"{which}.")])
+    return torch.cat(
+        [tensor.flatten() for name, tensor in tensors(fleet, index).items() if name.startswith(f"{which}.")]
+    )
 
 
-# ------------------------------------------------------------------------------------------------------- against a textbook
+# ------------------------------------------------------------------------------------------------------- against a
+# textbook
 
 
 def textbook_factor_vae(spec, seed, num_steps):
     """Kim & Mnih, arXiv:1802.05983v3, algorithm 2, for one model, with two of torch's own Adams.
 
-    Both losses are taken before either optimiser moves, the codes the critic sees are constants, and each step updates both nets once: three peers let
-    the critic's loss reach the encoder, one steps the critic before the encoder's loss goes back through it, one counts each update as a step.
+    Both losses are taken before either optimiser moves, the codes the critic sees are constants, and each step updates
+    both nets once: three peers let the critic's loss reach the encoder, one steps the critic before the encoder's loss
+    goes back through it, one counts each update as a step.
     """
     images, seeds = spec.dataset.load(), torch.tensor([seed])
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
     critic = seeded(spec.make_critic, seed, "critic").double()
     optimiser = torch.optim.Adam(model.parameters(), lr=spec.learning_rate)
-    critics = torch.optim.Adam(critic.parameters(), lr=CRITIC.learning_rate, betas=(CRITIC.adam_beta1, CRITIC.adam_beta2))
+    critics = torch.optim.Adam(
+        critic.parameters(), lr=CRITIC.learning_rate, betas=(CRITIC.adam_beta1, CRITIC.adam_beta2)
+    )
 
     def encoded(stream, noise, step):
         epoch, place = divmod(step, N // B)
@@ -134,14 +142,17 @@ def test_the_weights_of_critic_and_model_begin_as_different_numbers():
     assert abs(correlation) < 0.5
 
 
-# ---------------------------------------------------------------------------------------------- nobody learns from another's loss
+# ---------------------------------------------------------------------------------------------- nobody learns from
+# another's loss
 
 
 @pytest.mark.parametrize(
     "spec", [spec for spec in SPECS.values() if spec.critic], ids=[name for name, spec in SPECS.items() if spec.critic]
 )
 def test_what_the_critic_learns_changes_nothing_for_the_model_within_a_step(spec):
-    """The first step of the models is the same whatever the critic minimises, and the critics' whatever the models do."""
+    """The first step of the models is the same whatever the critic minimises, and the critics' whatever the models
+    do.
+    """
     images = spec.dataset.load()
     plain, muted = (
         Fleet(seeds_of(spec, 0, 1), images),
@@ -191,7 +202,9 @@ class _Half(Objective):
 
 
 def test_the_encoder_of_an_infogan_does_not_see_real_images():
-    """Its weights move, in a fleet whose real images differ, in the same way for as long as the critic has not learned from them."""
+    """Its weights move, in a fleet whose real images differ, in the same way for as long as the critic has not learned
+    from them.
+    """
     spec = SPECS["infogan"]
     images = spec.dataset.load()
     dark = replace(images, pixels=255 - images.pixels)
@@ -201,7 +214,8 @@ def test_the_encoder_of_an_infogan_does_not_see_real_images():
     assert not torch.equal(flat(one, 0, "critic_weights"), flat(other, 0, "critic_weights"))
 
 
-# ---------------------------------------------------------------------------------------------- a member is the same in any company
+# ---------------------------------------------------------------------------------------------- a member is the same in
+# any company
 
 
 @every_spec
@@ -248,7 +262,11 @@ def test_what_a_state_holds():
     assert len(model) > 3
     assert held("dip-i") == model
     assert held("aae") == model | with_moments("critic_", seeded(spec.make_critic, 0, "critic"))
-    assert held("dip-i-moments") == model | {"state.started": (), "state.first_moment": (3,), "state.second_moment": (3, 3)}
+    assert held("dip-i-moments") == model | {
+        "state.started": (),
+        "state.first_moment": (3,),
+        "state.second_moment": (3, 3),
+    }
 
 
 @every_spec
@@ -272,7 +290,8 @@ def test_dip_vaes_with_and_without_a_diagonal_of_their_own_share_a_fleet():
     assert not torch.allclose(weights[1], weights[2], atol=1e-3)
 
 
-# --------------------------------------------------------------------------------------------------------- members that fail
+# --------------------------------------------------------------------------------------------------------- members that
+# fail
 
 
 @pytest.mark.parametrize("name", ["factor-vae", "dip-ii-ema"])
@@ -292,7 +311,8 @@ def test_a_member_that_fails_keeps_its_critic_and_its_state_and_the_others_go_on
     torch.testing.assert_close(fleet.weights[0], trained(seeds_of(spec, 0), 6).weights[0], rtol=0, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------------------- the second batch
+# ------------------------------------------------------------------------------------------------------------- the
+# second batch
 
 
 @final
@@ -308,8 +328,14 @@ class Watcher(Objective):
         return {"a": (batch_size, model.latents.num_columns), "b": (batch_size, 3)}
 
     def __call__(self, step: Step) -> Loss:
-        parts = {f"x{i}": step.x[i].argmax() for i in range(8)} | {f"other{i}": step.other.x[i].argmax() for i in range(8)}
-        parts |= {"draw_a": step.draws["a"][0, 0], "draw_b": step.draws["b"][0, 0], "noise": (step.z - step.posterior.mean).abs().sum()}
+        parts = {f"x{i}": step.x[i].argmax() for i in range(8)} | {
+            f"other{i}": step.other.x[i].argmax() for i in range(8)
+        }
+        parts |= {
+            "draw_a": step.draws["a"][0, 0],
+            "draw_b": step.draws["b"][0, 0],
+            "noise": (step.z - step.posterior.mean).abs().sum(),
+        }
         return Loss(-step.log_likelihood.mean(), {name: part.double() for name, part in parts.items()})
 
 
@@ -319,7 +345,9 @@ def test_the_second_batch_is_another_one_for_every_member_and_step(weights):
     images = replace(spec.dataset.load(), weights=weights)
     fleet = Fleet(seeds_of(spec, 4, 5), images)
     seen = [fleet.advance() for _ in range(4)]
-    first, second = (torch.stack([torch.stack([shown[f"{name}{i}"] for i in range(8)]) for shown in seen]) for name in ("x", "other"))
+    first, second = (
+        torch.stack([torch.stack([shown[f"{name}{i}"] for i in range(8)]) for shown in seen]) for name in ("x", "other")
+    )
     assert not torch.equal(first, second)
     assert not torch.equal(second[:, :, 0], second[:, :, 1])
     assert not torch.equal(second[0], second[1])
@@ -338,7 +366,8 @@ def test_an_objective_has_its_draws_by_name_and_they_are_standard_normal():
     assert losses["draw_b"].item() == draws.normal(seeds, "objective b", 0, (8, 3))[0, 0, 0].item()
 
 
-# ----------------------------------------------------------------------------------------------------------------- on any device
+# ----------------------------------------------------------------------------------------------------------------- on
+# any device
 
 
 @every_spec
@@ -363,7 +392,8 @@ def test_the_critics_initial_weights_come_from_the_seed_and_leave_the_generator_
     assert torch.equal(torch.get_rng_state(), before)
 
 
-# ------------------------------------------------------------------------------------------------------------------------ on disk
+# ----------------------------------------------------------------------------------------------------------------------
+# on disk
 
 
 @pytest.mark.parametrize("name", ["factor-vae", "aae-deterministic", "dip-ii-ema", "dip-i-moments", "infogan"])

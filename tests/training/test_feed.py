@@ -32,7 +32,9 @@ def test_streamed_batches_are_those_from_memory(change):
         (rows, x), (rows_streamed, x_streamed) = loaded.batch(step), streamed.batch(step)
         torch.testing.assert_close(rows_streamed, rows, rtol=0, atol=0)
         torch.testing.assert_close(x_streamed, x, rtol=0, atol=0)
-        torch.testing.assert_close(x, images.pixels[Batches(SEEDS, 36, 8, images.weights).rows(step)] / 255, rtol=0, atol=0)
+        torch.testing.assert_close(
+            x, images.pixels[Batches(SEEDS, 36, 8, images.weights).rows(step)] / 255, rtol=0, atol=0
+        )
 
 
 def test_a_feed_can_start_anywhere_and_go_back():
@@ -98,7 +100,11 @@ def test_a_disk_that_fails_is_heard():
     [
         {},
         {"objective": FactorVAE(gamma=5.0), "critic": Critic(hidden=(8,))},
-        {"objective": BetaTCVAE(estimator="eq13"), "sampling": ChenDesign("D", ("row", "column")), "subset": RandomSplit(0.8)},
+        {
+            "objective": BetaTCVAE(estimator="eq13"),
+            "sampling": ChenDesign("D", ("row", "column")),
+            "subset": RandomSplit(0.8),
+        },
     ],
     ids=["one-batch", "two-batches", "sampled-subset"],
 )
@@ -116,7 +122,10 @@ def test_a_memory_mapped_data_set_trains_alike_from_memory_and_from_the_disk(tmp
     for dataset in (sprites, mine):
         spec = replace(MLP_SPEC, dataset=dataset, num_steps=20)
         folders = [tmp_path / f"{type(dataset).__name__}-{stream}" for stream in (True, False)]
-        streamed, loaded = (train([spec], [0], folder=folder, stream=stream) for folder, stream in zip(folders, (True, False), strict=True))
+        streamed, loaded = (
+            train([spec], [0], folder=folder, stream=stream)
+            for folder, stream in zip(folders, (True, False), strict=True)
+        )
         assert result(streamed[0]) == result(loaded[0])
 
 

@@ -64,7 +64,11 @@ def test_a_member_that_failed_is_not_waited_for(fleet, runs, images):
 def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs, images):
     broken = fleet.state(1)
     fleet.restore(
-        [fleet.state(0), replace(broken, tensors={n: torch.full_like(t, 1e38) for n, t in broken.tensors.items()}), fleet.state(2)]
+        [
+            fleet.state(0),
+            replace(broken, tensors={n: torch.full_like(t, 1e38) for n, t in broken.tensors.items()}),
+            fleet.state(2),
+        ]
     )
     errors = keep(fleet, [0, 1, 2], runs, images, 1.5)
     assert [type(error) for error in errors] == [type(None), CodesError, type(None)]

@@ -36,11 +36,14 @@ def seeds_of(spec, *seeds):
     return tuple(Member(spec, seed) for seed in seeds)
 
 
-# ------------------------------------------------------------------------------------------------------- against a textbook
+# ------------------------------------------------------------------------------------------------------- against a
+# textbook
 
 
 def textbook(spec, seed, num_steps):
-    """beta-TCVAE as one would write it for one model: Chen et al., arXiv:1802.04942v5, eq. 4 with eq. 3, and torch's own Adam."""
+    """beta-TCVAE as one would write it for one model: Chen et al., arXiv:1802.04942v5, eq. 4 with eq. 3, and torch's
+    own Adam.
+    """
     images, seeds, beta = spec.dataset.load(), torch.tensor([seed]), spec.objective.beta
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
@@ -78,7 +81,8 @@ def test_a_fleet_of_one_is_the_textbook_loop(spec):
     torch.testing.assert_close(fleet.weights[0], expected_weights, rtol=0, atol=1e-8)
 
 
-# ---------------------------------------------------------------------------------------------- a member is the same in any company
+# ---------------------------------------------------------------------------------------------- a member is the same in
+# any company
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
@@ -92,8 +96,8 @@ def test_a_member_is_the_same_alone_among_three_and_among_eight_in_another_order
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_in_float32_company_costs_small_nets_less_than_a_hundredth_of_a_step(spec):
-    # Measured on these nets: nothing for the MLP, 5e-8 for the convolutions, where a step is 1e-3 long. The full nets, whose sums are longer, drift
-    # further: docs/runs.md says how far.
+    # Measured on these nets: nothing for the MLP, 5e-8 for the convolutions, where a step is 1e-3 long. The full nets,
+    # whose sums are longer, drift further: docs/runs.md says how far.
     spec = replace(spec, precision="float32")
     among_three = trained(seeds_of(spec, 0, 3, 1), 50).weights[1]
     torch.testing.assert_close(among_three, alone(spec, 3, 50), rtol=0, atol=1e-5)
@@ -110,7 +114,10 @@ def test_a_sweep_in_one_fleet_equals_single_runs():
 
 
 def test_vae_and_beta_vae_and_beta_tcvae_share_a_fleet_and_stay_what_they_are():
-    kin = [replace(MLP_SPEC, objective=objective) for objective in (VAE(), BetaVAE(beta=8.0), BetaTCVAE(), BetaTCVAE(analytic_kl=True))]
+    kin = [
+        replace(MLP_SPEC, objective=objective)
+        for objective in (VAE(), BetaVAE(beta=8.0), BetaTCVAE(), BetaTCVAE(analytic_kl=True))
+    ]
     assert len({fleet_key(spec) for spec in kin}) == 1
     weights = trained(tuple(Member(spec, 0) for spec in kin)).weights
     for row, spec in zip(weights, kin, strict=True):
@@ -148,7 +155,8 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     assert {tensor.device.type for tensor in there.state(0).tensors.values()} == {"cpu"}
 
 
-# --------------------------------------------------------------------------------------------------------------- who may share
+# --------------------------------------------------------------------------------------------------------------- who
+# may share
 
 
 @pytest.mark.parametrize(
@@ -188,7 +196,9 @@ def test_all_else_splits_a_fleet(changes):
 @final
 @dataclass(frozen=True)
 class Steep(Objective):
-    """An objective of somebody's own. It is linear in the codes, so its gradient is as large as one likes while the loss is finite."""
+    """An objective of somebody's own. It is linear in the codes, so its gradient is as large as one likes while the
+    loss is finite.
+    """
 
     slope: float = 1.0
 
@@ -245,7 +255,8 @@ def test_weighted_images_are_shown_with_their_probabilities():
         torch.testing.assert_close(shown["light"], images.batch(rows).double().sum(dim=(1, 2, 3, 4)))
 
 
-# --------------------------------------------------------------------------------------------------------- members that fail
+# --------------------------------------------------------------------------------------------------------- members that
+# fail
 
 ABSURD = replace(MLP_SPEC, learning_rate=1e30)
 """Its first step leads to weights of 1e30, from which the second loss is not finite."""
@@ -288,7 +299,10 @@ HASTY = replace(MLP_SPEC, learning_rate=1.0)
 def test_a_member_whose_loss_is_above_the_most_allowed_is_stopped_alone_at_that_step(max_loss, failed_at):
     images = MLP_SPEC.dataset.load()
     limited, free = (
-        Fleet([Member(replace(spec, max_loss=most), seed) for seed, spec in enumerate((MLP_SPEC, HASTY, MLP_SPEC))], images)
+        Fleet(
+            [Member(replace(spec, max_loss=most), seed) for seed, spec in enumerate((MLP_SPEC, HASTY, MLP_SPEC))],
+            images,
+        )
         for most in (max_loss, MLP_SPEC.max_loss)
     )
     for step in range(1, 6):
@@ -301,7 +315,9 @@ def test_a_member_whose_loss_is_above_the_most_allowed_is_stopped_alone_at_that_
     assert bool(free.alive.all())
     assert torch.equal(limited.weights[1], last_good)
     assert torch.equal(limited.weights[[0, 2]], free.weights[[0, 2]])
-    torch.testing.assert_close(limited.weights[[0, 2]], trained(seeds_of(MLP_SPEC, 0, 2), 5).weights, rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        limited.weights[[0, 2]], trained(seeds_of(MLP_SPEC, 0, 2), 5).weights, rtol=0, atol=1e-12
+    )
 
 
 def test_the_most_a_loss_may_be_is_allowed():
@@ -311,12 +327,15 @@ def test_the_most_a_loss_may_be_is_allowed():
         assert fleet.alive.tolist() == [is_alive]
 
 
-# ------------------------------------------------------------------------------------------------------- leaving and joining
+# ------------------------------------------------------------------------------------------------------- leaving and
+# joining
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_fleet_goes_on_from_its_states_to_the_same_bits(precision):
-    members = tuple(Member(replace(spec, precision=precision), seed) for seed, spec in enumerate((MLP_SPEC, ABSURD, MLP_SPEC)))
+    members = tuple(
+        Member(replace(spec, precision=precision), seed) for seed, spec in enumerate((MLP_SPEC, ABSURD, MLP_SPEC))
+    )
     undisturbed = trained(members, 10)
     left, joined = trained(members, 3), Fleet(members, MLP_SPEC.dataset.load())
     joined.restore([left.state(index) for index in range(3)])
@@ -325,7 +344,9 @@ def test_a_fleet_goes_on_from_its_states_to_the_same_bits(precision):
         joined.advance()
     assert torch.equal(joined.weights, undisturbed.weights)
     assert torch.equal(joined.alive, undisturbed.alive)
-    assert [joined.state(index).failed_at for index in range(3)] == [undisturbed.state(index).failed_at for index in range(3)]
+    assert [joined.state(index).failed_at for index in range(3)] == [
+        undisturbed.state(index).failed_at for index in range(3)
+    ]
 
 
 def test_a_state_is_a_copy():
@@ -341,11 +362,14 @@ def test_a_state_is_a_copy():
 def test_a_member_can_be_taken_out_as_a_plain_model(spec):
     fleet = trained(seeds_of(spec, 4, 5), 3)
     model = fleet.model(1)
-    torch.testing.assert_close(nn.utils.parameters_to_vector(model.parameters()).detach(), fleet.weights[1], rtol=0, atol=0)
+    torch.testing.assert_close(
+        nn.utils.parameters_to_vector(model.parameters()).detach(), fleet.weights[1], rtol=0, atol=0
+    )
     assert model.decode(torch.zeros(2, 3, dtype=torch.float64)).shape == (2, *spec.dataset.image_shape)
 
 
-# ------------------------------------------------------------------------------------------------------- nets with constants
+# ------------------------------------------------------------------------------------------------------- nets with
+# constants
 
 
 class _Centred(nn.Module):

@@ -40,7 +40,9 @@ def signalled_while_encoding(monkeypatch):
 
 def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, undisturbed, monkeypatch):
     signalled_while_encoding(monkeypatch)
-    with pytest.raises(TrainingError, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."):
+    with pytest.raises(
+        TrainingError, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."
+    ):
         train([SPEC], [0, 1], folder=tmp_path)
     assert [result(Run.place(tmp_path, SPEC, seed)) for seed in (0, 1)] == undisturbed
 
@@ -52,7 +54,9 @@ def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_p
     assert [Run.place(tmp_path, SPEC, seed).status for seed in range(6)] == ["unfinished"] * 6
     again = Stopwatch()
     monkeypatch.undo()
-    assert [run.status for run in train([SPEC], range(6), folder=tmp_path, watch=again, resume=True)] == ["finished"] * 6
+    assert [run.status for run in train([SPEC], range(6), folder=tmp_path, watch=again, resume=True)] == [
+        "finished"
+    ] * 6
     assert again.seen == []
 
 
@@ -97,7 +101,8 @@ def test_ctrl_c_before_the_first_step_ends_it_at_once_and_says_how_to_go_on(tmp_
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 
-# --------------------------------------------------------------------------------------------------------- the end of a fleet
+# --------------------------------------------------------------------------------------------------------- the end of a
+# fleet
 
 
 def test_a_process_that_died_while_it_said_that_runs_are_finished_has_nothing_left_to_train(tmp_path, undisturbed):
@@ -133,7 +138,8 @@ def test_no_run_is_finished_before_all_of_the_fleet_is_kept(tmp_path, monkeypatc
     assert {Run.place(tmp_path, SPEC, seed).status for seed in range(6)} == {"unfinished"}
 
 
-# ---------------------------------------------------------------------------------------------------------------- checkpoints
+# ----------------------------------------------------------------------------------------------------------------
+# checkpoints
 
 
 def checkpointed_steps(monkeypatch, tmp_path, **options):
@@ -166,7 +172,9 @@ def test_the_first_checkpoint_comes_after_a_minute_of_a_clock_that_goes_ten_seco
             self.now += 10.0
             return self.now
 
-    monkeypatch.setattr(fleet_training, "CheckpointTimes", lambda every, num_bytes: CheckpointTimes(every, num_bytes, Clock()))
+    monkeypatch.setattr(
+        fleet_training, "CheckpointTimes", lambda every, num_bytes: CheckpointTimes(every, num_bytes, Clock())
+    )
     # It takes ten seconds by this clock, so the second waits for five hundred.
     assert checkpointed_steps(monkeypatch, tmp_path) == [6]
 

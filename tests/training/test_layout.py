@@ -24,7 +24,9 @@ SPECS = {
 def test_the_layout_is_that_of_a_member_of_a_fleet(spec):
     state = Fleet([Member(spec, 3)], spec.dataset.load()).state(0)
     layout = member_layout(spec)
-    assert {name: in_words(tensor) for name, tensor in state.tensors.items()} == {name: in_words(tensor) for name, tensor in layout.items()}
+    assert {name: in_words(tensor) for name, tensor in state.tensors.items()} == {
+        name: in_words(tensor) for name, tensor in layout.items()
+    }
     check_layout(state.tensors, layout)
 
 
@@ -35,9 +37,18 @@ LAYOUT = {"weights.a": torch.zeros(2, 3), "state.b": torch.zeros(())}
     ("tensors", "complaint"),
     [
         ({"weights.a": torch.zeros(2, 3)}, r"state.b is missing; expected float32 of \(\)"),
-        ({"weights.a": torch.zeros(3, 2), "state.b": torch.zeros(())}, r"weights.a is float32 of \(3, 2\); expected float32 of \(2, 3\)"),
-        ({"weights.a": torch.zeros(2, 3).double(), "state.b": torch.zeros(())}, r"weights.a is float64 of \(2, 3\); expected float32"),
-        (LAYOUT | {"weights.c": torch.zeros(1)}, r"it holds weights.c, float32 of \(1,\), which such a run does not have"),
+        (
+            {"weights.a": torch.zeros(3, 2), "state.b": torch.zeros(())},
+            r"weights.a is float32 of \(3, 2\); expected float32 of \(2, 3\)",
+        ),
+        (
+            {"weights.a": torch.zeros(2, 3).double(), "state.b": torch.zeros(())},
+            r"weights.a is float64 of \(2, 3\); expected float32",
+        ),
+        (
+            LAYOUT | {"weights.c": torch.zeros(1)},
+            r"it holds weights.c, float32 of \(1,\), which such a run does not have",
+        ),
     ],
 )
 def test_what_differs_is_named_with_what_was_expected(tensors, complaint):
@@ -54,7 +65,8 @@ def test_flat_vectors_are_cut_in_the_order_of_the_layout():
     }
     moments = {"first_moment.a": torch.zeros(0), "second_moment.a": torch.zeros(0)}
     found = from_flat(
-        {"weights": torch.arange(8.0), "critic_weights": torch.ones(1), "state_first_moment": torch.ones(2)}, layout | moments
+        {"weights": torch.arange(8.0), "critic_weights": torch.ones(1), "state_first_moment": torch.ones(2)},
+        layout | moments,
     )
     assert found["weights.a"].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert found["weights.b"].tolist() == [6, 7]

@@ -12,7 +12,9 @@ def test_this_machine_has_memory_and_no_more_than_all_of_it():
 
 
 def test_what_is_available_counts_and_not_all_there_is(tmp_path):
-    (tmp_path / "meminfo").write_text("MemTotal:       24682416 kB\nMemFree:        100 kB\nMemAvailable:   2000 kB\nHugePages_Total: 0\n")
+    (tmp_path / "meminfo").write_text(
+        "MemTotal:       24682416 kB\nMemFree:        100 kB\nMemAvailable:   2000 kB\nHugePages_Total: 0\n"
+    )
     assert memory._left_by_the_machine(tmp_path / "meminfo") == 2000 * 1024
 
 
@@ -25,7 +27,12 @@ def test_a_container_has_a_limit_of_its_own_to_which_files_in_memory_do_not_coun
     names = (
         ("memory.max", "memory.current", "memory.stat", "inactive_file")
         if version == 2
-        else ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file")
+        else (
+            "memory/memory.limit_in_bytes",
+            "memory/memory.usage_in_bytes",
+            "memory/memory.stat",
+            "total_inactive_file",
+        )
     )
     (tmp_path / "memory").mkdir()
     for name, content in zip(names, ("8000\n", "5000\n", f"anon 17\n{names[3]} 1500\n"), strict=False):

@@ -1,6 +1,7 @@
 """What only a GPU does: steps that were compiled and are replayed train as the same steps do one by one.
 
-Each case compiles its step, which takes some seconds, so tests share them. This file needs neither the plugins nor the guards of the other tests:
+Each case compiles its step, which takes some seconds, so tests share them. This file needs neither the plugins nor the
+guards of the other tests:
 
     python -m pytest -c /dev/null --rootdir . --noconftest tests/training/test_on_the_gpu.py
 """
@@ -35,9 +36,12 @@ class OddNets(Architecture):
     """Nets of somebody's own: torch's convolutions with kernels of 5 and 3, and BatchNorm."""
 
     def make_encoder(self, image_shape, latents):
-        # Without a bias, which BatchNorm would cancel: its gradient is nothing but rounding, and Adam makes full steps of it.
+        # Without a bias, which BatchNorm would cancel: its gradient is nothing but rounding, and Adam makes full steps
+        # of it.
         convolution = nn.Conv2d(image_shape[0], 4, 5, stride=2, padding=2, bias=False)
-        return nn.Sequential(convolution, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 4 * 4, latents.num_parameters))
+        return nn.Sequential(
+            convolution, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 4 * 4, latents.num_parameters)
+        )
 
     def make_decoder(self, num_inputs, image_shape):
         upwards = nn.ConvTranspose2d(4, image_shape[0], 3, stride=2, padding=1, output_padding=1)
@@ -51,7 +55,9 @@ def spec_of(spec, **changes):
 CASES = {
     "mlp": spec_of(MLP_SPEC, objective=BetaTCVAE(beta=2.0), max_gradient_norm=50.0),
     "conv-weighted": spec_of(CONV_SPEC, objective=BetaTCVAE(beta=Linear(1.0, 4.0), estimator="eq13")),
-    "critic-streamed": spec_of(MLP_SPEC, objective=FactorVAE(gamma=5.0), critic=Critic(hidden=(8, 8), learning_rate=1e-3)),
+    "critic-streamed": spec_of(
+        MLP_SPEC, objective=FactorVAE(gamma=5.0), critic=Critic(hidden=(8, 8), learning_rate=1e-3)
+    ),
     "own-nets": spec_of(MLP_SPEC, objective=VAE(), model=Autoencoder(OddNets(), latents=GaussianLatents(3))),
     "conv-bf16": replace(spec_of(CONV_SPEC, objective=BetaTCVAE()), precision="bf16"),
 }
@@ -105,7 +111,9 @@ def replayed(case):
 
 
 def assert_close(ours, theirs, tolerance):
-    """What members carry differs by a small share of its length, tensor by tensor. Of weights alone: moments of tiny gradients are all rounding."""
+    """What members carry differs by a small share of its length, tensor by tensor. Of weights alone: moments of tiny
+    gradients are all rounding.
+    """
     for index in range(len(ours.members)):
         states = ours.state(index).tensors, theirs.state(index).tensors
         assert states[0].keys() == states[1].keys()
@@ -117,7 +125,8 @@ def assert_close(ours, theirs, tolerance):
                 assert difference <= most, f"{name} of member {index} is {difference:.1e} off, of {length:.1e}"
 
 
-# ------------------------------------------------------------------------------------------------------------ the same training
+# ------------------------------------------------------------------------------------------------------------ the same
+# training
 
 
 @pytest.mark.parametrize("case", IN_FLOAT32)
@@ -140,7 +149,9 @@ def test_they_are_those_of_a_cpu(case):
 
 def test_in_bf16_losses_are_about_those_of_float32_and_weights_stay_float32():
     fleet, losses = replayed("conv-bf16")
-    reference = Fleet([Member(replace(CASES["conv-bf16"], precision="float32"), seed) for seed in SEEDS], images_of("conv-bf16"))
+    reference = Fleet(
+        [Member(replace(CASES["conv-bf16"], precision="float32"), seed) for seed in SEEDS], images_of("conv-bf16")
+    )
     torch.testing.assert_close(losses, train(reference), rtol=0.02, atol=0)
     assert not torch.equal(fleet.weights, reference.weights)
     assert {tensor.dtype for tensor in (*fleet.state(0).tensors.values(), losses)} == {torch.float32}
@@ -169,7 +180,8 @@ def test_without_a_log_training_is_the_same(case):
     assert_close(silent, logged, 1e-6)
 
 
-# ------------------------------------------------------------------------------------------------------------ leaving and joining
+# ------------------------------------------------------------------------------------------------------------ leaving
+# and joining
 
 
 @pytest.mark.parametrize("case", ["mlp", "critic-streamed"])
@@ -200,13 +212,15 @@ def test_a_member_can_be_taken_out_as_a_plain_model():
     assert bool(model.encode(images_of("own-nets").batch(torch.arange(4, device=DEVICE))).mean.isfinite().all())
 
 
-# ------------------------------------------------------------------------------------------------------------ one program, many fleets
+# ------------------------------------------------------------------------------------------------------------ one
+# program, many fleets
 
 
 def test_a_second_fleet_of_the_same_programs_is_not_compiled_and_becomes_what_it_is_alone():
     replayed("mlp")
     specs = [
-        replace(CASES["mlp"], objective=BetaTCVAE(beta=beta), learning_rate=rate) for beta, rate in ((1.0, 1e-3), (8.0, 1e-3), (8.0, 3e-3))
+        replace(CASES["mlp"], objective=BetaTCVAE(beta=beta), learning_rate=rate)
+        for beta, rate in ((1.0, 1e-3), (8.0, 1e-3), (8.0, 3e-3))
     ]
     fleet, seconds = prepared("mlp", specs=specs, seeds=(7, 7, 8))
     assert seconds == 0.0
@@ -222,7 +236,8 @@ def test_fleets_of_the_same_programs_can_be_trained_in_turns():
     assert_close(ours, replayed("mlp")[0], 1e-6)
 
 
-# ------------------------------------------------------------------------------------------------------------ members that fail
+# ------------------------------------------------------------------------------------------------------------ members
+# that fail
 
 
 def test_a_member_that_diverges_is_stopped_alone():

@@ -1,4 +1,6 @@
-"""A step that was traced is the step: the same weights and losses to the bit, for every objective; and one program serves many fleets."""
+"""A step that was traced is the step: the same weights and losses to the bit, for every objective; and one program
+serves many fleets.
+"""
 
 import functools
 from dataclasses import replace
@@ -80,10 +82,13 @@ def assert_trains_alike(eager, other, advance, observe):
     assert not torch.equal(other.weights, start)
 
 
-# ------------------------------------------------------------------------------------------------------------ traced and written
+# ------------------------------------------------------------------------------------------------------------ traced
+# and written
 
 
-@pytest.mark.parametrize("objective", [*(cls() for cls in EVERY), *VARIANTS], ids=lambda objective: type(objective).__name__)
+@pytest.mark.parametrize(
+    "objective", [*(cls() for cls in EVERY), *VARIANTS], ids=lambda objective: type(objective).__name__
+)
 def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_changes_nothing(objective):
     eager, fleet = (fleet_of(spec_of(objective)) for _ in range(2))
     before = {name: tensor.clone() for name, tensor in given(fleet).items()}
@@ -117,11 +122,14 @@ def test_a_traced_step_stops_a_member_that_diverges_alone():
     assert_same_bits(fleet._changing, eager._changing)
 
 
-# ------------------------------------------------------------------------------------------------------------ one program, many fleets
+# ------------------------------------------------------------------------------------------------------------ one
+# program, many fleets
 
 
 class Compiler:
-    """Stands in for `torch.compile`, which would take half a minute a graph here: hands each graph back, and counts them."""
+    """Stands in for `torch.compile`, which would take half a minute a graph here: hands each graph back, and counts
+    them.
+    """
 
     def __init__(self):
         self.graphs = []
@@ -243,7 +251,8 @@ def test_without_a_log_training_is_the_same():
     assert_same_bits(silent._changing, logged._changing)
 
 
-# ------------------------------------------------------------------------------------------------------------ what is weighed by zero
+# ------------------------------------------------------------------------------------------------------------ what is
+# weighed by zero
 
 
 def sizes(graph):

@@ -38,7 +38,9 @@ def seen_rows(spec, num_steps):
 
 def test_batches_are_drawn_as_the_table_says():
     seen = seen_rows(replace(SPEC, batch_size=36), 300)
-    counts = torch.zeros(6, 6, dtype=torch.float64).index_put_(tuple(seen.T), torch.ones(len(seen), dtype=torch.float64), accumulate=True)
+    counts = torch.zeros(6, 6, dtype=torch.float64).index_put_(
+        tuple(seen.T), torch.ones(len(seen), dtype=torch.float64), accumulate=True
+    )
     expected = DESIGN.table((6, 6)) * len(seen)
     # Chi squared with 35 degrees of freedom is below 73 but for one time in ten thousand.
     assert float(((counts - expected).square() / expected).sum()) < 73

@@ -20,7 +20,10 @@ SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
 
 ERRORS = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB. GPU 0 has a total capacity of 10 GiB."),
-    RuntimeError("[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 20 bytes."),
+    RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 20 "
+        "bytes."
+    ),
     MemoryError(),
 ]
 
@@ -61,10 +64,13 @@ def test_out_of_memory_before_a_checkpoint_starts_afresh_with_the_same_result(tm
             torch.testing.assert_close(b.model().state_dict()[name], tensor, rtol=0, atol=1e-8)
 
 
-def test_one_model_that_does_not_fit_alone_is_an_error_that_says_what_was_tried_and_how_to_mend_it(tmp_path, monkeypatch):
+def test_one_model_that_does_not_fit_alone_is_an_error_that_says_what_was_tried_and_how_to_mend_it(
+    tmp_path, monkeypatch
+):
     short_of_memory(monkeypatch, largest=0)
     with pytest.raises(
-        TrainingError, match=r"One model alone is too large for the memory of cpu \(tried side by side: 4, then 2, then 1;"
+        TrainingError,
+        match=r"One model alone is too large for the memory of cpu \(tried side by side: 4, then 2, then 1;",
     ) as told:
         train([SPEC], range(4), folder=tmp_path)
     for words in ("Tried to allocate 20 GiB", "--batch-size", "--stream", "--device"):

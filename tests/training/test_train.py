@@ -44,18 +44,26 @@ def undisturbed(tmp_path_factory):
     return [result(run) for run in train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("undisturbed"))]
 
 
-# ------------------------------------------------------------------------------------------------------------- from specs to runs
+# ------------------------------------------------------------------------------------------------------------- from
+# specs to runs
 
 
 def test_every_spec_is_trained_from_every_seed_in_that_order(tmp_path):
     runs = train([SPEC, replace(SPEC, batch_size=9)], [4, 2], folder=tmp_path)
-    assert [(run.spec.batch_size, run.seed, run.status) for run in runs] == [(b, s, "finished") for b in (8, 9) for s in (4, 2)]
+    assert [(run.spec.batch_size, run.seed, run.status) for run in runs] == [
+        (b, s, "finished") for b in (8, 9) for s in (4, 2)
+    ]
 
 
 def test_what_can_share_a_fleet_does(tmp_path):
     watch = Stopwatch()
     objectives = (VAE(), BetaVAE(), BetaTCVAE(beta=2.0))
-    train([*(replace(SPEC, objective=each) for each in objectives), replace(SPEC, batch_size=9)], [0, 1], folder=tmp_path, watch=watch)
+    train(
+        [*(replace(SPEC, objective=each) for each in objectives), replace(SPEC, batch_size=9)],
+        [0, 1],
+        folder=tmp_path,
+        watch=watch,
+    )
     assert [len(progress.runs) for progress in watch.seen] == [6] * 10 + [2] * 10
 
 
@@ -86,7 +94,15 @@ def test_the_log_says_what_happened(tmp_path):
 
 def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path):
     [run] = train([SPEC], [0], folder=tmp_path, checkpoint_every=3)
-    names = {".lock", "codes.safetensors", "finished.json", "history.csv", "log.txt", "spec.json", "weights.safetensors"}
+    names = {
+        ".lock",
+        "codes.safetensors",
+        "finished.json",
+        "history.csv",
+        "log.txt",
+        "spec.json",
+        "weights.safetensors",
+    }
     assert set(everything(run.folder)) == names
 
 
@@ -94,10 +110,17 @@ def test_images_may_have_weights(tmp_path):
     images = Squares().load()
     weights = np.linspace(0, 1, 36)
     dataset = FromArrays.of(images.pixels, images.factors, factor_names=["row", "column"], weights=weights)
-    runs = train([replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="eq13"))], [0, 1], folder=tmp_path, checkpoint_every=4)
+    runs = train(
+        [replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="eq13"))],
+        [0, 1],
+        folder=tmp_path,
+        checkpoint_every=4,
+    )
     for run in runs:
         assert np.isfinite(run.history.column("loss")).all()
-        torch.testing.assert_close(run.codes().weights.double(), torch.from_numpy(weights / weights.sum()), rtol=1e-6, atol=0)
+        torch.testing.assert_close(
+            run.codes().weights.double(), torch.from_numpy(weights / weights.sum()), rtol=1e-6, atol=0
+        )
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -108,7 +131,8 @@ def test_training_on_the_gpu_can_be_stopped_resumed_and_read_back_without_one(tm
     assert next(run.model().parameters()).device.type == "cpu"
 
 
-# ----------------------------------------------------------------------------------------------------------- again, and by force
+# ----------------------------------------------------------------------------------------------------------- again, and
+# by force
 
 
 def test_the_same_spec_and_seed_again_find_the_finished_run(tmp_path):
@@ -176,7 +200,8 @@ def test_nothing_to_do_is_done():
     assert train([], [0]) == []
 
 
-# --------------------------------------------------------------------------------------------------------------- two at a time
+# --------------------------------------------------------------------------------------------------------------- two at
+# a time
 
 
 @pytest.mark.parametrize("options", [{"resume": True}, {"force": True}, {}], ids=str)
@@ -214,7 +239,8 @@ def test_a_run_that_another_process_finishes_while_the_images_load_is_not_traine
     assert everything(tmp_path) == others[1]
 
 
-# -------------------------------------------------------------------------------------------------------------- members that fail
+# -------------------------------------------------------------------------------------------------------------- members
+# that fail
 
 
 def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
@@ -224,13 +250,20 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
     kept = bad.folder / "checkpoints" / "last-good-0000000001.safetensors"
     assert bad.failure == Failure(2, "its loss was not finite", kept)
     assert bad.history.column("step") == [1]
-    assert said == [f"{bad.name}: its loss was not finite at step 2. It is frozen, its last good weights are kept, and the others go on."]
+    assert said == [
+        (
+            f"{bad.name}: its loss was not finite at step 2. It is frozen, its last good weights are kept, and the "
+            "others go on."
+        )
+    ]
     assert "failed at step 2: its loss was not finite" in (bad.folder / "log.txt").read_text()
 
 
 def test_a_loss_above_the_bound_is_a_failure(tmp_path):
     bound = replace(SPEC, max_loss=1.0)
-    with pytest.raises(TrainingError, match="1 of 1 failed, the first because its loss was above max_loss \\(1\\) at step 1"):
+    with pytest.raises(
+        TrainingError, match="1 of 1 failed, the first because its loss was above max_loss \\(1\\) at step 1"
+    ):
         train([bound], [0], folder=tmp_path)
     failure = Run.place(tmp_path, bound, 0).failure
     assert (failure.step, failure.reason) == (1, "its loss was above max_loss (1)")
@@ -303,7 +336,8 @@ def test_a_member_that_failed_stays_failed_after_a_stop(tmp_path):
     assert bad.failure.step == 2
 
 
-# ---------------------------------------------------------------------------------------------------------- stopping and resuming
+# ---------------------------------------------------------------------------------------------------------- stopping
+# and resuming
 
 
 @pytest.mark.parametrize("at", [1, 4, 7, 10])
@@ -351,7 +385,11 @@ def test_a_member_that_has_lost_its_checkpoints_starts_afresh_and_the_others_go_
     watch = Stopwatch()
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
     assert [run.status for run in runs] == ["finished", "finished"]
-    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [(9, 1), (10, 1), *((step, 1) for step in range(1, 11))]
+    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [
+        (9, 1),
+        (10, 1),
+        *((step, 1) for step in range(1, 11)),
+    ]
 
 
 def test_a_process_that_died_within_its_first_checkpoint_starts_the_whole_fleet_afresh(tmp_path, undisturbed):
@@ -387,14 +425,17 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
     ]
 
 
-# --------------------------------------------------------------------------------------------------------- processes that die
+# --------------------------------------------------------------------------------------------------------- processes
+# that die
 
 
 @pytest.fixture(scope="module")
 def lives(tmp_path_factory):
     """The folders that tests/training/mortal.py leaves."""
     folder = tmp_path_factory.mktemp("lives")
-    subprocess.run([sys.executable, "-m", "tests.training.mortal", folder], cwd=ROOT, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "tests.training.mortal", folder], cwd=ROOT, check=True, capture_output=True, timeout=300
+    )
     return folder
 
 
@@ -406,7 +447,8 @@ def results_in(folder):
 
 
 def test_killed_before_any_one_of_its_changes_to_the_disk_a_run_resumes_to_the_same_bits(lives):
-    # Each change is a file that takes its name, or one that goes: spec, log, history, checkpoint, weights, codes, finished.
+    # Each change is a file that takes its name, or one that goes: spec, log, history, checkpoint, weights, codes,
+    # finished.
     folders = list((lives / "at_every_change").iterdir())
     assert len(folders) > 30
     for folder in folders:

@@ -47,7 +47,11 @@ def make_app() -> typer.Typer:
         rich_markup_mode=None,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120, "token_normalize_func": _with_dashes},
+        context_settings={
+            "help_option_names": ["--help", "-h"],
+            "max_content_width": 120,
+            "token_normalize_func": _with_dashes,
+        },
     )
     app.callback()(_unbraid)
     for command in (quickstart, train, score, report, runs, encode):
@@ -83,7 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             complain(f"Out of memory ({error}). {_less_memory(sys.argv[1:] if arguments is None else arguments)}")
             sys.exit(_FAILURE)
         traceback.print_exc()
-        complain("This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the lines above.")
+        complain(
+            "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the "
+            "lines above."
+        )
         sys.exit(_FAILURE)
 
 
@@ -121,7 +128,9 @@ def _show_version(wanted: bool) -> bool:
 
 
 def _unbraid(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
 ) -> None:
     """Learn, measure and show disentangled representations.
 

@@ -47,7 +47,9 @@ def complain(message: str) -> None:
 
 @contextlib.contextmanager
 def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str], None]]:
-    """Say what is being done, and give a function that says how far it is: beside a spinner on a screen, else with a line now and then."""
+    """Say what is being done, and give a function that says how far it is: beside a spinner on a screen, else with a
+    line now and then.
+    """
     console = output()
     if console.is_terminal:
         with console.status(Text(f"{description} ...")) as status:
@@ -77,7 +79,12 @@ def warnings_as_notes() -> Iterator[None]:
     seen = set()
 
     def show(
-        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: str | None = None
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
     ) -> None:
         if str(message) not in seen:
             seen.add(str(message))

@@ -1,4 +1,6 @@
-"""How far the drawing, converting, fetching and verifying of data is, on standard error: a bar on a screen, elsewhere a line now and then."""
+"""How far the drawing, converting, fetching and verifying of data is, on standard error: a bar on a screen, elsewhere a
+line now and then.
+"""
 
 import contextlib
 import threading
@@ -35,7 +37,9 @@ def data_progress() -> Iterator[None]:
 
 
 class DataWatcher(ABC):
-    """What `progress.watched` takes: called with what is being done, how much of it is done, of how much, and in which unit."""
+    """What `progress.watched` takes: called with what is being done, how much of it is done, of how much, and in which
+    unit.
+    """
 
     @abstractmethod
     def __call__(self, what: str, done: int, total: int, unit: str) -> None: ...
@@ -80,7 +84,9 @@ class DataBar(DataWatcher):
         # A line is cut, never broken in two.
         is_narrow = self._console.width < _NARROW
         return Progress(
-            TextColumn("{task.description}", markup=False, table_column=Column(max_width=28 if is_narrow else 44, no_wrap=True)),
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(max_width=28 if is_narrow else 44, no_wrap=True)
+            ),
             BarColumn(bar_width=12 if is_narrow else 24),
             TextColumn("{task.fields[amount]}", markup=False),
             TimeRemainingColumn(),

@@ -39,8 +39,8 @@ def datasets() -> None:
 def list_datasets() -> None:
     """List the data sets.
 
-    How many images of which size, what varies in them, where they are, and under which licence. Each can be set up differently; this is what they are by
-    default.
+    How many images of which size, what varies in them, where they are, and under which licence. Each can be set up
+    differently; this is what they are by default.
 
     Words for where they are:
       drawn here     made by unbraid at first use, without a download

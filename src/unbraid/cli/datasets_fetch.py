@@ -21,7 +21,9 @@ from unbraid.names import kebab_case, suggestion
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -33,15 +35,18 @@ def fetch(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="Only the file of this name, of several that are published. May be repeated.", show_default=False
+            metavar="FILE",
+            help="Only the file of this name, of several that are published. May be repeated.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
     """Download the files of a data set.
 
-    They are downloaded from their owner or a mirror, and compared with the checksum that is published for them. Where none is, that of the first download
-    is recorded, and later ones are compared with it. A download that was interrupted goes on where it stopped. Read the licence, which is
-    printed first: unbraid passes nothing on, and you are the one who must keep to it.
+    They are downloaded from their owner or a mirror, and compared with the checksum that is published for them. Where
+    none is, that of the first download is recorded, and later ones are compared with it. A download that was
+    interrupted goes on where it stopped. Read the licence, which is printed first: unbraid passes nothing on, and you
+    are the one who must keep to it.
 
     Examples:
       unbraid datasets fetch mnist
@@ -55,7 +60,10 @@ def fetch(
     publication, folder = _chosen(cls, only or []), _folder(cls.publication, out)
     _introduce(publication)
     if out is None and (there := _complete_elsewhere(cls, publication, folder)) is not None:
-        say(f"Its files are in {there} already; there is nothing to fetch. To have them in the cache too, copy them into {folder}.")
+        say(
+            f"Its files are in {there} already; there is nothing to fetch. To have them in the cache too, copy them "
+            f"into {folder}."
+        )
     else:
         with log_as_lines("unbraid.data"):
             paths = fetch_files(publication, folder)
@@ -68,7 +76,10 @@ def _nothing_to_fetch(cls: type[FactorDataset]) -> str:
     name = kebab_case(cls, FactorDataset)
     if needed := required(cls):
         return f"{name} is for images of your own, which --dataset.{needed[0]} names: there is nothing to fetch."
-    return f"{name} is drawn here, when it is first used: there is nothing to fetch. Look at it with: unbraid datasets show {name}"
+    return (
+        f"{name} is drawn here, when it is first used: there is nothing to fetch. Look at it with: unbraid datasets "
+        f"show {name}"
+    )
 
 
 def _chosen(cls: type[ConvertedDataset], only: Sequence[str]) -> Publication:
@@ -85,7 +96,9 @@ def _chosen(cls: type[ConvertedDataset], only: Sequence[str]) -> Publication:
 
 
 def _folder(publication: Publication, out: Path | None) -> Path:
-    """Where the files go. In a data folder that several sets share they have a subfolder: some have files of the same names."""
+    """Where the files go. In a data folder that several sets share they have a subfolder: some have files of the same
+    names.
+    """
     if out is None:
         return fetched_folder(publication)
     if out.exists() and not out.is_dir():
@@ -99,7 +112,9 @@ def _introduce(publication: Publication) -> None:
     say(f"Licence: {publication.licence}." + (f" {publication.licence_note}" if publication.licence_note else ""))
     sizes = [file.num_bytes for file in publication.files if file.url]
     if sizes:
-        how_much = size_text(sum(size for size in sizes if size is not None)) if None not in sizes else "of unknown size"
+        how_much = (
+            size_text(sum(size for size in sizes if size is not None)) if None not in sizes else "of unknown size"
+        )
         say(f"To download: {len(sizes)} {'file' if len(sizes) == 1 else 'files'}, {how_much}.")
 
 

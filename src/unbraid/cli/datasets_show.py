@@ -62,14 +62,21 @@ _SHOWN_FLAGS = sorted((flag for path, flag in _FLAGS.items() if path != "dataset
 @with_flags(_SHOWN_FLAGS, panels=_PANELS, aliases=_SHORT)
 def show(
     given: Given,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)
+    ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The picture to write, a .png file. By default NAME.png.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The picture to write, a .png file. By default NAME.png.", show_default=False
+        ),
     ] = None,
     joint: Annotated[
         str | None,
         typer.Option(
-            metavar="FACTOR,FACTOR", help="Draw also how likely each combination of these two is among the images.", show_default=False
+            metavar="FACTOR,FACTOR",
+            help="Draw also how likely each combination of these two is among the images.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="SEED", min=0, help="Which samples are drawn.")] = 0,
@@ -77,9 +84,9 @@ def show(
 ) -> None:
     """Write a picture of a data set.
 
-    It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for each of its values. With --sampling it
-    also shows the table of probabilities that is asked for, and the samples are drawn accordingly. Fields of the data set, --sampling and --subset are
-    those of `unbraid train`.
+    It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for
+    each of its values. With --sampling it also shows the table of probabilities that is asked for, and the samples are
+    drawn accordingly. Fields of the data set, --sampling and --subset are those of `unbraid train`.
 
     Examples:
       unbraid datasets show dsprites
@@ -108,7 +115,9 @@ def _check_place(path: Path, force: bool) -> None:
 
 def _only(built: list[Shown]) -> Shown:
     if len(built) > 1:
-        raise SpecError(f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value.")
+        raise SpecError(
+            f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value."
+        )
     return built[0]
 
 

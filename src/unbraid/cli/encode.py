@@ -28,18 +28,22 @@ def encode(
     images: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IMAGES", help="One .npz with an array `images`, or .png and .jpg files, or folders of them.", show_default=False
+            metavar="IMAGES",
+            help="One .npz with an array `images`, or .png and .jpg files, or folders of them.",
+            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the codes go: an .npz or a .csv file.")] = Path("codes.npz"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the codes go: an .npz or a .csv file.")] = Path(
+        "codes.npz"
+    ),
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Turn new images into codes.
 
-    A code is the mean and the std of each latent, and a table of probabilities for each discrete one. Pictures must have the height and width
-    that the run was trained on; grey and colour are converted. Factors in the .npz are passed on, so that `unbraid score` can read what
-    comes out.
+    A code is the mean and the std of each latent, and a table of probabilities for each discrete one. Pictures must
+    have the height and width that the run was trained on; grey and colour are converted. Factors in the .npz are passed
+    on, so that `unbraid score` can read what comes out.
 
     Examples:
       unbraid encode runs/beta-tcvae-0a1b2c3d4e5f-seed0 photos --out codes.csv
@@ -54,7 +58,9 @@ def encode(
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
     place, opened = parse_device(device), Run.open(run)
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
-        raise SpecError(f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file.")
+        raise SpecError(
+            f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
+        )
     model = opened.model().to(place)
     with stage("Reading the images"):
         paths, read = _read(images, opened)
@@ -88,14 +94,19 @@ def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
     if paths:
         arrays["files"] = np.array(paths, dtype=np.str_)
     if factors:
-        arrays |= {"factors": np.stack(list(factors.values()), axis=1), "factor_names": np.array(list(factors), dtype=np.str_)}
+        arrays |= {
+            "factors": np.stack(list(factors.values()), axis=1),
+            "factor_names": np.array(list(factors), dtype=np.str_),
+        }
     with files.atomic_writer(out) as stream:
         np.savez(stream, **cast(dict[str, Any], arrays))
 
 
 def _arrays(tensors: Mapping[str, Tensor | None]) -> dict[str, np.ndarray]:
     """Those that are there."""
-    return {name: tensor.cpu().numpy() for name, tensor in tensors.items() if tensor is not None and tensor.shape[1] > 0}
+    return {
+        name: tensor.cpu().numpy() for name, tensor in tensors.items() if tensor is not None and tensor.shape[1] > 0
+    }
 
 
 def _csv(arrays: dict[str, np.ndarray], factors: dict[str, np.ndarray], paths: Sequence[str]) -> str:
@@ -105,5 +116,7 @@ def _csv(arrays: dict[str, np.ndarray], factors: dict[str, np.ndarray], paths: S
     writer.writerow([*(["file"] if paths else []), *latents, *(f"factor:{name}" for name in factors)])
     numbers = np.concatenate(list(arrays.values()), axis=1)
     for row in range(len(numbers)):
-        writer.writerow([*([paths[row]] if paths else []), *numbers[row].tolist(), *(column[row] for column in factors.values())])
+        writer.writerow(
+            [*([paths[row]] if paths else []), *numbers[row].tolist(), *(column[row] for column in factors.values())]
+        )
     return text.getvalue()

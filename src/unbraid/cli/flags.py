@@ -1,7 +1,7 @@
 """Flags from the fields of dataclasses, and dataclasses from flags.
 
-A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one, `--objective beta-tcvae`, and
-the fields of that recipe follow after a dot, `--objective.beta 6`.
+A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one,
+`--objective beta-tcvae`, and the fields of that recipe follow after a dot, `--objective.beta 6`.
 """
 
 import dataclasses
@@ -39,7 +39,9 @@ class Holder:
 @final
 @dataclass(frozen=True)
 class Flag:
-    """One flag: the path of its field, who has such a field, and, if it takes the name of a recipe, the recipes by name."""
+    """One flag: the path of its field, who has such a field, and, if it takes the name of a recipe, the recipes by
+    name.
+    """
 
     path: str
     holders: tuple[Holder, ...]
@@ -67,7 +69,9 @@ class Flag:
         by_default: dict[str, list[str]] = defaultdict(list)
         for holder in self.holders:
             by_default[_tell_default(holder.default)].append(holder.name)
-        return "; ".join(f"{', '.join(names)}: {default}" if any(names) else default for default, names in by_default.items())
+        return "; ".join(
+            f"{', '.join(names)}: {default}" if any(names) else default for default, names in by_default.items()
+        )
 
 
 def spelled(path: str) -> str:
@@ -93,13 +97,16 @@ def flags_of_kind(annotation: Any, path: str, default: Any = MISSING, name: str 
     if not inspect.isabstract(kind):
         return flags_of(kind, f"{path}.")
     named = choices(kind)
-    return _merged([{path: Flag(path, (holder,), named)}, *(flags_of(cls, f"{path}.", each) for each, cls in named.items())])
+    return _merged(
+        [{path: Flag(path, (holder,), named)}, *(flags_of(cls, f"{path}.", each) for each, cls in named.items())]
+    )
 
 
 def with_flags(
     flags: Iterable[Flag], panels: Mapping[str, str], aliases: Mapping[str, str]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these flags as well as its own. What was typed after them arrives together, as its argument `given`.
+    """Give a command these flags as well as its own. What was typed after them arrives together, as its argument
+    `given`.
 
     In the help a flag stands in the panel of the first part of its path. `aliases` are second names, by path.
     """
@@ -108,7 +115,9 @@ def with_flags(
         by_argument = {flag.path.replace(".", "__"): flag for flag in flags}
         own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "given"]
         derived = [
-            inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(flag, panels, aliases))
+            inspect.Parameter(
+                argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(flag, panels, aliases)
+            )
             for argument, flag in by_argument.items()
         ]
 
@@ -117,7 +126,9 @@ def with_flags(
             typed = {flag.path: values.pop(argument) for argument, flag in by_argument.items()}
             command(**values, given={path: texts for path, texts in typed.items() if texts})
 
-        signature = inspect.Signature([parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + derived)
+        signature = inspect.Signature(
+            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + derived
+        )
         with_given.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
         vars(with_given)["__signature__"] = signature
         return with_given
@@ -151,7 +162,9 @@ class _Builder:
         self._chosen: dict[str, list[str]] = {}
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """The class with every combination of the given values; its other fields are those of `start`, if there is one."""
+        """The class with every combination of the given values; its other fields are those of `start`, if there is
+        one.
+        """
         hints, values = typing.get_type_hints(cls), {}
         for of_class in fields(cls):
             path = prefix + of_class.name
@@ -160,11 +173,15 @@ class _Builder:
                 values[of_class.name] = of_field
             elif default is MISSING:
                 raise SpecError(_missing(path, hints[of_class.name], self._chosen.get(prefix.rstrip("."))))
-        combinations = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+        combinations = [
+            dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())
+        ]
         return [cls(**each) if start is None else dataclasses.replace(start, **each) for each in combinations]
 
     def of_kind(self, kind: type, path: str, default: Any) -> list[Any]:
-        """The named recipes of this kind, or the default changed as the flags below it say; nothing if no flag speaks of it."""
+        """The named recipes of this kind, or the default changed as the flags below it say; nothing if no flag speaks
+        of it.
+        """
         if path in self._given:
             self._used.add(path)
             names = self._chosen[path] = [_checked_name(name, kind, path) for name in self._given[path]]
@@ -185,7 +202,8 @@ class _Builder:
                 parent = path.rpartition(".")[0]
                 owners = ", ".join(holder.name for holder in flags[path].holders)
                 raise SpecError(
-                    f"{spelled(path)} is for {owners}, and {spelled(parent)} is {', '.join(self._chosen[parent])}. Leave it out, or choose one of them."
+                    f"{spelled(path)} is for {owners}, and {spelled(parent)} is {', '.join(self._chosen[parent])}. "
+                    "Leave it out, or choose one of them."
                 )
 
     def _of_field(self, annotation: Any, path: str, default: Any) -> list[Any]:
@@ -193,14 +211,20 @@ class _Builder:
         if kind is not None and inspect.isabstract(kind):
             return self.of_kind(kind, path, default)
         if kind is not None:
-            return self.variants(kind, f"{path}.", default) if any(other.startswith(f"{path}.") for other in self._given) else []
+            return (
+                self.variants(kind, f"{path}.", default)
+                if any(other.startswith(f"{path}.") for other in self._given)
+                else []
+            )
         if path not in self._given:
             return []
         self._used.add(path)
         texts = self._given[path]
         if len(texts) > 1:
             several = f" Several values go in one list: {','.join(texts)}." if float in alternatives(annotation) else ""
-            raise SpecError(f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}")
+            raise SpecError(
+                f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}"
+            )
         return parse_each(texts[0], annotation, spelled(path))
 
 
@@ -223,7 +247,11 @@ def _kind(annotation: Any) -> type | None:
     if float in alternatives(annotation):
         return None
     for kind in alternatives(annotation):
-        if inspect.isclass(kind) and kind is not types.NoneType and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind)):
+        if (
+            inspect.isclass(kind)
+            and kind is not types.NoneType
+            and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))
+        ):
             return kind
     return None
 
@@ -258,6 +286,8 @@ def _merged(tables: Iterable[Mapping[str, Flag]]) -> dict[str, Flag]:
     for path, flag in itertools.chain.from_iterable(table.items() for table in tables):
         before = merged.get(path)
         if before is not None:
-            flag = dataclasses.replace(before, holders=before.holders + flag.holders, kinds={**before.kinds, **flag.kinds})
+            flag = dataclasses.replace(
+                before, holders=before.holders + flag.holders, kinds={**before.kinds, **flag.kinds}
+            )
         merged[path] = flag
     return merged

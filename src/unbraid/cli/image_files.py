@@ -26,7 +26,9 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(child for child in path.iterdir() if child.suffix.lower() in SUFFIXES)
             if not inside:
-                raise DataError(f"The folder {path} holds no {', '.join(SUFFIXES)} files. Name one that does, or an .npz file.")
+                raise DataError(
+                    f"The folder {path} holds no {', '.join(SUFFIXES)} files. Name one that does, or an .npz file."
+                )
             found.extend(inside)
         elif not path.exists():
             raise DataError(f"There is no file {path}. Name .png or .jpg files, a folder of them, or one .npz file.")
@@ -38,11 +40,15 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> FactorImages:
-    """The pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a choice, and the user's."""
+    """The pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a choice, and
+    the user's.
+    """
     return unlabelled(np.stack([_read(path, image_shape) for path in paths]))
 
 
-def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str) -> UInt8[Tensor, "image channel height width"]:
+def fitted(
+    images: FactorImages, image_shape: tuple[int, int, int], origin: str
+) -> UInt8[Tensor, "image channel height width"]:
     """The pixels with as many channels as the model takes. Refused if their height or width differs."""
     channels, height, width = image_shape
     _, has_channels, has_height, has_width = images.pixels.shape
@@ -72,4 +78,7 @@ def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, ".
 
 
 def _wrong_size(origin: str, has_height: int, has_width: int, height: int, width: int) -> str:
-    return f"{origin} is {has_height} x {has_width} pixels (height x width); this run was trained on {height} x {width}. Resize or crop it first."
+    return (
+        f"{origin} is {has_height} x {has_width} pixels (height x width); this run was trained on {height} x {width}. "
+        "Resize or crop it first."
+    )

@@ -13,13 +13,18 @@ _MAX_SEEDS = 1000
 # A seed is a signed 64-bit integer on the device.
 _MAX_SEED = 2**63 - 1
 
-Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")]
+Device = Annotated[
+    str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")
+]
 CheckpointEvery = Annotated[
     int | None,
     typer.Option(
         metavar="STEPS",
         min=1,
-        help="Steps between two checkpoints. By default the clock decides: under 2 % of the time goes into them. One is also saved on Ctrl-C.",
+        help=(
+            "Steps between two checkpoints. By default the clock decides: under 2 % of the time goes into them. One "
+            "is also saved on Ctrl-C."
+        ),
         show_default=False,
     ),
 ]
@@ -38,7 +43,10 @@ def parse_seeds(text: str) -> list[int]:
         if last > _MAX_SEED:
             raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
         if len(seeds) + last - first >= _MAX_SEEDS:
-            raise SpecError(f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model of its own. Train them a part at a time.")
+            raise SpecError(
+                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model of its own. Train them a part at a "
+                "time."
+            )
         seeds.extend(range(first, last + 1))
     if len(set(seeds)) < len(seeds):
         raise SpecError(f"--seeds is {text!r}, which names a seed twice. Give each once.")
@@ -54,6 +62,7 @@ def parse_device(name: str) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SpecError(
-            f"--device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use --device auto or cpu."
+            f"--device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use --device "
+            "auto or cpu."
         )
     return device

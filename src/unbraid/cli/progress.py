@@ -33,7 +33,9 @@ class TrainingDisplay(ABC):
     def __enter__(self) -> "TrainingDisplay": ...
 
     @abstractmethod
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
     @abstractmethod
     def watch(self, event: Event) -> None: ...
@@ -62,7 +64,9 @@ class PlainDisplay(TrainingDisplay):
         say(f"{_IMAGES} ...")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         return None
 
     def watch(self, event: Event) -> None:
@@ -112,7 +116,9 @@ class LiveDisplay(TrainingDisplay):
         self._watching.enter_context(watched(self._see_images))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._is_over = True
         self._watching.close()
         self._live.stop()
@@ -138,7 +144,9 @@ class LiveDisplay(TrainingDisplay):
         self._live.console.print(Text(message), soft_wrap=True)
 
     def _see_images(self, what: str, done: int, total: int, unit: str) -> None:
-        self._doing = f"{_IMAGES if 0 < total <= done else f'{capitalised(what)}: {amount_text(done, total, unit)}'} ..."
+        self._doing = (
+            f"{_IMAGES if 0 < total <= done else f'{capitalised(what)}: {amount_text(done, total, unit)}'} ..."
+        )
 
     def _render(self) -> RenderableType:
         doing = [Text(self._doing)] if self._doing and not self._is_over else []
@@ -159,7 +167,9 @@ def plan_text(plan: Plan) -> str:
     fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
     text = f"The plan: {count}{fleets}, {plan.num_steps} steps each, on {plan.device}."
     if plan.memory is not None:
-        text += f" A model takes at most {size_text(plan.memory.per_member)}, and {size_text(plan.memory.free)} are free."
+        text += (
+            f" A model takes at most {size_text(plan.memory.per_member)}, and {size_text(plan.memory.free)} are free."
+        )
     return text + (f" Then {_others(plan.num_later)}." if plan.num_later else "")
 
 
@@ -169,7 +179,10 @@ def medians(progress: Progress, labels: dict[str, str]) -> list[tuple[str, dict[
     for index, run in enumerate(progress.runs):
         members[run.spec.digest].append(index)
     return [
-        (labels[digest], {name: median([values[index] for index in indices]) for name, values in progress.losses.items()})
+        (
+            labels[digest],
+            {name: median([values[index] for index in indices]) for name, values in progress.losses.items()},
+        )
         for digest, indices in members.items()
     ]
 
@@ -210,7 +223,9 @@ def _headline(progress: Progress) -> str:
 
 
 def _losses(progress: Progress, labels: dict[str, str]) -> Table:
-    table = Table(title="Nats per image, median over seeds", title_justify="left", title_style="dim", box=None, pad_edge=False)
+    table = Table(
+        title="Nats per image, median over seeds", title_justify="left", title_style="dim", box=None, pad_edge=False
+    )
     table.add_column("objective")
     for name in progress.losses:
         table.add_column(name.replace("_", " "), justify="right")

@@ -44,8 +44,9 @@ def quickstart(
 ) -> None:
     """Train, score and show a few small models.
 
-    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and a page about them is written. It needs no
-    download and no GPU. Stopped half-way, the same command goes on; finished, it only writes the report again.
+    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and a page about them
+    is written. It needs no download and no GPU. Stopped half-way, the same command goes on; finished, it only writes
+    the report again.
 
     Examples:
       unbraid quickstart
@@ -57,6 +58,8 @@ def quickstart(
     train_and_tell(runs, device=device, resume=True, force=False)
     output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
     with stage("Writing the report"):
-        report = write_report(runs, out / "report.html", title="The quickstart: a VAE and a beta-TCVAE on small sprites")
+        report = write_report(
+            runs, out / "report.html", title="The quickstart: a VAE and a beta-TCVAE on small sprites"
+        )
     say(f"The report is in {report.resolve().as_uri()}")
     say("Next, train on what you like: unbraid train --help")

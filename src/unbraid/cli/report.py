@@ -18,7 +18,8 @@ def report(
 ) -> None:
     """Write a page about runs.
 
-    It shows their scores, what each latent does and how training went. It is a single file that needs nothing else and no network.
+    It shows their scores, what each latent does and how training went. It is a single file that needs nothing else and
+    no network.
 
     Examples:
       unbraid report runs

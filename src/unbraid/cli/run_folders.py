@@ -11,11 +11,15 @@ from unbraid.runs.run import Run
 
 
 def open_runs(paths: Iterable[Path]) -> list[Run]:
-    """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found may be passed over."""
+    """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found
+    may be passed over.
+    """
     found: dict[Path, Run] = {}
     for path in paths:
         if not path.is_dir():
-            raise RunError(f"There is no folder {path}. Name a run, or a folder that holds runs; `unbraid train` makes them.")
+            raise RunError(
+                f"There is no folder {path}. Name a run, or a folder that holds runs; `unbraid train` makes them."
+            )
         if is_run(path):
             found[path.resolve()] = Run.open(path)
         else:
@@ -46,21 +50,36 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
     if not finished:
         why = "there are no runs."
         if any(run.status == "unfinished" for run in runs):
-            why = f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out {runs[0].folder.parent}"
+            why = (
+                f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out "
+                f"{runs[0].folder.parent}"
+            )
         elif runs:
             why = (
-                f"all {len(runs)} runs failed. `unbraid runs` lists them; train with a smaller learning rate, or with --max-gradient-norm."
+                f"all {len(runs)} runs failed. `unbraid runs` lists them; train with a smaller learning rate, or with "
+                "--max-gradient-norm."
             )
         raise RunError(f"There is nothing to {verb}: {why}")
     if left_out:
-        note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(f'{run.name} is {run.status}' for run in left_out)}.")
+        note(
+            f"{len(left_out)} of {len(runs)} runs are left out: "
+            f"{', '.join(f'{run.name} is {run.status}' for run in left_out)}."
+        )
     return finished
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    """Folder by folder, kin together, their weights and seeds ascending: the names alone would sort by digest, and seed 10 before seed 2."""
+    """Folder by folder, kin together, their weights and seeds ascending: the names alone would sort by digest, and seed
+    10 before seed 2.
+    """
     objective = run.spec.objective
-    return (run.folder.parent, type(objective).__name__, tuple(objective.hyperparameters.values()), run.spec.digest, run.seed)
+    return (
+        run.folder.parent,
+        type(objective).__name__,
+        tuple(objective.hyperparameters.values()),
+        run.spec.digest,
+        run.seed,
+    )
 
 
 def _readable(folders: Iterable[Path]) -> Iterator[Run]:

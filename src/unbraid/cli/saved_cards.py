@@ -22,7 +22,9 @@ def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
 
 
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
-    """One card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in .md under headings."""
+    """One card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in .md
+    under headings.
+    """
     if len(cards) == 1:
         next(iter(cards.values())).save(path, overwrite=True)
     else:
@@ -30,7 +32,9 @@ def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
 
 
 def _json(cards: Mapping[str, Scorecard]) -> str:
-    return json.dumps({name: json.loads(card.to_json()) for name, card in cards.items()}, indent=2, allow_nan=False) + "\n"
+    return (
+        json.dumps({name: json.loads(card.to_json()) for name, card in cards.items()}, indent=2, allow_nan=False) + "\n"
+    )
 
 
 def _csv(cards: Mapping[str, Scorecard]) -> str:

@@ -45,7 +45,11 @@ class Carded:
     @property
     def row(self) -> Scored:
         """Its first score, as a row of a table of one metric."""
-        return Scored(self.label, None, self.card[0]) if self.run is None else score_row(self.label, self.run, self.card[0])
+        return (
+            Scored(self.label, None, self.card[0])
+            if self.run is None
+            else score_row(self.label, self.run, self.card[0])
+        )
 
 
 @with_flags(_FLAGS.values(), panels=_PANELS, aliases={})
@@ -53,7 +57,11 @@ def score(
     given: Given,
     what: Annotated[
         list[Path],
-        typer.Argument(metavar="RUNS", help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes.", show_default=False),
+        typer.Argument(
+            metavar="RUNS",
+            help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes.",
+            show_default=False,
+        ),
     ],
     metrics: Annotated[
         str | None,
@@ -65,21 +73,28 @@ def score(
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="The settings of published code: disentanglement-lib, chen or do-tran.", show_default=False),
+        typer.Option(
+            metavar="CODE",
+            help="The settings of published code: disentanglement-lib, chen or do-tran.",
+            show_default=False,
+        ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
     seed: Annotated[
-        int | None, typer.Option(metavar="SEED", min=0, help="The seed of whatever is random. Default: 0.", show_default=False)
+        int | None,
+        typer.Option(metavar="SEED", min=0, help="The seed of whatever is random. Default: 0.", show_default=False),
     ] = None,
     device: Device = "auto",
 ) -> None:
     """Score runs, or codes from anywhere.
 
-    The scores of a run are kept in its folder. A file of codes holds mean, std (or log_var, or samples) and factors, one row an image; factor_names
-    and weights are optional. A .csv has the columns mean_0, ..., std_0, ..., factor:NAME.
+    The scores of a run are kept in its folder. A file of codes holds mean, std (or log_var, or samples) and factors,
+    one row an image; factor_names and weights are optional. A .csv has the columns mean_0, ..., std_0, ...,
+    factor:NAME.
 
     Examples:
       unbraid score codes.npz
@@ -111,7 +126,9 @@ def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
     return [each.row for each in score_cards(runs, [metric])]
 
 
-def score_cards(runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "cpu") -> list[Carded]:
+def score_cards(
+    runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "cpu"
+) -> list[Carded]:
     """Score each run and keep the scores in its folder."""
     if not runs:
         return []
@@ -147,7 +164,11 @@ def _telling(say_detail: Callable[[str], None], place: str = "") -> Tell:
 
 def _chosen(given: Given, metrics: str | None, like: str | None) -> Metrics | None:
     """The metrics that were asked for, in one of three ways."""
-    ways = [name for name, used in (("--metric", bool(given)), ("--metrics", metrics is not None), ("--like", like is not None)) if used]
+    ways = [
+        name
+        for name, used in (("--metric", bool(given)), ("--metrics", metrics is not None), ("--like", like is not None))
+        if used
+    ]
     if len(ways) > 1:
         raise SpecError(f"{' and '.join(ways)} both say what to compute. Give one of them.")
     if given:

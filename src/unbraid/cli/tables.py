@@ -52,18 +52,27 @@ def score_row(label: str, run: Run, score: Score) -> Scored:
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
-    """Scores of one metric, row by row, then the medians over the seeds of a label. A factor without a score gets no column."""
-    factors = list(dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap)))
+    """Scores of one metric, row by row, then the medians over the seeds of a label. A factor without a score gets no
+    column.
+    """
+    factors = list(
+        dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap))
+    )
     ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
     are_runs = any(row.seed is not None for row in rows)
     table = _table("objective" if are_runs else "codes")
-    table.title = f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
+    table.title = (
+        f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
+    )
     for name in (*(["seed"] if are_runs else []), rows[0].score.metric, "95 % interval", *factors, *ends):
         table.add_column(name, justify="right", overflow="fold")
 
     def texts(scored: Sequence[Scored]) -> list[str]:
         interval = scored[0].score.interval if len(scored) == 1 else None
-        values = [number_text(median([row.score.value for row in scored])), "" if interval is None else interval_text(*interval)]
+        values = [
+            number_text(median([row.score.value for row in scored])),
+            "" if interval is None else interval_text(*interval),
+        ]
         values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
         return values + [f"{median([getattr(row, name) for row in scored]):z.1f}" for name in ends]
 
@@ -96,7 +105,9 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
         by_label[label].append(card)
     table = _table("metric")
     for label, group in by_label.items():
-        table.add_column(label if len(group) == 1 else f"{label} (median of {len(group)})", justify="right", overflow="fold")
+        table.add_column(
+            label if len(group) == 1 else f"{label} (median of {len(group)})", justify="right", overflow="fold"
+        )
     for name in dict.fromkeys(name for _, card in cards for name in card.names):
         values = ([card[name].value for card in group if name in card] for group in by_label.values())
         table.add_row(name, *(number_text(median(of_label)) for of_label in values))

@@ -32,26 +32,31 @@ _PANELS = {
 def train(
     given: Given,
     seeds: Annotated[
-        str | None, typer.Option(metavar="SEEDS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False)
+        str | None,
+        typer.Option(metavar="SEEDS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
     ] = None,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
     checkpoint_every: CheckpointEvery = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out.")
+        bool,
+        typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out."),
     ] = False,
     stream: Annotated[
         bool | None,
         typer.Option(
-            "--stream/--no-stream", help="Read images from the disk as they are needed. By default only if they are too many for memory."
+            "--stream/--no-stream",
+            help="Read images from the disk as they are needed. By default only if they are too many for memory.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
+    ] = False,
 ) -> None:
     """Train models side by side, from one seed or many.
 
-    A run that is finished is found again, not repeated. Repeat a name or give a number several values, and each is trained:
-    --objective vae --objective beta-vae --objective.beta 1,4,16.
+    A run that is finished is found again, not repeated. Repeat a name or give a number several values, and each is
+    trained: --objective vae --objective beta-vae --objective.beta 1,4,16.
 
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
@@ -61,7 +66,11 @@ def train(
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
     to_resume = resume and not given and seeds is None
-    runs = unfinished_in(out) if to_resume else placed(build(RunSpec, given, _FLAGS), parse_seeds("0" if seeds is None else seeds), out)
+    runs = (
+        unfinished_in(out)
+        if to_resume
+        else placed(build(RunSpec, given, _FLAGS), parse_seeds("0" if seeds is None else seeds), out)
+    )
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
@@ -83,7 +92,13 @@ def unfinished_in(out: Path) -> list[Run]:
 
 
 def train_and_tell(
-    runs: Sequence[Run], *, device: str, resume: bool, force: bool, checkpoint_every: int | None = None, stream: bool | None = None
+    runs: Sequence[Run],
+    *,
+    device: str,
+    resume: bool,
+    force: bool,
+    checkpoint_every: int | None = None,
+    stream: bool | None = None,
 ) -> None:
     """Train what is not finished, and say how it goes."""
     from unbraid.cli.progress import training_display
@@ -94,7 +109,10 @@ def train_and_tell(
     finished = [run for run in existing if run.status == "finished"]
     pending = runs if force else [run for run in runs if run.status in ("new", "unfinished")]
     if force and existing:
-        say(f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in {existing[0].folder.parent / '.aside'}.")
+        say(
+            f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in "
+            f"{existing[0].folder.parent / '.aside'}."
+        )
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if not pending:
@@ -117,7 +135,10 @@ def train_and_tell(
 
 def _describe(spec: RunSpec) -> str:
     channels, height, width = spec.dataset.image_shape
-    words = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+    words = (
+        f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {'grey' if channels == 1 else 'colour'} "
+        f"images of {height} x {width} pixels"
+    )
     subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_in_words(spec.subset)}"
     return words + subset + ("" if spec.sampling is None else f", drawn by {value_in_words(spec.sampling)}")
 
@@ -129,6 +150,7 @@ def refuse_failed(runs: Sequence[Run]) -> None:
         kept = "" if failure.last_good is None else f"; its last good weights are in {failure.last_good}"
         which = "It is" if len(failures) == 1 else "The first is"
         raise TrainingError(
-            f"{len(failures)} of {len(runs)} runs failed. {which} {run.folder}: {failure.reason}, at step {failure.step}{kept}. "
+            f"{len(failures)} of {len(runs)} runs failed. {which} {run.folder}: {failure.reason}, at step "
+            f"{failure.step}{kept}. "
             "Try a smaller --learning-rate, or --max-gradient-norm 1. (--force would repeat them as they are.)"
         )

@@ -1,7 +1,8 @@
 """What is typed after a flag, turned into what the field of a dataclass wants.
 
-A recipe inside a value, such as a schedule in place of a number, is its name with its fields after colons, in their order: `linear:0:4`. A field that is left
-empty or out has its default. Entries of a list are separated by commas; lists in a list, and recipes with lists in them, by semicolons.
+A recipe inside a value, such as a schedule in place of a number, is its name with its fields after colons, in their
+order: `linear:0:4`. A field that is left empty or out has its default. Entries of a list are separated by commas; lists
+in a list, and recipes with lists in them, by semicolons.
 """
 
 import dataclasses
@@ -39,9 +40,13 @@ def parse(text: str, annotation: Any, flag: str) -> Any:
             return _parse_as(text, kind, flag)
         except ValueError:
             continue
-    literals = [str(value) for kind in kinds if typing.get_origin(kind) is typing.Literal for value in typing.get_args(kind)]
+    literals = [
+        str(value) for kind in kinds if typing.get_origin(kind) is typing.Literal for value in typing.get_args(kind)
+    ]
     raise SpecError(
-        f"{flag} is {text!r}. {suggestion(text, literals)}" if literals else f"{flag} is {text!r}; expected {expected(annotation)}."
+        f"{flag} is {text!r}. {suggestion(text, literals)}"
+        if literals
+        else f"{flag} is {text!r}; expected {expected(annotation)}."
     )
 
 
@@ -56,7 +61,10 @@ def expected(annotation: Any) -> str:
     for kind in alternatives(annotation):
         if typing.get_origin(kind) is tuple:
             item = typing.get_args(kind)[0]
-            return f"{expected(item)}, or several separated by {'semicolons' if typing.get_origin(item) is tuple else 'commas'}"
+            return (
+                f"{expected(item)}, or several separated by "
+                f"{'semicolons' if typing.get_origin(item) is tuple else 'commas'}"
+            )
     words = [_recipe_in_words(kind) if is_recipe_kind(kind) else describe(kind) for kind in alternatives(annotation)]
     return " or ".join(words).replace("nothing (null)", "none")
 
@@ -118,7 +126,10 @@ def _parse_recipe(text: str, kind: type, flag: str) -> Any:
     given = {field.name: part.strip() for field, part in zip(fields, texts, strict=False) if part.strip()}
     if len(texts) > len(fields) or not given.keys() >= set(required):
         takes = ":".join([name, *(field.name.upper() for field in fields)])
-        raise SpecError(f"{flag} is {text!r}; expected {takes}" + (f", of which {', '.join(required)} must be given." if required else "."))
+        raise SpecError(
+            f"{flag} is {text!r}; expected {takes}"
+            + (f", of which {', '.join(required)} must be given." if required else ".")
+        )
     return cls(**{field: parse(part, hints[field], f"{field} in {flag} {text}") for field, part in given.items()})
 
 

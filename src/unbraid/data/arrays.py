@@ -30,15 +30,16 @@ _MAPPED_FROM_BYTES = 2**28
 class FromArrays(FactorDataset):
     """Images of your own. `path` is an `.npz` of plain arrays; `sha256` is the checksum of the whole file.
 
-    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken from the file, so that a run
-    names what it was trained on. Loading refuses a file that has changed since. Images that are many stay in the file, memory-mapped.
+    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken
+    from the file, so that a run names what it was trained on. Loading refuses a file that has changed since. Images
+    that are many stay in the file, memory-mapped.
 
-    `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3 channels; bytes,
-    booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent.
-    `factors`: (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in their column
-    (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones.
-    `factor_names`: one a column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it).
-    `weights`: how likely each image is to be drawn; scaled to sum to one.
+    `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3
+    channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent. `factors`:
+    (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in
+    their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones. `factor_names`: one a
+    column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it). `weights`:
+    how likely each image is to be drawn; scaled to sum to one.
     """
 
     origin: ClassVar = "read"
@@ -50,7 +51,9 @@ class FromArrays(FactorDataset):
         if not self.path:
             raise SpecError("FromArrays: path is empty; name an .npz file, or hand arrays to FromArrays.of.")
         if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise SpecError(f"FromArrays: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+            raise SpecError(
+                f"FromArrays: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out."
+            )
         object.__setattr__(self, "path", files.absolute(self.path))
         object.__setattr__(self, "sha256", self.sha256 or _checksum(Path(self.path)))
 
@@ -64,7 +67,9 @@ class FromArrays(FactorDataset):
         factor_ordered: Sequence[bool] | None = None,
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
-        """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run can be resumed."""
+        """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run
+        can be resumed.
+        """
         pixels = _as_bytes(_plain("images", images))
         _channels_first_shape(pixels.shape)
         arrays = {"images": pixels}
@@ -95,7 +100,8 @@ class FromArrays(FactorDataset):
     def open(self, *, verify: bool = False) -> FactorImages:
         """Many bytes that are not compressed stay in the file, memory-mapped; all else is read.
 
-        The checksum of a large file that has not been written since it was last taken is believed, unless `verify` asks for it anew.
+        The checksum of a large file that has not been written since it was last taken is believed, unless `verify` asks
+        for it anew.
         """
         path = self._file.path
         if self.sha256 and path.is_file() and (found := known_sha256(path, anew=verify)) != self.sha256:
@@ -107,7 +113,9 @@ class FromArrays(FactorDataset):
         arrays = self._read(("factors", "factor_names", "factor_ordered", "weights"))
         values, factors = _labels(arrays, len(pixels))
         weights = _probabilities(arrays, len(pixels))
-        return FactorImages(pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights))
+        return FactorImages(
+            pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights)
+        )
 
     @property
     def _file(self) -> Npz:
@@ -170,7 +178,9 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
     else:
         array = np.asarray(values)
     if array.dtype.hasobject:
-        raise DataError(f"{name} is an array of Python objects; give numbers of one type (a ragged list does not make an array).")
+        raise DataError(
+            f"{name} is an array of Python objects; give numbers of one type (a ragged list does not make an array)."
+        )
     return array
 
 
@@ -199,17 +209,24 @@ def _checked_for_light(images: np.ndarray) -> np.ndarray:
         if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
             return images
     if most == 1:
-        raise DataError("images is at most 1 where 255 is white: nearly black. If it holds 0 and 1, multiply by 255 or give booleans.")
+        raise DataError(
+            "images is at most 1 where 255 is white: nearly black. If it holds 0 and 1, multiply by 255 or give "
+            "booleans."
+        )
     return images
 
 
 def _check_unit_interval(images: np.ndarray) -> None:
     least, most = float(images.min()), float(images.max())
     if np.isnan(least):
-        raise DataError(f"images has {int(np.isnan(images).sum())} values that are NaN; find what made them, or drop those images.")
+        raise DataError(
+            f"images has {int(np.isnan(images).sum())} values that are NaN; find what made them, or drop those images."
+        )
     if least < 0 or most > 1:
         fix = "convert with .astype(np.uint8)" if least >= 0 and 1 < most <= 255 else "rescale them"
-        raise DataError(f"images holds floats from {least:g} to {most:g}; expected 0 to 1. If they are on another scale, {fix}.")
+        raise DataError(
+            f"images holds floats from {least:g} to {most:g}; expected 0 to 1. If they are on another scale, {fix}."
+        )
 
 
 def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
@@ -219,7 +236,8 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     channels_first, channels_last = (shape[1] in (1, 3), shape[3] in (1, 3)) if len(shape) == 4 else (False, False)
     if channels_first and channels_last:
         raise DataError(
-            f"images has shape {shape}, where the channels could be the second or the last axis. Leave the channel axis out if there is "
+            f"images has shape {shape}, where the channels could be the second or the last axis. Leave the channel "
+            "axis out if there is "
             "one channel; else pad the images until only one of the two axes has length 1 or 3."
         )
     if channels_first:
@@ -227,14 +245,17 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     if channels_last:
         return shape[0], shape[3], shape[1], shape[2]
     raise DataError(
-        f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, channel, height, width) "
+        f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
+        "channel, height, width) "
         "with 1 or 3 channels. Transpose or reshape it."
     )
 
 
 def _channels_first(images: UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "image channel height width"]:
     shape = _channels_first_shape(images.shape)
-    return np.ascontiguousarray(np.moveaxis(images, 3, 1) if _are_channels_last(images.shape) else images.reshape(shape))
+    return np.ascontiguousarray(
+        np.moveaxis(images, 3, 1) if _are_channels_last(images.shape) else images.reshape(shape)
+    )
 
 
 def _are_channels_last(shape: tuple[int, ...]) -> bool:
@@ -245,23 +266,31 @@ def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray,
     """The columns of factors as FactorImages keeps them, and what they are called."""
     if "factors" not in arrays:
         if stray := [name for name in ("factor_names", "factor_ordered") if name in arrays]:
-            raise DataError(f"{stray[0]} is given without factors; give the factors too, (image, factor), or leave it out.")
+            raise DataError(
+                f"{stray[0]} is given without factors; give the factors too, (image, factor), or leave it out."
+            )
         return np.empty((num_images, 0), dtype=np.int64), ()
     table = arrays["factors"]
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != num_images:
-        raise DataError(f"factors has shape {table.shape} for {num_images} images; expected (image, factor), one row an image.")
+        raise DataError(
+            f"factors has shape {table.shape} for {num_images} images; expected (image, factor), one row an image."
+        )
     names, ordered = _names(arrays, table.shape[1]), _ordered(arrays, table.shape[1])
     if np.issubdtype(table.dtype, np.floating):
         if not np.isfinite(table).all():
-            raise DataError(f"factors is NaN or infinite in {int((~np.isfinite(table)).any(axis=1).sum())} rows; drop those images.")
+            raise DataError(
+                f"factors is NaN or infinite in {int((~np.isfinite(table)).any(axis=1).sum())} rows; drop those images."
+            )
         precision = np.float64 if table.dtype.itemsize > 4 else np.float32
         return table.astype(precision), tuple(Factor(name, 0, rank) for name, rank in zip(names, ordered, strict=True))
     if not (np.issubdtype(table.dtype, np.integer) or table.dtype == np.bool_):
         raise DataError(f"factors holds {table.dtype}; give integers for discrete factors, floats for continuous ones.")
     ranked = [np.unique(column, return_inverse=True) for column in table.T]
     indices = np.stack([ranks for _, ranks in ranked], axis=1) if ranked else np.empty((num_images, 0))
-    factors = tuple(Factor(name, len(values), rank) for name, rank, (values, _) in zip(names, ordered, ranked, strict=True))
+    factors = tuple(
+        Factor(name, len(values), rank) for name, rank, (values, _) in zip(names, ordered, ranked, strict=True)
+    )
     return indices.astype(np.int64), factors
 
 
@@ -270,7 +299,10 @@ def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
         return [f"factor_{k}" for k in range(num_factors)]
     names = arrays["factor_names"]
     if names.dtype.kind != "U" or names.shape != (num_factors,):
-        raise DataError(f"factor_names is {names.dtype} of shape {names.shape}; expected one string for each of the {num_factors} factors.")
+        raise DataError(
+            f"factor_names is {names.dtype} of shape {names.shape}; expected one string for each of the {num_factors} "
+            "factors."
+        )
     if len(set(names.tolist())) < num_factors or "" in names.tolist():
         raise DataError(f"factor_names is {names.tolist()}; give each factor a name of its own.")
     return cast(list[str], names.tolist())
@@ -280,7 +312,8 @@ def _ordered(arrays: dict[str, np.ndarray], num_factors: int) -> list[bool]:
     ordered = arrays.get("factor_ordered", np.ones(num_factors, dtype=np.bool_))
     if ordered.dtype != np.bool_ or ordered.shape != (num_factors,):
         raise DataError(
-            f"factor_ordered is {ordered.dtype} of shape {ordered.shape}; expected a boolean for each of {num_factors} factors."
+            f"factor_ordered is {ordered.dtype} of shape {ordered.shape}; expected a boolean for each of "
+            f"{num_factors} factors."
         )
     return cast(list[bool], ordered.tolist())
 
@@ -290,8 +323,14 @@ def _probabilities(arrays: dict[str, np.ndarray], num_images: int) -> Float32[np
         return None
     weights = arrays["weights"]
     if weights.shape != (num_images,) or weights.dtype.kind not in "iuf":
-        raise DataError(f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} images.")
+        raise DataError(
+            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} "
+            "images."
+        )
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
-        raise DataError(f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not all zero.")
+        raise DataError(
+            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not "
+            "all zero."
+        )
     shares = weights / weights.max()  # first, so that the sum cannot overflow
     return (shares / shares.sum(dtype=np.float64)).astype(np.float32)

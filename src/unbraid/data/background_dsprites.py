@@ -24,10 +24,12 @@ _OCTAVES = (64, 32, 16, 8)
 @final
 @dataclass(frozen=True)
 class BackgroundDSprites(DSpritesVariant):
-    """dSprites, each on a random patch of a picture, tinted with a random colour, which the sprite inverts (Locatello et al., arXiv:1811.12359v4).
+    """dSprites, each on a random patch of a picture, tinted with a random colour, which the sprite inverts (Locatello
+    et al., arXiv:1811.12359v4).
 
-    The original takes Munch's The Scream. `background` names a picture of your own; without it the patches are of a smooth random texture that is made
-    here. `background_sha256` is filled in when the recipe is made, and opening refuses a picture that has changed since.
+    The original takes Munch's The Scream. `background` names a picture of your own; without it the patches are of a
+    smooth random texture that is made here. `background_sha256` is filled in when the recipe is made, and opening
+    refuses a picture that has changed since.
     """
 
     background: str | None = None
@@ -44,7 +46,9 @@ class BackgroundDSprites(DSpritesVariant):
             object.__setattr__(self, "background_sha256", self.background_sha256 or _checksum(Path(self.background)))
 
     def picture(self) -> UInt8[np.ndarray, "3 height width"]:
-        """What the patches are cut from: 350 pixels wide and 274 high, or as much of that as the shape of a user's picture allows."""
+        """What the patches are cut from: 350 pixels wide and 274 high, or as much of that as the shape of a user's
+        picture allows.
+        """
         if self.background is None:
             return texture(self.seed, "background-dsprites/texture", _MAX_HEIGHT, _MAX_WIDTH, _OCTAVES)
         return _thumbnail(Path(self.background), self.background_sha256, self.resolution)
@@ -73,7 +77,9 @@ class _Patches(Paint):
         """Every place where a patch fits is as likely as any other."""
         windows = self.picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
-        down, right = (draws.uniform(torch.full_like(rows, self.seed), "background-dsprites/place", rows, (2,)) * places).long().T
+        down, right = (
+            (draws.uniform(torch.full_like(rows, self.seed), "background-dsprites/place", rows, (2,)) * places).long().T
+        )
         return windows[down, right]
 
     def to(self, device: torch.device | str) -> "_Patches":
@@ -99,17 +105,20 @@ def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, 
         content = path.read_bytes()
     except OSError as error:
         raise DataError(
-            f"The background {path} cannot be read ({error.strerror or error}). Name a picture, or leave background out."
+            f"The background {path} cannot be read ({error.strerror or error}). Name a picture, or leave background "
+            "out."
         ) from error
     if (found := files.sha256(path)) != checksum:
         raise DataError(
-            f"The background {path} has SHA-256 {found}, but the recipe expects {checksum or 'none'}. Restore it, or make a new recipe."
+            f"The background {path} has SHA-256 {found}, but the recipe expects {checksum or 'none'}. Restore it, or "
+            "make a new recipe."
         )
     small = Image.fromarray(pictures.with_channels(pictures.decode(content, str(path)), 3))
     small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
     if min(small.size) < resolution:
         raise DataError(
-            f"The background {path} is {small.height} x {small.width} pixels (height x width) once it fits into {_MAX_HEIGHT} x {_MAX_WIDTH}; patches of "
+            f"The background {path} is {small.height} x {small.width} pixels (height x width) once it fits into "
+            f"{_MAX_HEIGHT} x {_MAX_WIDTH}; patches of "
             f"{resolution} x {resolution} are cut from it. Name a larger or less oblong picture."
         )
     return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))

@@ -20,29 +20,40 @@ from unbraid.errors import DataError
 
 _FILE = "basel_face_renders.pth"
 _SIDE = 64
-_FACTORS = (Factor("identity", 50, ordered=False), Factor("azimuth", 21), Factor("elevation", 11), Factor("lighting", 11))
+_FACTORS = (
+    Factor("identity", 50, ordered=False),
+    Factor("azimuth", 21),
+    Factor("elevation", 11),
+    Factor("lighting", 11),
+)
 _IMAGES_PER_BLOCK = 4096
 
 
 @final
 @dataclass(frozen=True)
 class BaselFaces(ConvertedDataset):
-    """The faces of Chen et al., arXiv:1802.04942v5: 50 people under 21 azimuths, 11 elevations and 11 directions of light, 64 by 64 grey bytes.
+    """The faces of Chen et al., arXiv:1802.04942v5: 50 people under 21 azimuths, 11 elevations and 11 directions of
+    light, 64 by 64 grey bytes.
 
-    Read from the file that their code reads: one tensor of 127,050 images, the light changing fastest. Its licence lets nobody pass it on; `ShadedFaces`
-    is a drawn stand-in with the same factors.
+    Read from the file that their code reads: one tensor of 127,050 images, the light changing fastest. Its licence lets
+    nobody pass it on; `ShadedFaces` is a drawn stand-in with the same factors.
     """
 
     publication: ClassVar = Publication(
         title="3D Faces: renders of the Basel Face Model",
         homepage="https://faces.dmi.unibas.ch/bfm/main.php?nav=1-2&id=downloads",
         licence="Basel Face Model",
-        licence_note="For non-commercial research, after signing; the University of Basel lets nobody pass the model or its renders on.",
+        licence_note=(
+            "For non-commercial research, after signing; the University of Basel lets nobody pass the model or its "
+            "renders on."
+        ),
         files=(PublishedFile(_FILE, None),),
         subfolders=("basel-faces", "data"),
         how_to_get=(
-            "The licence of the Basel Face Model lets nobody pass it on, so there is no download; ShadedFaces (--dataset shaded-faces) is a drawn stand-in "
-            "with the same factors. For the original, get the model at https://faces.dmi.unibas.ch/bfm, and then the renders from the authors of "
+            "The licence of the Basel Face Model lets nobody pass it on, so there is no download; ShadedFaces "
+            "(--dataset shaded-faces) is a drawn stand-in "
+            "with the same factors. For the original, get the model at https://faces.dmi.unibas.ch/bfm, and then the "
+            "renders from the authors of "
             "arXiv:1802.04942"
         ),
     )
@@ -75,7 +86,9 @@ class BaselFaces(ConvertedDataset):
 
 
 def _as_list(path: Path, tensor: Tensor) -> Tensor:
-    """One image after the other, however the tensor has its axes: their code takes any that has as many numbers an image."""
+    """One image after the other, however the tensor has its axes: their code takes any that has as many numbers an
+    image.
+    """
     sizes = tuple(factor.size for factor in _FACTORS)
     num_images = math.prod(sizes)
     lists = [(num_images, _SIDE, _SIDE), (num_images, 1, _SIDE, _SIDE), (num_images, _SIDE * _SIDE)]
@@ -83,10 +96,13 @@ def _as_list(path: Path, tensor: Tensor) -> Tensor:
     shape = tuple(tensor.shape)
     if shape not in (*lists, *grids):
         raise DataError(
-            f"{path} holds a tensor of shape {shape}; the renders are {lists[0]}, or {grids[0]}. Get the file that their code reads."
+            f"{path} holds a tensor of shape {shape}; the renders are {lists[0]}, or {grids[0]}. Get the file that "
+            "their code reads."
         )
     if tensor.dtype == torch.bool:
-        raise DataError(f"{path} holds {tensor.dtype}; expected bytes from 0 to 255. Get the file that their code reads.")
+        raise DataError(
+            f"{path} holds {tensor.dtype}; expected bytes from 0 to 255. Get the file that their code reads."
+        )
     return tensor.flatten(0, len(sizes) - 1) if shape in grids else tensor
 
 
@@ -100,7 +116,8 @@ def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
     if len(wrong):
         values = exact[int(wrong[0])]
         raise DataError(
-            f"Image {first + int(wrong[0])} in {path} holds {block.dtype} from {float(values.min()):g} to {float(values.max()):g}; expected whole "
+            f"Image {first + int(wrong[0])} in {path} holds {block.dtype} from {float(values.min()):g} to "
+            f"{float(values.max()):g}; expected whole "
             "numbers from 0 to 255. Get the file that their code reads."
         )
     return as_bytes

@@ -1,7 +1,7 @@
 """Black-and-white images packed into bits: drawn once, kept on disk, opened without reading them.
 
-An image is one 64-bit word a row, bit c of which is column c. The file is a plain `.npy`; a `.json` beside it records its size and SHA-256
-and is written last, so that a file without a record is a file that was never finished.
+An image is one 64-bit word a row, bit c of which is column c. The file is a plain `.npy`; a `.json` beside it records
+its size and SHA-256 and is written last, so that a file without a record is a file that was never finished.
 """
 
 import json
@@ -35,8 +35,8 @@ _NUM_SPOT_CHECKS = 16
 class BitmapCache:
     """Where bitmaps lie, and how to draw them if they do not lie there whole.
 
-    `draw_all` yields all images in order, in blocks; `draw_one` draws a single image, which opening compares with the file (None where that would
-    cost too much). `doing` is for the log, and for whoever watches.
+    `draw_all` yields all images in order, in blocks; `draw_one` draws a single image, which opening compares with the
+    file (None where that would cost too much). `doing` is for the log, and for whoever watches.
     """
 
     path: Path
@@ -49,15 +49,16 @@ class BitmapCache:
     def open(self, *, verify: bool = False) -> UInt64[np.ndarray, "image row"]:
         """The images, memory-mapped; drawn first where the file is missing or damaged, by one process at a time.
 
-        Opening looks at the record, the size, the header and a few images. `verify` also takes the SHA-256 of the whole file, as is always
-        done for small ones.
+        Opening looks at the record, the size, the header and a few images. `verify` also takes the SHA-256 of the whole
+        file, as is always done for small ones.
         """
         if self._flaw(verify) is not None:
             try:
                 self._draw_alone(verify)
             except OSError as error:
                 raise DataError(
-                    f"Could not write the images to {self.path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you "
+                    f"Could not write the images to {self.path} ({error.strerror or error}). Set UNBRAID_CACHE to a "
+                    "folder that you "
                     f"may write to and that has {self.num_images * self.num_rows * 8 / 1e6:,.1f} MB of room."
                 ) from error
         return self._mapped()
@@ -107,7 +108,10 @@ class BitmapCache:
         except (OSError, ValueError, tokenize.TokenError):  # the last is what NumPy says of some headers
             return "its header is damaged"
         if images.shape != (self.num_images, self.num_rows) or images.dtype != np.dtype("<u8"):
-            return f"it holds {images.dtype} of shape {images.shape}, not uint64 of shape {(self.num_images, self.num_rows)}"
+            return (
+                f"it holds {images.dtype} of shape {images.shape}, not uint64 of shape "
+                f"{(self.num_images, self.num_rows)}"
+            )
         if self.draw_one is None:
             return None
         for image in np.linspace(0, self.num_images - 1, min(_NUM_SPOT_CHECKS, self.num_images)).astype(int).tolist():
@@ -127,7 +131,9 @@ class BitmapCache:
 @final
 @dataclass(frozen=True)
 class Bitmaps(Pixels):
-    """Black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked for: 255 where a bit is set, else 0."""
+    """Black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked for:
+    255 where a bit is set, else 0.
+    """
 
     words: UInt8[Tensor, "image row 8"]
     """A row of pixels is one 64-bit word, its low byte first; bit c is column c."""

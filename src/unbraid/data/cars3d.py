@@ -38,17 +38,21 @@ _IMAGES_PER_BLOCK = 1_000
 @final
 @dataclass(frozen=True)
 class Cars3D(ConvertedDataset):
-    """The cars of Reed, Zhang, Zhang & Lee: 183 models, each from 4 elevations and 24 azimuths, 128 by 128 in colour, made 64 by 64.
+    """The cars of Reed, Zhang, Zhang & Lee: 183 models, each from 4 elevations and 24 azimuths, 128 by 128 in colour,
+    made 64 by 64.
 
-    Read from the official archive, or from the folder of .mat files in it. The identity is the place of a car in the official list, and changes fastest; a
-    folder with fewer cars has fewer identities.
+    Read from the official archive, or from the folder of .mat files in it. The identity is the place of a car in the
+    official list, and changes fastest; a folder with fewer cars has fewer identities.
     """
 
     publication: ClassVar = Publication(
         title="Deep visual analogy-making: 3D cars",
         homepage="http://www.scottreed.info",
         licence="not stated",
-        licence_note="Its owner states no licence. The renders are made from 3D models of Fidler, Dickinson & Urtasun (NIPS 2012).",
+        licence_note=(
+            "Its owner states no licence. The renders are made from 3D models of Fidler, Dickinson & Urtasun (NIPS "
+            "2012)."
+        ),
         files=(
             PublishedFile(
                 _ARCHIVE,
@@ -84,7 +88,9 @@ class Cars3D(ConvertedDataset):
         if (folder / _ARCHIVE).is_file():
             return (folder / _ARCHIVE,)
         places = (folder / "data" / "cars", folder / "cars", folder)
-        return next(((place,) for place in places if any(_CAR.fullmatch(path.name) for path in place.glob("*.mat"))), None)
+        return next(
+            ((place,) for place in places if any(_CAR.fullmatch(path.name) for path in place.glob("*.mat"))), None
+        )
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         source = _source(*sources)
@@ -100,7 +106,11 @@ class Cars3D(ConvertedDataset):
 
 
 def _factor_table(num_cars: int) -> tuple[Factor, ...]:
-    return (Factor("elevation", _NUM_ELEVATIONS), Factor("azimuth", _NUM_AZIMUTHS), Factor("identity", num_cars, ordered=False))
+    return (
+        Factor("elevation", _NUM_ELEVATIONS),
+        Factor("azimuth", _NUM_AZIMUTHS),
+        Factor("identity", num_cars, ordered=False),
+    )
 
 
 def _source(path: Path) -> Container:
@@ -113,14 +123,19 @@ def _cars(source: Container) -> tuple[Member, ...]:
     for member in source.members():
         path = PurePosixPath(member.name)
         # In the archive there are other things beside the folder of the cars.
-        if path.parent.name == ("" if isinstance(source, Folder) else "cars") and (path.name == _LIST or _CAR.fullmatch(path.name)):
+        if path.parent.name == ("" if isinstance(source, Folder) else "cars") and (
+            path.name == _LIST or _CAR.fullmatch(path.name)
+        ):
             if path.name in found:
-                raise DataError(f"{source.named(member)} is there a second time, in another folder. Fetch the official archive.")
+                raise DataError(
+                    f"{source.named(member)} is there a second time, in another folder. Fetch the official archive."
+                )
             found[path.name] = member
     listed = _listed(source, found.pop(_LIST, None))
     if not 1 <= len(found) <= _MAX_CARS:
         raise DataError(
-            f"{source.path} has {len(found)} files named car_..._mesh.mat; expected 1 to {_MAX_CARS}. Fetch the official archive."
+            f"{source.path} has {len(found)} files named car_..._mesh.mat; expected 1 to {_MAX_CARS}. Fetch the "
+            "official archive."
         )
     names = [name for name in listed if name in found]
     return tuple(found[name] for name in (*names, *sorted(found.keys() - set(names))))
@@ -132,20 +147,27 @@ def _listed(source: Container, member: Member | None) -> list[str]:
         return []
     if member.num_bytes > _MAX_LIST_BYTES:
         raise DataError(
-            f"{source.named(member)} has {member.num_bytes} bytes; expected the names of {_NUM_CARS} cars. Fetch the official archive."
+            f"{source.named(member)} has {member.num_bytes} bytes; expected the names of {_NUM_CARS} cars. Fetch the "
+            "official archive."
         )
     (content,) = source.contents([member])
     return list(dict.fromkeys(f"{line.strip()}.mat" for line in content.decode("latin-1").splitlines()))
 
 
-def _images(source: Container, cars: tuple[Member, ...], side: int) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
+def _images(
+    source: Container, cars: tuple[Member, ...], side: int
+) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
     """All cars. They are read in the order in which they lie there, because a gzipped archive is read forwards only."""
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
     contents = source.contents(cars[place] for place in places)
     for num_read, (place, content) in enumerate(zip(places, contents, strict=True), start=1):
         values = mat.read(content, "im", _SHAPE, source.named(cars[place]))
-        renders = rearrange(values, "height width channel azimuth elevation -> (elevation azimuth) channel height width")
-        images[:, :, place] = rearrange(resized(renders, side), "(elevation azimuth) ... -> elevation azimuth ...", azimuth=_NUM_AZIMUTHS)
+        renders = rearrange(
+            values, "height width channel azimuth elevation -> (elevation azimuth) channel height width"
+        )
+        images[:, :, place] = rearrange(
+            resized(renders, side), "(elevation azimuth) ... -> elevation azimuth ...", azimuth=_NUM_AZIMUTHS
+        )
         progress.advance("reading Cars3D", num_read, len(cars), "cars")
     return images

@@ -48,29 +48,49 @@ _SOURCE = "TensorFlow Datasets"
 @final
 @dataclass(frozen=True)
 class CelebA(PartedDataset):
-    """The faces of Liu, Luo, Wang & Tang, aligned and cropped: 202,599 in colour, 178 wide and 218 high, with 40 attributes each.
+    """The faces of Liu, Luo, Wang & Tang, aligned and cropped: 202,599 in colour, 178 wide and 218 high, with 40
+    attributes each.
 
-    The middle `crop` by `crop` pixels are made `resolution` by `resolution`. Faces and attributes are matched by name: a face without attributes, or attributes
-    without a face, are left out, and the log says how many. Beside a folder of faces, the lists need not be the published ones.
+    The middle `crop` by `crop` pixels are made `resolution` by `resolution`. Faces and attributes are matched by name:
+    a face without attributes, or attributes without a face, are left out, and the log says how many. Beside a folder of
+    faces, the lists need not be the published ones.
 
-    `train`, `validation` and `test` are the official parts; `train90` and `test10` are nine tenths of all, drawn at random, and the rest. All of them
-    share one cache.
+    `train`, `validation` and `test` are the official parts; `train90` and `test10` are nine tenths of all, drawn at
+    random, and the rest. All of them share one cache.
     """
 
     publication: ClassVar = Publication(
         title="Large-scale CelebFaces Attributes (CelebA)",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
         licence="non-commercial research only",
-        licence_note="For non-commercial research. The images come from the internet and are not the owners': these allow no copy, sale or publication.",
+        licence_note="For non-commercial research. The images come from the internet and are not the owners': "
+        "these allow no copy, sale or publication.",
         files=(
             PublishedFile(
-                _ARCHIVE, None, 1_443_490_838, "sha256:46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74", _SOURCE
+                _ARCHIVE,
+                None,
+                1_443_490_838,
+                "sha256:46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
+                _SOURCE,
             ),
-            PublishedFile(_LABELS, None, 26_721_026, "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0", _SOURCE),
-            PublishedFile(_PARTITION, None, 2_836_386, "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7", _SOURCE),
+            PublishedFile(
+                _LABELS,
+                None,
+                26_721_026,
+                "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0",
+                _SOURCE,
+            ),
+            PublishedFile(
+                _PARTITION,
+                None,
+                2_836_386,
+                "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7",
+                _SOURCE,
+            ),
         ),
         subfolders=("celeba", "CelebA"),
-        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html leads to (Align&Cropped Images; the unpacked folder "
+        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html leads to "
+        "(Align&Cropped Images; the unpacked folder "
         "img_align_celeba does as well as its zip)",
     )
 
@@ -84,7 +104,8 @@ class CelebA(PartedDataset):
             raise SpecError(f"CelebA: split is {self.split!r}; give one of {', '.join(_NUM_IMAGES)}.")
         if not _FEWEST_PIXELS <= self.resolution <= self.crop <= _WIDTH:
             raise SpecError(
-                f"CelebA: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= resolution <= crop <= {_WIDTH}, "
+                f"CelebA: crop is {self.crop} and resolution {self.resolution}; "
+                f"expected {_FEWEST_PIXELS} <= resolution <= crop <= {_WIDTH}, "
                 "the width of a face."
             )
 
@@ -101,9 +122,14 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Faces, attributes and, where it is there, the partition; also in the subfolders of the owners' drive. The zip is preferred: it can be verified."""
+        """Faces, attributes and, where it is there, the partition; also in the subfolders of the owners' drive. The zip
+        is preferred: it can be verified.
+        """
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
-        labels, partition = _first(folder, (f"Anno/{_LABELS}", _LABELS)), _first(folder, (f"Eval/{_PARTITION}", _PARTITION))
+        labels, partition = (
+            _first(folder, (f"Anno/{_LABELS}", _LABELS)),
+            _first(folder, (f"Eval/{_PARTITION}", _PARTITION)),
+        )
         if images is None or labels is None:
             return None
         return (images, labels) if partition is None else (images, labels, partition)
@@ -150,7 +176,8 @@ class CelebA(PartedDataset):
 
     def _no_partition(self) -> str:
         return (
-            f"CelebA: the split {self.split!r} is told by {_PARTITION}, and there is none. Put it beside {_LABELS}, or take the split 'all', "
+            f"CelebA: the split {self.split!r} is told by {_PARTITION}, and there is none. "
+            f"Put it beside {_LABELS}, or take the split 'all', "
             "'train90' or 'test10'."
         )
 
@@ -172,7 +199,8 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
     faces = {name: found[name] for name in sorted(found) if name in attributes}
     if not faces:
         raise DataError(
-            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. Expected 000001.jpg and so on: fetch the official files."
+            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. "
+            "Expected 000001.jpg and so on: fetch the official files."
         )
     for number, what in (
         (len(found) - len(faces), "faces without attributes"),
@@ -183,7 +211,9 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
     return faces
 
 
-def _factors(names: Sequence[str], attributes: Mapping[str, bytes], parts: Mapping[str, int]) -> Int8[np.ndarray, "image factor"]:
+def _factors(
+    names: Sequence[str], attributes: Mapping[str, bytes], parts: Mapping[str, int]
+) -> Int8[np.ndarray, "image factor"]:
     values = np.frombuffer(b"".join(attributes[name] for name in names), np.int8).reshape(len(names), len(ATTRIBUTES))
     column = np.array([parts.get(name, _NO_PART) for name in names], np.int8)
     return np.concatenate([values, column[:, None]], axis=1)

@@ -60,24 +60,32 @@ _VALUES = {b"1": 1, b"-1": 0}
 def read_attributes(path: Path) -> dict[str, bytes]:
     """The attributes of each face, by its name: a byte for each, 1 if it is there and 0 if not.
 
-    The first line is the number of faces, the second the names of the attributes; each other is a name and then 1 or -1 for each attribute.
+    The first line is the number of faces, the second the names of the attributes; each other is a name and then 1 or -1
+    for each attribute.
     """
     lines = _lines(path)
     (_, count), (_, names) = next(lines, (1, [])), next(lines, (2, []))
     if names != [name.encode() for name in ATTRIBUTES]:
         raise DataError(
-            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones, {ATTRIBUTES[0]} to {ATTRIBUTES[-1]}. "
+            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones, "
+            f"{ATTRIBUTES[0]} to {ATTRIBUTES[-1]}. "
             "Fetch the official file."
         )
     found: dict[str, bytes] = {}
     for number, (name, *values) in lines:
         if len(values) != len(ATTRIBUTES) or not _VALUES.keys() >= set(values):
             raise DataError(
-                f"{path}: line {number} is not a name and {len(ATTRIBUTES)} values of 1 or -1. It is damaged or cut short: fetch it again."
+                f"{path}: line {number} is not a name and {len(ATTRIBUTES)} values of 1 or -1. It is damaged or cut "
+                "short: fetch it again."
             )
         _add(found, name, bytes(map(_VALUES.__getitem__, values)), path, number)
     if count != [str(len(found)).encode()]:
-        log.warning("%s says %s in its first line, and holds %s faces.", path, b" ".join(count).decode(errors="replace"), f"{len(found):,}")
+        log.warning(
+            "%s says %s in its first line, and holds %s faces.",
+            path,
+            b" ".join(count).decode(errors="replace"),
+            f"{len(found):,}",
+        )
     return found
 
 
@@ -86,7 +94,9 @@ def read_partition(path: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for number, fields in _lines(path):
         if len(fields) != 2 or fields[1] not in (b"0", b"1", b"2"):
-            raise DataError(f"{path}: line {number} is not a name and 0, 1 or 2. It is damaged or cut short: fetch it again.")
+            raise DataError(
+                f"{path}: line {number} is not a name and 0, 1 or 2. It is damaged or cut short: fetch it again."
+            )
         _add(found, fields[0], int(fields[1]), path, number)
     return found
 
@@ -95,24 +105,34 @@ def _add(found: dict, name: bytes, value: object, path: Path, number: int) -> No
     try:
         key = name.decode("ascii")
     except UnicodeDecodeError:
-        raise DataError(f"{path}: the name in line {number} is {name!r}; expected one like 000001.jpg. Fetch the official file.") from None
+        raise DataError(
+            f"{path}: the name in line {number} is {name!r}; expected one like 000001.jpg. Fetch the official file."
+        ) from None
     if key in found:
         raise DataError(f"{path}: line {number} names {key} a second time. Fetch the official file.")
     found[key] = value
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Number and fields of each line that has any. Fields are parted by any number of spaces, and mirrors have other ends of lines."""
+    """Number and fields of each line that has any. Fields are parted by any number of spaces, and mirrors have other
+    ends of lines.
+    """
     try:
         if (num_bytes := path.stat().st_size) > _MAX_BYTES:
-            raise DataError(f"{path} has {num_bytes:,} bytes; at most {_MAX_BYTES:,} are read. Fetch the official file.")
+            raise DataError(
+                f"{path} has {num_bytes:,} bytes; at most {_MAX_BYTES:,} are read. Fetch the official file."
+            )
         with path.open("rb") as stream:
             for number in itertools.count(1):
                 if not (line := stream.readline(_MAX_LINE_BYTES)):
                     return
                 if len(line) == _MAX_LINE_BYTES:
-                    raise DataError(f"{path}: line {number} has {_MAX_LINE_BYTES} bytes or more. Fetch the official file.")
+                    raise DataError(
+                        f"{path}: line {number} has {_MAX_LINE_BYTES} bytes or more. Fetch the official file."
+                    )
                 if fields := line.split():
                     yield number, fields
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}). Check that it is a file that is yours to read.") from None
+        raise DataError(
+            f"{path} cannot be read ({error.strerror}). Check that it is a file that is yours to read."
+        ) from None

@@ -42,11 +42,13 @@ View = tuple[int, int]
 @final
 @dataclass(frozen=True)
 class Chairs3D(PartedDataset):
-    """The chairs of Aubry, Maturana, Efros, Russell & Sivic: 1393 models, each from 2 elevations and 31 azimuths, 86,366 renders on white.
+    """The chairs of Aubry, Maturana, Efros, Russell & Sivic: 1393 models, each from 2 elevations and 31 azimuths,
+    86,366 renders on white.
 
-    Read from the official tar, or from the folder that it holds. `models` "809" leaves out chairs that are nearly the same as others, by a list that
-    the user puts there. `train` is the first 80 % of the models and `test` the rest: no chair is in both. `masks` gives white chairs on black instead of
-    the renders. The whole render is made `resolution` by `resolution`, or the middle `crop` by `crop` pixels of it.
+    Read from the official tar, or from the folder that it holds. `models` "809" leaves out chairs that are nearly the
+    same as others, by a list that the user puts there. `train` is the first 80 % of the models and `test` the rest: no
+    chair is in both. `masks` gives white chairs on black instead of the renders. The whole render is made `resolution`
+    by `resolution`, or the middle `crop` by `crop` pixels of it.
     """
 
     publication: ClassVar = Publication(
@@ -75,7 +77,8 @@ class Chairs3D(PartedDataset):
             raise SpecError("Chairs3D: a mask has no colour. Choose masks or colour.")
         if not _FEWEST_PIXELS <= self.resolution <= (self.crop or _MOST_PIXELS) <= _MOST_PIXELS:
             raise SpecError(
-                f"Chairs3D: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= resolution <= crop <= {_MOST_PIXELS}, "
+                f"Chairs3D: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
+                f"resolution <= crop <= {_MOST_PIXELS}, "
                 "the size of a render."
             )
 
@@ -108,9 +111,13 @@ class Chairs3D(PartedDataset):
         members = source.members()
         renders = _renders(source, members)
         names = _official_names(source, members)
-        models = _ordered(renders.keys(), names) if self.models == "all" else _selected(path, lists, renders.keys(), names)
+        models = (
+            _ordered(renders.keys(), names) if self.models == "all" else _selected(path, lists, renders.keys(), names)
+        )
         if len(models) != _NUM_MODELS[self.models]:
-            log.warning("Chairs3D: %s has %s models; the official set has %s.", path, len(models), _NUM_MODELS[self.models])
+            log.warning(
+                "Chairs3D: %s has %s models; the official set has %s.", path, len(models), _NUM_MODELS[self.models]
+            )
         chosen = [renders[model][view] for model in models for view in _VIEWS]
         framing = Framing(
             self.image_shape,
@@ -129,15 +136,25 @@ class Chairs3D(PartedDataset):
         return Plan(self.image_shape, _factor_table(len(models)), factors, blocks)
 
     def part(self, images: FactorImages) -> FactorImages:
-        return images if self.split == "all" else subset_of(images, FactorValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
+        return (
+            images
+            if self.split == "all"
+            else subset_of(images, FactorValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
+        )
 
 
 def _factor_table(num_models: int) -> tuple[Factor, ...]:
-    return (Factor("identity", num_models, ordered=False), Factor("elevation", len(_ELEVATIONS)), Factor("azimuth", len(_AZIMUTHS)))
+    return (
+        Factor("identity", num_models, ordered=False),
+        Factor("elevation", len(_ELEVATIONS)),
+        Factor("azimuth", len(_AZIMUTHS)),
+    )
 
 
 def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[View, Member]]:
-    """The views of each model. A model is a folder with a folder `renders` in it; the names in there tell the angles."""
+    """The views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
+    angles.
+    """
     found: dict[str, dict[View, Member]] = {}
     for member in members:
         *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
@@ -147,21 +164,26 @@ def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[Vie
         view = (int(match[1]), int(match[2])) if match else None
         if view is None or view not in _VIEWS:
             raise DataError(
-                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an elevation EEE of 020 or 030 and an "
+                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an "
+                "elevation EEE of 020 or 030 and an "
                 "azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the official file."
             )
         views = found.setdefault(model, {})
         if view in views:
-            raise DataError(f"{source.named(member)} shows the same view as {views[view].name}. Fetch the official file.")
+            raise DataError(
+                f"{source.named(member)} shows the same view as {views[view].name}. Fetch the official file."
+            )
         views[view] = member
     if not found:
         raise DataError(
-            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so on. Fetch the official file."
+            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so "
+            "on. Fetch the official file."
         )
     for model, views in sorted(found.items()):
         if missing := [view for view in _VIEWS if view not in views]:
             raise DataError(
-                f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at elevation {missing[0][0]} and azimuth "
+                f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
+                f"elevation {missing[0][0]} and azimuth "
                 f"{missing[0][1]}. Unpack or fetch it again, or remove the model."
             )
     return found
@@ -186,7 +208,8 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
     """The models of the list, in its order."""
     if not lists:
         raise DataError(
-            f"Chairs3D: which models the 809 are is told by a list that the tar does not hold. Put {_SELECTED} (of github.com/jimeiyang/deepRotator, "
+            f"Chairs3D: which models the 809 are is told by a list that the tar does not hold. Put {_SELECTED} (of "
+            "github.com/jimeiyang/deepRotator, "
             f"folder chair), or {_LISTED} with the name of a model in each line, into {path.parent}."
         )
     (listing,) = lists
@@ -207,7 +230,8 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
 def _at(positions: Sequence[int], names: Sequence[str], listing: Path) -> list[str]:
     if max(positions, default=0) >= len(names):
         raise DataError(
-            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are positions in that list: fetch the official "
+            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are "
+            "positions in that list: fetch the official "
             f"{_ARCHIVE}, which holds it."
         )
     return [names[position] for position in positions]
@@ -217,7 +241,9 @@ def _content(path: Path) -> bytes:
     with path.open("rb") as stream:
         content = stream.read(_MAX_LIST_BYTES + 1)
     if len(content) > _MAX_LIST_BYTES:
-        raise DataError(f"{path} has more than {_MAX_LIST_BYTES:,} bytes; expected a list of 809 models. Fetch the official file.")
+        raise DataError(
+            f"{path} has more than {_MAX_LIST_BYTES:,} bytes; expected a list of 809 models. Fetch the official file."
+        )
     return content
 
 
@@ -227,6 +253,7 @@ def _square_size(source: Container, first: Member) -> tuple[int, int]:
     _, height, width = shape_of(content, source.named(first))
     if height != width:
         raise DataError(
-            f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square. Fetch the official file."
+            f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square. Fetch the "
+            "official file."
         )
     return height, width

@@ -13,7 +13,9 @@ from unbraid.data.pixels import Pixels
 @final
 @dataclass(frozen=True)
 class ChannelsLast(Pixels):
-    """They are turned when they are asked for, so that what is memory-mapped stays so. Turned is also how they lie in memory: nets compute the same."""
+    """They are turned when they are asked for, so that what is memory-mapped stays so. Turned is also how they lie in
+    memory: nets compute the same.
+    """
 
     images: UInt8[Tensor, "image height width channel"]
 

@@ -16,7 +16,8 @@ from unbraid.data.dsprites_variant import DSpritesVariant
 class ColourDSprites(DSpritesVariant):
     """dSprites, each sprite in a random colour on black (Locatello et al., arXiv:1811.12359v4).
 
-    A colour is three numbers from 128 to 255, each as likely as any other. It is no factor: nothing tells it but the image.
+    A colour is three numbers from 128 to 255, each as likely as any other. It is no factor: nothing tells it but the
+    image.
     """
 
     def paint(self) -> Paint:

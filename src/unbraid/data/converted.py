@@ -27,8 +27,9 @@ log = logging.getLogger(__name__)
 class ConvertedDataset(FactorDataset):
     """A published data set, read from its official files and kept as bytes in the cache.
 
-    The files are looked for in `root`, or else in the folder that `UNBRAID_DATA` names, or else where `unbraid datasets fetch` puts them. They are read,
-    never changed and never unpacked on disk. Once converted, the files are no longer needed.
+    The files are looked for in `root`, or else in the folder that `UNBRAID_DATA` names, or else where `unbraid datasets
+    fetch` puts them. They are read, never changed and never unpacked on disk. Once converted, the files are no longer
+    needed.
     """
 
     origin: ClassVar = "read"
@@ -101,8 +102,14 @@ class ConvertedDataset(FactorDataset):
         log.info("Converting %s from %s into %s (%s).", name, sources[0], store.folder, flaw)
         plan = self.plan(sources)
         found = [self._identity(source, sources) for source in sources]
-        # How a file was verified is said differently the second time. That must not begin an interrupted conversion anew.
-        store.make(plan, {"sources": found}, f"converting {name}", made_from=[each["sha256"] or each["stamp"] for each in found])
+        # How a file was verified is said differently the second time. That must not begin an interrupted conversion
+        # anew.
+        store.make(
+            plan,
+            {"sources": found},
+            f"converting {name}",
+            made_from=[each["sha256"] or each["stamp"] for each in found],
+        )
 
     def _flaw(self, sources: Sequence[Path] | None, verify: bool) -> str | None:
         """Why the files must be converted (again), or None. Files that are gone are not missed."""
@@ -120,7 +127,9 @@ class ConvertedDataset(FactorDataset):
         return None
 
     def verified(self, source: Path, sources: Sequence[Path]) -> str:
-        """How this file, one of the `sources`, was verified. One that is not what is published under its name is refused."""
+        """How this file, one of the `sources`, was verified. One that is not what is published under its name is
+        refused.
+        """
         return check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
 
     def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
@@ -137,7 +146,9 @@ class ConvertedDataset(FactorDataset):
         return {"name": source.name, "stamp": _stamp(source), "sha256": files.sha256(source), "verified": verified}
 
     def _folders(self) -> list[Path]:
-        """Where to look. Subfolders first: sets of one family have files of the same names, and only a subfolder says whose they are."""
+        """Where to look. Subfolders first: sets of one family have files of the same names, and only a subfolder says
+        whose they are.
+        """
         chosen = self.root or os.environ.get("UNBRAID_DATA")
         fetched = fetched_folder(self.publication)
         if not chosen:
@@ -155,7 +166,9 @@ class ConvertedDataset(FactorDataset):
         place = fetched_folder(publication) if self.root is None else Path(self.root)
         if any(file.url for file in needed):
             only = "" if needed == publication.files else "".join(f" --only {file.name}" for file in needed)
-            fetch = f"`unbraid datasets fetch {kebab_case(type(self))}{only}`{' and leave root out' if self.root else ''}"
+            fetch = (
+                f"`unbraid datasets fetch {kebab_case(type(self))}{only}`{' and leave root out' if self.root else ''}"
+            )
             way = f"Run {fetch} (licence: {publication.licence}), or"
         else:
             way = f"{publication.how_to_get.rstrip('.')}, and"

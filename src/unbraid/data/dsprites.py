@@ -1,4 +1,6 @@
-"""dSprites: white squares, ellipses and hearts in every scale, orientation and position, drawn instead of downloaded."""
+"""dSprites: white squares, ellipses and hearts in every scale, orientation and position, drawn instead of
+downloaded.
+"""
 
 import difflib
 from collections.abc import Iterator
@@ -28,12 +30,13 @@ _IMAGES_PER_BLOCK = 4096
 @final
 @dataclass(frozen=True)
 class DSprites(FactorDataset):
-    """The 737,280 images of dSprites (Matthey et al., 2017, github.com/google-deepmind/dsprites-dataset), or another grid of the kind.
+    """The 737,280 images of dSprites (Matthey et al., 2017, github.com/google-deepmind/dsprites-dataset), or another
+    grid of the kind.
 
-    Every combination of the factors occurs once, `position_y` changing fastest. Orientations run from 0 to 2 pi with both ends, as in the
-    original: the first and the last look alike. A single scale is 1, a single orientation 0, a single position the middle. `resolution`
-    scales the geometry with the image. With `root` the official file (or the folder that holds it) is read instead, and the grid must be
-    the default.
+    Every combination of the factors occurs once, `position_y` changing fastest. Orientations run from 0 to 2 pi with
+    both ends, as in the original: the first and the last look alike. A single scale is 1, a single orientation 0, a
+    single position the middle. `resolution` scales the geometry with the image. With `root` the official file (or the
+    folder that holds it) is read instead, and the grid must be the default.
     """
 
     origin: ClassVar = "drawn"
@@ -46,13 +49,16 @@ class DSprites(FactorDataset):
     root: str | None = None
 
     def __post_init__(self) -> None:
-        _check_whole("resolution", self.resolution, _MIN_RESOLUTION, sprites.MAX_RESOLUTION, "a row of pixels is one 64-bit word")
+        _check_whole(
+            "resolution", self.resolution, _MIN_RESOLUTION, sprites.MAX_RESOLUTION, "a row of pixels is one 64-bit word"
+        )
         for name in ("num_scales", "num_orientations", "num_positions"):
             _check_whole(name, getattr(self, name), 1, None, "the number of values on an axis")
         _check_shapes(self.shapes)
         if self.num_images > _MAX_IMAGES:
             raise SpecError(
-                f"DSprites: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer values on an axis."
+                f"DSprites: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer "
+                "values on an axis."
             )
         if self.root == "":
             raise SpecError("DSprites: root is empty; name a folder, or leave it out.")
@@ -87,16 +93,19 @@ class DSprites(FactorDataset):
         return Bitmaps.of(self.bits(verify=verify), self.resolution)
 
     def bits(self, *, verify: bool = False) -> UInt64[np.ndarray, "image row"]:
-        """The images as bits (bit c of a word is column c), memory-mapped from the cache; drawn or converted first where it has none.
+        """The images as bits (bit c of a word is column c), memory-mapped from the cache; drawn or converted first
+        where it has none.
 
-        `verify` takes the SHA-256 of the whole cached file and not only a look at its header and, if they are drawn, a few images.
+        `verify` takes the SHA-256 of the whole cached file and not only a look at its header and, if they are drawn, a
+        few images.
         """
         return self._cache().open(verify=verify)
 
     def _cache(self) -> BitmapCache:
         if self.root is not None:
             return official_bitmaps(official_path(self.root), self.factors, self.resolution)
-        name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}_positions{self.num_positions}"
+        name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}"
+        name += f"_positions{self.num_positions}"
         path = files.cache_folder() / "dsprites" / f"{name}_{self.resolution}px_v{_DRAWING_VERSION}.npy"
         return BitmapCache(path, self.num_images, self.resolution, self._draw_all, self.draw_one)
 
@@ -105,17 +114,23 @@ class DSprites(FactorDataset):
         shape, scale, orientation, x, y = np.unravel_index(image, self._grid_shape)
         vertices = sprites.outline(self.shapes[shape], self.resolution) * self._scales()[scale]
         centres = self._centres()
-        return sprites.draw(vertices, float(self._angles()[orientation]), centres[[x]], centres[[y]], self.resolution)[0, 0]
+        return sprites.draw(vertices, float(self._angles()[orientation]), centres[[x]], centres[[y]], self.resolution)[
+            0, 0
+        ]
 
     def _draw_all(self) -> Iterator[UInt64[np.ndarray, "block row"]]:
         centres = self._centres()
-        columns_of_images = np.array_split(centres, -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions)))
+        columns_of_images = np.array_split(
+            centres, -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
+        )
         for shape in self.shapes:
             vertices = sprites.outline(shape, self.resolution)
             for scale in self._scales():
                 for angle in self._angles().tolist():
                     for centres_x in columns_of_images:
-                        yield sprites.draw(vertices * scale, angle, centres_x, centres, self.resolution).reshape(-1, self.resolution)
+                        yield sprites.draw(vertices * scale, angle, centres_x, centres, self.resolution).reshape(
+                            -1, self.resolution
+                        )
 
     @property
     def _grid_shape(self) -> tuple[int, ...]:
@@ -146,13 +161,20 @@ def _check_shapes(shapes: tuple[str, ...]) -> None:
     for shape in shapes:
         if shape not in sprites.SHAPES:
             near = difflib.get_close_matches(str(shape), sprites.SHAPES, n=1)
-            raise SpecError(f"DSprites: {shape!r} is not a shape; {f'did you mean {near[0]!r}? Known' if near else 'known'} are {known}.")
+            raise SpecError(
+                f"DSprites: {shape!r} is not a shape; {f'did you mean {near[0]!r}? Known' if near else 'known'} are "
+                f"{known}."
+            )
     if len(set(shapes)) < len(shapes):
         raise SpecError(f"DSprites: shapes is {shapes}, which names a shape twice; give each once.")
 
 
 def _check_default_grid(recipe: DSprites) -> None:
-    changed = [field.name for field in fields(recipe) if field.default is not MISSING and getattr(recipe, field.name) != field.default]
+    changed = [
+        field.name
+        for field in fields(recipe)
+        if field.default is not MISSING and getattr(recipe, field.name) != field.default
+    ]
     changed.remove("root")
     if changed:
         raise SpecError(

@@ -1,4 +1,6 @@
-"""What the variants of dSprites share: its sprites, its factors, and something random in every image that is none of them."""
+"""What the variants of dSprites share: its sprites, its factors, and something random in every image that is none of
+them.
+"""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ from unbraid.errors import SpecError
 
 @dataclass(frozen=True)
 class DSpritesVariant(FactorDataset):
-    """dSprites in colour. All fields but `seed` are those of `DSprites`; what is random in image n is drawn from (seed, n)."""
+    """dSprites in colour. All fields but `seed` are those of `DSprites`; what is random in image n is drawn from (seed,
+    n).
+    """
 
     origin: ClassVar = "drawn"
 
@@ -37,7 +41,9 @@ class DSpritesVariant(FactorDataset):
     @property
     def sprites(self) -> DSprites:
         """The same images in black and white."""
-        return DSprites(self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root)
+        return DSprites(
+            self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root
+        )
 
     @property
     def factors(self) -> tuple[Factor, ...]:

@@ -32,7 +32,9 @@ class FactorColumn:
 
 
 def of_integers(name: str, labels: np.ndarray) -> FactorColumn:
-    """A discrete factor. A label becomes its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1 are 1, 2, 2, 0."""
+    """A discrete factor. A label becomes its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1 are 1,
+    2, 2, 0.
+    """
     distinct, ranks = np.unique(labels, return_inverse=True)
     return FactorColumn(Factor(name, len(distinct)), ranks.astype(np.int64))
 
@@ -66,7 +68,9 @@ def of_texts(name: str, cells: Sequence[str]) -> FactorColumn:
 def table(
     columns: Sequence[FactorColumn], num_images: int
 ) -> tuple[Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"], tuple[Factor, ...]]:
-    """All columns side by side. Beside a continuous factor the value indices of the others are floats too: one array has one type."""
+    """All columns side by side. Beside a continuous factor the value indices of the others are floats too: one array
+    has one type.
+    """
     factors = tuple(column.factor for column in columns)
     if not columns:
         return np.empty((num_images, 0), dtype=np.int64), factors
@@ -79,7 +83,8 @@ def _whole(name: str, cell: str) -> int:
     number = int(digits or "0") * (-1 if cell.startswith("-") else 1)
     if not -(2**63) <= number < 2**63:
         raise DataError(
-            f"Factor {name!r} has the label {cell[:_MAX_SHOWN]!r}, a whole number beyond 64 bits. Number its values from 0, or put a letter before "
+            f"Factor {name!r} has the label {cell[:_MAX_SHOWN]!r}, a whole number beyond 64 bits. Number its values "
+            "from 0, or put a letter before "
             "each to make them names."
         )
     return number

@@ -24,17 +24,21 @@ _PICTURES_PER_BLOCK = 256
 @final
 @dataclass(frozen=True)
 class FromFolder(FactorDataset):
-    """Pictures of your own, of any format that Pillow reads, grey or colour. `path` is their folder, `csv` the file of their factors if there is one.
+    """Pictures of your own, of any format that Pillow reads, grey or colour. `path` is their folder, `csv` the file of
+    their factors if there is one.
 
-    In the file of factors the column `file`, or else the first, names a picture as it lies below the folder. A column of whole numbers is a discrete
-    factor, replaced by their rank among those that occur; one of decimals is a continuous one; one of words is a discrete one whose values are mere
-    names. Pictures that it does not name are left out.
+    In the file of factors the column `file`, or else the first, names a picture as it lies below the folder. A column
+    of whole numbers is a discrete factor, replaced by their rank among those that occur; one of decimals is a
+    continuous one; one of words is a discrete one whose values are mere names. Pictures that it does not name are left
+    out.
 
-    The images have the size of the pictures; where these differ, `resolution` has the central square of each cut out and resized. They are in colour if
-    any picture is; `channels` says otherwise: 1 is grey, 3 is colour. `recursive` takes in the folders inside the folder too.
+    The images have the size of the pictures; where these differ, `resolution` has the central square of each cut out
+    and resized. They are in colour if any picture is; `channels` says otherwise: 1 is grey, 3 is colour. `recursive`
+    takes in the folders inside the folder too.
 
-    The paths become absolute, and a checksum of the pictures and labels that is not given is taken, so that a run names what it was trained on. Loading
-    refuses a folder that has changed since. The images are converted once, and kept in the cache.
+    The paths become absolute, and a checksum of the pictures and labels that is not given is taken, so that a run names
+    what it was trained on. Loading refuses a folder that has changed since. The images are converted once, and kept in
+    the cache.
     """
 
     origin: ClassVar = "read"
@@ -49,10 +53,13 @@ class FromFolder(FactorDataset):
     def __post_init__(self) -> None:
         if not self.path or self.csv == "":
             raise SpecError(
-                f"FromFolder: {'csv' if self.path else 'path'} is empty; name {'a file, or leave it out' if self.path else 'a folder'}."
+                f"FromFolder: {'csv' if self.path else 'path'} is empty; name "
+                f"{'a file, or leave it out' if self.path else 'a folder'}."
             )
         if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise SpecError(f"FromFolder: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+            raise SpecError(
+                f"FromFolder: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out."
+            )
         own_pictures.check_settings("FromFolder", self.resolution, self.channels)
         object.__setattr__(self, "path", files.absolute(self.path))
         if self.csv is not None:
@@ -79,7 +86,9 @@ class FromFolder(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept. What they are made from is its name, so it does not matter where the folder was."""
+        """Where the images are kept. What they are made from is its name, so it does not matter where the folder
+        was.
+        """
         return self._store_of(self.sha256)
 
     @property
@@ -88,7 +97,8 @@ class FromFolder(FactorDataset):
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        # Of a folder that is gone, what was converted is all that is needed, and its name says that it is what the recipe asks for.
+        # Of a folder that is gone, what was converted is all that is needed, and its name says that it is what the
+        # recipe asks for.
         if self.sha256 and not Path(self.path).is_dir() and self.store.flaw(verify=verify) is None:
             return self.store.images()
         found = self._survey()
@@ -115,11 +125,15 @@ class FromFolder(FactorDataset):
     def _survey(self) -> Survey:
         """What the folder holds now, if that is what the recipe asks for."""
         if not Path(self.path).is_dir():
-            raise DataError(f"There is no folder {self.path}. Check the path, or bring the pictures back: they are not in the cache.")
+            raise DataError(
+                f"There is no folder {self.path}. Check the path, or bring the pictures back: they are not in the "
+                "cache."
+            )
         found = folder_survey.survey(self._place)
         if self.sha256 and found.sha256 != self.sha256:
             raise DataError(
-                f"{self.path} has changed: its pictures{' and labels' if self.csv else ''} have SHA-256 {found.sha256}, but the recipe expects "
+                f"{self.path} has changed: its pictures{' and labels' if self.csv else ''} have SHA-256 "
+                f"{found.sha256}, but the recipe expects "
                 f"{self.sha256}. Restore them, or make a new recipe from the folder as it is."
             )
         return found
@@ -131,8 +145,12 @@ class FromFolder(FactorDataset):
         listed = folder_survey.listing(self._place)
         used = folder_survey.labelled(self._place, listed)
         if listed.stamp != found.stamp or folder_survey.listing(self._place).stamp != found.stamp:
-            raise DataError(f"{self.path} was changed while it was read. Leave the folder alone until its pictures are converted.")
-        converter = _Converter(Folder(Path(self.path)), used, self._shape_of(found), found.shapes.squares if self.resolution else None)
+            raise DataError(
+                f"{self.path} was changed while it was read. Leave the folder alone until its pictures are converted."
+            )
+        converter = _Converter(
+            Folder(Path(self.path)), used, self._shape_of(found), found.shapes.squares if self.resolution else None
+        )
         plan = Plan(converter.image_shape, used.factor_table, used.factors, converter.blocks)
         return plan, {"sha256": found.sha256, "words": used.words}
 
@@ -140,7 +158,9 @@ class FromFolder(FactorDataset):
 @final
 @dataclass(frozen=True)
 class _Converter:
-    """Pictures to images. `squares` are the sides of the central squares to be cut out of them, None to take them as they are."""
+    """Pictures to images. `squares` are the sides of the central squares to be cut out of them, None to take them as
+    they are.
+    """
 
     source: Folder
     used: Labelled
@@ -171,7 +191,12 @@ class _Converter:
         contents = self.source.contents(members)
         for first in range(0, len(members), _PICTURES_PER_BLOCK):
             block = members[first : first + _PICTURES_PER_BLOCK]
-            yield np.stack([own_pictures.square_image(next(contents), self.source.named(member), self.image_shape) for member in block])
+            yield np.stack(
+                [
+                    own_pictures.square_image(next(contents), self.source.named(member), self.image_shape)
+                    for member in block
+                ]
+            )
 
     def _flaws(self, members: Sequence[Member]) -> dict[str, DataError]:
         flaws = {}

@@ -45,7 +45,9 @@ class Place:
 @final
 @dataclass(frozen=True)
 class Listing:
-    """The pictures of a folder by name: (name, bytes, nanosecond of the last writing). Bare, because they may be many and are listed at every opening."""
+    """The pictures of a folder by name: (name, bytes, nanosecond of the last writing). Bare, because they may be many
+    and are listed at every opening.
+    """
 
     entries: tuple[tuple[str, int, int], ...]
     num_others: int
@@ -57,7 +59,9 @@ class Listing:
     def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[int, ...]]:
         """Some of the pictures, and when each was written."""
         chosen = [self.entries[index] for index in indices]
-        return tuple(Member(name, num_bytes) for name, num_bytes, _ in chosen), tuple(modified for _, _, modified in chosen)
+        return tuple(Member(name, num_bytes) for name, num_bytes, _ in chosen), tuple(
+            modified for _, _, modified in chosen
+        )
 
 
 @final
@@ -94,7 +98,9 @@ class Labelled:
 
 
 def listing(place: Place) -> Listing:
-    """Every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind links to folders."""
+    """Every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind links
+    to folders.
+    """
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
@@ -106,11 +112,13 @@ def listing(place: Place) -> Listing:
         labels = None if place.csv is None else place.csv.stat()
     except OSError as error:
         raise DataError(
-            f"{error.filename or place.folder} cannot be read ({error.strerror}). Check that it is there and is yours to read."
+            f"{error.filename or place.folder} cannot be read ({error.strerror}). Check that it is there and is yours "
+            "to read."
         ) from None
     if not found:
         raise DataError(
-            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that holds them."
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that "
+            "holds them."
         )
     found.sort()
     content = json.dumps([found, labels and [labels.st_size, labels.st_mtime_ns]])
@@ -119,7 +127,9 @@ def listing(place: Place) -> Listing:
 
 
 def survey(place: Place) -> Survey:
-    """The folder as it is now: remembered, if it has not changed since the last time; else every picture is read, and the head of each understood."""
+    """The folder as it is now: remembered, if it has not changed since the last time; else every picture is read, and
+    the head of each understood.
+    """
     listed = listing(place)
     known = remembered(place)
     if known is not None and known.is_settled and known.stamp == listed.stamp:
@@ -136,7 +146,9 @@ def remembered(place: Place) -> Survey | None:
         content = json.loads(_memory(place).read_bytes())
         if content.pop("format") != _FORMAT:
             return None
-        counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in content.pop("shapes")["counts"])
+        counts = tuple(
+            (tuple(shape), int(count), str(first)) for shape, count, first in content.pop("shapes")["counts"]
+        )
         table = tuple(Factor(**factor) for factor in content.pop("factor_table"))
         return Survey(**content, shapes=PictureShapes(counts), factor_table=table)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -146,21 +158,27 @@ def remembered(place: Place) -> Survey | None:
 def labelled(place: Place, listed: Listing) -> Labelled:
     """The pictures that are used: all of them, or those that have labels, where there is a file of labels."""
     if place.csv is None:
-        return Labelled(*listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {})
+        return Labelled(
+            *listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {}
+        )
     table = read_label_csv(place.csv)
     if any(name == table.name_column for name, _, _ in listed.entries):
         raise DataError(
-            f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the columns. Put them into a line before it, "
+            f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the "
+            "columns. Put them into a line before it, "
             "such as file,size."
         )
     members, modified = listed.used(index for index, (name, _, _) in enumerate(listed.entries) if name in table.labels)
     if not members:
         raise DataError(
-            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} first; the first picture is "
+            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} "
+            "first; the first picture is "
             f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
         )
     cells = zip(*(table.labels[member.name] for member in members), strict=True)
-    columns = [_column(place.csv, name, column, members) for name, column in zip(table.factor_names, cells, strict=True)]
+    columns = [
+        _column(place.csv, name, column, members) for name, column in zip(table.factor_names, cells, strict=True)
+    ]
     factors, factor_table = factor_columns.table(columns, len(members))
     words = {column.factor.name: column.words for column in columns if column.words}
     return Labelled(members, modified, factors, factor_table, words, len(table.labels))
@@ -175,12 +193,18 @@ def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequen
             about = None
         if about is None or (about.st_size, about.st_mtime_ns) != (member.num_bytes, modified):
             raise DataError(
-                f"{folder / member.name} was changed while it was read. Leave the folder alone until its pictures are converted."
+                f"{folder / member.name} was changed while it was read. Leave the folder alone until its pictures are "
+                "converted."
             )
 
 
 def _look_through(place: Place, listed: Listing) -> Survey:
-    log.info("%s holds %s pictures; %s files that are none are passed over.", place.folder, len(listed.entries), listed.num_others)
+    log.info(
+        "%s holds %s pictures; %s files that are none are passed over.",
+        place.folder,
+        len(listed.entries),
+        listed.num_others,
+    )
     used = labelled(place, listed)
     _tell_unmatched(place, len(listed.entries), used)
     source, doing = Folder(place.folder), f"looking through {place.folder.name}"
@@ -205,7 +229,8 @@ def _look_through(place: Place, listed: Listing) -> Survey:
 def _column(csv: Path, name: str, cells: Sequence[str], members: Sequence[Member]) -> FactorColumn:
     if missing := [member.name for member, cell in zip(members, cells, strict=True) if cell in factor_columns.MISSING]:
         raise DataError(
-            f"{csv}: factor {name!r} has no label for {len(missing):,} of {len(members):,} pictures, the first of them {missing[0]}. Label them, take "
+            f"{csv}: factor {name!r} has no label for {len(missing):,} of {len(members):,} pictures, the first of "
+            f"them {missing[0]}. Label them, take "
             f"their rows out, or leave {name!r} out."
         )
     return factor_columns.of_texts(name, cells)
@@ -214,9 +239,16 @@ def _column(csv: Path, name: str, cells: Sequence[str], members: Sequence[Member
 def _tell_unmatched(place: Place, num_pictures: int, used: Labelled) -> None:
     num_used = len(used.members)
     if num_used < num_pictures:
-        log.warning("%s of %s pictures have no row in %s and are left out.", num_pictures - num_used, num_pictures, place.csv)
+        log.warning(
+            "%s of %s pictures have no row in %s and are left out.", num_pictures - num_used, num_pictures, place.csv
+        )
     if num_used < used.num_rows:
-        log.warning("%s of %s rows of %s name no picture and are passed over.", used.num_rows - num_used, used.num_rows, place.csv)
+        log.warning(
+            "%s of %s rows of %s name no picture and are passed over.",
+            used.num_rows - num_used,
+            used.num_rows,
+            place.csv,
+        )
 
 
 def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:

@@ -10,7 +10,9 @@ from unbraid.data.image_store import Plan
 
 @dataclass(frozen=True)
 class IdxDataset(ConvertedDataset):
-    """60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, in ten classes, in four idx files, gzipped or not."""
+    """60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, in ten classes, in four idx files, gzipped
+    or not.
+    """
 
     split: idx.Split = "train"
 

@@ -1,8 +1,8 @@
 """Images as bytes in one file: made once, by one process at a time, and opened without reading them.
 
-A store is a folder: `images.npy` and `factors.npy`, plain arrays, and `record.json`, which is written last: a store without a record was never
-finished. While it is being made, `images.part` grows block by block and `progress.json` says how much of it is safe, so that an interrupted making
-goes on where it stopped.
+A store is a folder: `images.npy` and `factors.npy`, plain arrays, and `record.json`, which is written last: a store
+without a record was never finished. While it is being made, `images.part` grows block by block and `progress.json` says
+how much of it is safe, so that an interrupted making goes on where it stopped.
 """
 
 import contextlib
@@ -84,7 +84,9 @@ class ImageStore:
             files.write_json(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
-        """What is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done for small ones."""
+        """What is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done for small
+        ones.
+        """
         if (record := self.record) is None:
             return "it was never finished"
         try:
@@ -93,7 +95,10 @@ class ImageStore:
                     return flaw
             images = self._mapped("images.npy")
             if list(images.shape) != record["shape"] or images.dtype != np.uint8:
-                return f"images.npy holds {images.dtype} of shape {images.shape}, not uint8 of shape {tuple(record['shape'])}"
+                return (
+                    f"images.npy holds {images.dtype} of shape {images.shape}, not uint8 of shape "
+                    f"{tuple(record['shape'])}"
+                )
             if len(factors := self._mapped("factors.npy")) != len(images):
                 return f"factors.npy has {len(factors)} rows for {len(images)} images"
             for row, checksum in record["spots"].items():
@@ -108,16 +113,18 @@ class ImageStore:
         """The images and factors of a store without a flaw, memory-mapped on the CPU."""
         table, finished = self.factor_table, self._finished_files
         pixels, factors = torch.from_numpy(self._mapped("images.npy")), torch.from_numpy(self._mapped("factors.npy"))
-        # Whoever makes a store again removes its record first: as long as it is there, and the same, images and factors belong together.
+        # Whoever makes a store again removes its record first: as long as it is there, and the same, images and factors
+        # belong together.
         if finished is None or self._finished_files != finished:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
         return FactorImages(pixels, factors, table)
 
     def make(self, plan: Plan, facts: Mapping[str, Any], doing: str, made_from: Any = None) -> None:
-        """Make the images of the plan and finish the store. `facts` say what they are made from; `doing` is for whoever watches.
+        """Make the images of the plan and finish the store. `facts` say what they are made from; `doing` is for whoever
+        watches.
 
-        Where a making of the same shape was interrupted, it goes on from the last image that is known to be safe, if what they are made from is the same:
-        all of the facts, or else `made_from`, which JSON can hold.
+        Where a making of the same shape was interrupted, it goes on from the last image that is known to be safe, if
+        what they are made from is the same: all of the facts, or else `made_from`, which JSON can hold.
         """
         shape = (len(plan.factors), *plan.image_shape)
         begun = {"made_from": dict(facts) if made_from is None else made_from, "shape": list(shape)}
@@ -149,10 +156,18 @@ class ImageStore:
         files.write_json(self.folder / "record.json", record)
         (self.folder / "progress.json").unlink(missing_ok=True)
 
-    def ensure(self, flaw: Callable[[], str | None], make: Callable[[str], None], doing: str, failure: str, room: str = "the room") -> None:
+    def ensure(
+        self,
+        flaw: Callable[[], str | None],
+        make: Callable[[str], None],
+        doing: str,
+        failure: str,
+        room: str = "the room",
+    ) -> None:
         """`make` the store where `flaw` finds it wanting, by one process at a time; `make` is told what is wrong.
 
-        `failure` and `room` are the words for a cache that cannot be written: "Could not convert it into", and how much it takes.
+        `failure` and `room` are the words for a cache that cannot be written: "Could not convert it into", and how much
+        it takes.
         """
         if flaw() is None:
             return
@@ -163,7 +178,8 @@ class ImageStore:
                     make(found)
         except OSError as error:
             raise DataError(
-                f"{failure} {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write to and that has {room}."
+                f"{failure} {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may "
+                f"write to and that has {room}."
             ) from error
 
     def locked(self, doing: str) -> Any:
@@ -189,7 +205,9 @@ class ImageStore:
         return cast(np.ndarray, np.load(self.folder / name, mmap_mode="c", allow_pickle=False))
 
 
-def _write_images(stream: IO[bytes], plan: Plan, shape: tuple[int, ...], done: int, save: Callable[[int], None], doing: str) -> str:
+def _write_images(
+    stream: IO[bytes], plan: Plan, shape: tuple[int, ...], done: int, save: Callable[[int], None], doing: str
+) -> str:
     """All images from number `done` on, after those that are there. Returns the SHA-256 of the whole file."""
     digest = hashlib.sha256()
     image_bytes = int(np.prod(shape[1:]))
@@ -205,7 +223,10 @@ def _write_images(stream: IO[bytes], plan: Plan, shape: tuple[int, ...], done: i
     saved = time.monotonic()
     for block in plan.blocks(done):
         if block.dtype != np.uint8 or block.shape[1:] != shape[1:] or done + len(block) > shape[0]:
-            raise DataError(f"Made {block.dtype} images of shape {block.shape} after image {done}; expected uint8 of shape {shape} in all.")
+            raise DataError(
+                f"Made {block.dtype} images of shape {block.shape} after image {done}; expected uint8 of shape "
+                f"{shape} in all."
+            )
         content = np.ascontiguousarray(block).tobytes()
         stream.write(content)
         digest.update(content)

@@ -12,7 +12,8 @@ from unbraid.data.idx_dataset import IdxDataset
 @final
 @dataclass(frozen=True)
 class MNIST(IdxDataset):
-    """The digits of LeCun, Cortes & Burges: 60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, labelled 0 to 9.
+    """The digits of LeCun, Cortes & Burges: 60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes,
+    labelled 0 to 9.
 
     Read from the four official idx files, gzipped or not.
     """

@@ -29,7 +29,8 @@ _FACTORS = (
 )
 _IMAGE_SIDE = 64
 _IMAGES_PER_BLOCK = 1024
-# An earlier edition, for a competition: four colours and four shapes. Other libraries save it under the name of the present one.
+# An earlier edition, for a competition: four colours and four shapes. Other libraries save it under the name of the
+# present one.
 _NUM_IMAGES_OF_THE_COMPETITION = 4 * 4 * 2 * 3 * 3 * 40 * 40
 _MD5S: dict[Version, str] = {
     "toy": "55889cb7c7dfc655d6e0277beee88868",
@@ -41,16 +42,19 @@ _MD5S: dict[Version, str] = {
 def _published(version: Version) -> PublishedFile:
     name = f"mpi3d_{version}.npz"
     url = f"https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/{name}"
-    return PublishedFile(name, url, checksum=f"md5:{_MD5S[version]}", checksum_source="disent (github.com/nmichlo/disent)")
+    return PublishedFile(
+        name, url, checksum=f"md5:{_MD5S[version]}", checksum_source="disent (github.com/nmichlo/disent)"
+    )
 
 
 @final
 @dataclass(frozen=True)
 class MPI3D(ConvertedDataset):
-    """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3): 64 by 64, in colour; rendered simply, realistically, or photographed.
+    """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3): 64 by 64, in colour; rendered simply,
+    realistically, or photographed.
 
-    Every combination of the factors occurs once, `vertical_axis` changing fastest. Read from the official file of the version, in blocks: it is larger
-    than most memories.
+    Every combination of the factors occurs once, `vertical_axis` changing fastest. Read from the official file of the
+    version, in blocks: it is larger than most memories.
     """
 
     publication: ClassVar = Publication(

@@ -1,6 +1,7 @@
 """The file of dSprites that its authors published, converted once to bits.
 
-It is an `.npz` of 27 MB whose images take 3 GB when unpacked, so they are unpacked in blocks. It also holds a pickled `metadata`, which is never touched.
+It is an `.npz` of 27 MB whose images take 3 GB when unpacked, so they are unpacked in blocks. It also holds a pickled
+`metadata`, which is never touched.
 """
 
 from collections.abc import Iterator
@@ -38,21 +39,31 @@ PUBLICATION = Publication(
 # Part of the name of a cached file. Raise it when a change here changes a bit.
 _CONVERTER_VERSION = 1
 _IMAGES_PER_BLOCK = 4096
-_FETCH = f"Fetch {OFFICIAL_FILE} again from github.com/google-deepmind/dsprites-dataset, or leave root out to have the images drawn."
+_FETCH = (
+    f"Fetch {OFFICIAL_FILE} again from github.com/google-deepmind/dsprites-dataset, or leave root out to have the "
+    "images drawn."
+)
 
 
 def official_path(root: str) -> Path:
     """The file, where `root` is it, or the folder that holds it, or the one above."""
-    for path in (Path(root), Path(root) / OFFICIAL_FILE, *(Path(root) / folder / OFFICIAL_FILE for folder in PUBLICATION.subfolders)):
+    for path in (
+        Path(root),
+        Path(root) / OFFICIAL_FILE,
+        *(Path(root) / folder / OFFICIAL_FILE for folder in PUBLICATION.subfolders),
+    ):
         if path.is_file():
             return path
     raise DataError(
-        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name the folder that holds {OFFICIAL_FILE}, or leave root out."
+        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name the folder that holds "
+        f"{OFFICIAL_FILE}, or leave root out."
     )
 
 
 def official_bitmaps(path: Path, factors: tuple[Factor, ...], resolution: int) -> BitmapCache:
-    """Its images as bits, kept in the cache under the checksum of the file: what is found there was made from what is there now."""
+    """Its images as bits, kept in the cache under the checksum of the file: what is found there was made from what is
+    there now.
+    """
     place = files.cache_folder() / "dsprites" / f"official-{_checksum(path)[:16]}_v{_CONVERTER_VERSION}.npy"
     num_images = int(np.prod([factor.size for factor in factors]))
     return BitmapCache(place, num_images, resolution, lambda: _packed(path, factors, resolution), doing="converting")
@@ -62,7 +73,9 @@ def _checksum(path: Path) -> str:
     try:
         return files.sha256(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read. {_FETCH}") from error
+        raise DataError(
+            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read. {_FETCH}"
+        ) from error
 
 
 def _packed(path: Path, factors: tuple[Factor, ...], resolution: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
@@ -70,7 +83,9 @@ def _packed(path: Path, factors: tuple[Factor, ...], resolution: int) -> Iterato
     check_file(path, PUBLICATION.files[0])
     # The first column is the colour, which is always white.
     if not np.array_equal(Npz(path).read("latents_classes")[:, 1:], grid_rows(factors)):
-        raise DataError(f"'latents_classes' in {path} does not list every combination of the factors in order. {_FETCH}")
+        raise DataError(
+            f"'latents_classes' in {path} does not list every combination of the factors in order. {_FETCH}"
+        )
     for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK):
         if images.max() > 1:
             raise DataError(f"'imgs' in {path} holds values up to {images.max()}; dSprites has 0 and 1. {_FETCH}")
@@ -86,7 +101,8 @@ def _check_arrays(path: Path, factors: tuple[Factor, ...], resolution: int) -> N
         header = Npz(path).header(name)
         if header.shape != shape or header.dtype != dtype:
             raise DataError(
-                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; expected {np.dtype(dtype)} of shape {shape}. {_FETCH}"
+                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; expected {np.dtype(dtype)} of shape "
+                f"{shape}. {_FETCH}"
             )
 
 

@@ -1,4 +1,6 @@
-"""A user's own pictures, from wherever they come: what sizes they have, how they become images, and where these are kept."""
+"""A user's own pictures, from wherever they come: what sizes they have, how they become images, and where these are
+kept.
+"""
 
 import hashlib
 import json
@@ -39,7 +41,9 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Of the images that these pictures become. Colour if any of them is in colour; sizes that differ are refused, unless a resolution is given."""
+        """Of the images that these pictures become. Colour if any of them is in colour; sizes that differ are refused,
+        unless a resolution is given.
+        """
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
             return channels, resolution, resolution
@@ -49,9 +53,12 @@ class PictureShapes:
             sizes[height, width] = (seen + count, name)
         if len(sizes) > 1:
             common = sorted(sizes.items(), key=lambda item: -item[1][0])[:_MAX_NAMED]
-            shown = ", ".join(f"{count:,} of {height} x {width} such as {name}" for (height, width), (count, name) in common)
+            shown = ", ".join(
+                f"{count:,} of {height} x {width} such as {name}" for (height, width), (count, name) in common
+            )
             raise DataError(
-                f"The pictures in {where} have {len(sizes)} sizes (height x width): {shown}. Make them alike, or give a resolution: then each is cut "
+                f"The pictures in {where} have {len(sizes)} sizes (height x width): {shown}. Make them alike, or give "
+                "a resolution: then each is cut "
                 "to its central square and resized."
             )
         ((height, width),) = sizes
@@ -66,23 +73,34 @@ class PictureShapes:
 def check_settings(name: str, resolution: int | None, channels: int | None) -> None:
     if resolution is not None and not 1 <= resolution <= _MAX_RESOLUTION:
         raise SpecError(
-            f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out to keep the pictures' size."
+            f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out to keep the "
+            "pictures' size."
         )
     if channels not in (None, 1, 3):
-        raise SpecError(f"{name}: channels is {channels}; give 1 (grey) or 3 (colour), or leave it out to take what the pictures have.")
+        raise SpecError(
+            f"{name}: channels is {channels}; give 1 (grey) or 3 (colour), or leave it out to take what the pictures "
+            "have."
+        )
 
 
-def square_image(content: bytes, name: str, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, "channel height width"]:
+def square_image(
+    content: bytes, name: str, image_shape: tuple[int, int, int]
+) -> UInt8[np.ndarray, "channel height width"]:
     """The central square of the picture, as large as it can be, resized."""
     side = min(pictures.shape_of(content, name)[1:])
     return pictures.framed(content, name, pictures.Framing(image_shape, crop=(side, side)))
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
-    """The error for pictures that cannot be read, given what is wrong with each by its name: a few are named, all are counted."""
-    named = ", ".join(list(flaws)[:_MAX_NAMED]) + (f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else "")
+    """The error for pictures that cannot be read, given what is wrong with each by its name: a few are named, all are
+    counted.
+    """
+    named = ", ".join(list(flaws)[:_MAX_NAMED]) + (
+        f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else ""
+    )
     return DataError(
-        f"{len(flaws):,} of {num_pictures:,} pictures in {where} cannot be read: {named}. Save them again, or take them out. "
+        f"{len(flaws):,} of {num_pictures:,} pictures in {where} cannot be read: {named}. Save them again, or take "
+        "them out. "
         f"The first: {next(iter(flaws.values()))}"
     )
 
@@ -93,8 +111,11 @@ def store_for(kind: str, *content: Any) -> ImageStore:
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")
 
 
-def keep(store: ImageStore, planned: Callable[[], tuple[Plan, Mapping[str, Any]]], doing: str, *, verify: bool = False) -> None:
-    """Make the images that belong into the store, unless they are there: by one process at a time, and from where an earlier one stopped.
+def keep(
+    store: ImageStore, planned: Callable[[], tuple[Plan, Mapping[str, Any]]], doing: str, *, verify: bool = False
+) -> None:
+    """Make the images that belong into the store, unless they are there: by one process at a time, and from where an
+    earlier one stopped.
 
     `planned` gives the plan, and the facts that the store records.
     """

@@ -15,14 +15,18 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def advance(what: str, done: int, total: int, unit: str) -> None:
-    """Tell that `done` of `total` (0: nobody knows how many) of `what` is done; nothing happens where nobody watches."""
+    """Tell that `done` of `total` (0: nobody knows how many) of `what` is done; nothing happens where nobody
+    watches.
+    """
     if (watcher := _watcher.get()) is not None:
         watcher(what, done, total, unit)
 
 
 @contextlib.contextmanager
 def watched(watcher: Watcher | None) -> Iterator[None]:
-    """Inside the block `watcher` is called with every `advance`; an inner block takes the place of an outer one, and None watches nothing."""
+    """Inside the block `watcher` is called with every `advance`; an inner block takes the place of an outer one, and
+    None watches nothing.
+    """
     token = _watcher.set(watcher)
     try:
         yield

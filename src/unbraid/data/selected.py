@@ -39,7 +39,9 @@ class SelectedPixels(Pixels):
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":
-        """On another device there are only the selected images, unless what they are selected from is packed: that moves whole."""
+        """On another device there are only the selected images, unless what they are selected from is packed: that
+        moves whole.
+        """
         place = torch.empty(0, device=device).device
         if place == self.device:
             return self
@@ -60,14 +62,17 @@ def subset_of(images: FactorImages, subset: Subset) -> FactorImages:
         weights = images.weights[rows].double()
         if not float(weights.sum()) > 0:
             raise DataError(
-                f"{type(subset).__name__}: all {len(rows):,} images of the {subset.part} part have the weight 0. Choose others."
+                f"{type(subset).__name__}: all {len(rows):,} images of the {subset.part} part have the weight 0. "
+                "Choose others."
             )
         weights = weights / weights.sum()
     return replace(images, pixels=_selected(images.pixels, rows), factors=images.factors[rows], weights=weights)
 
 
 def weighted(images: FactorImages, joint: Joint) -> FactorImages:
-    """The same images, drawn so that some factors have this joint distribution. Weights that they have already count within each combination."""
+    """The same images, drawn so that some factors have this joint distribution. Weights that they have already count
+    within each combination.
+    """
     return replace(images, weights=image_weights(joint, images.factor_table, images.factors, images.weights))
 
 

@@ -1,4 +1,6 @@
-"""Shaded faces: a stand-in for the licensed 3D faces of Chen et al., with the same factors, drawn from heads of invented people."""
+"""Shaded faces: a stand-in for the licensed 3D faces of Chen et al., with the same factors, drawn from heads of
+invented people.
+"""
 
 import logging
 import math
@@ -25,7 +27,8 @@ log = logging.getLogger(__name__)
 
 # More would wait for the interpreter, which holds one at a time between the sums.
 _NUM_THREADS = 2
-# Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a pixel.
+# Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a
+# pixel.
 _DRAWING_VERSION = 1
 _DOING = "drawing ShadedFaces"
 _MIN_RESOLUTION, _MAX_RESOLUTION = 16, 64
@@ -41,11 +44,13 @@ _MAX_AZIMUTH, _MAX_LIGHTING, _LAMP_HEIGHT = math.radians(90), math.radians(90), 
 @final
 @dataclass(frozen=True)
 class ShadedFaces(FactorDataset):
-    """127,050 grey images of 50 invented people: a stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which are under licence.
+    """127,050 grey images of 50 invented people: a stand-in for the Basel face renders of Chen et al.
+    (arXiv:1802.04942v5), which are under licence.
 
-    It has their factors and their order, `lighting` changing fastest, but none of their images or shapes: numbers measured here are not numbers on
-    the original. A head turns by 90 degrees to either side, is seen from 30 degrees below to 30 above, and is lit by a lamp that moves from the
-    left to the right of the viewer. A factor with a single value stays in the middle. Person k is the same in every grid.
+    It has their factors and their order, `lighting` changing fastest, but none of their images or shapes: numbers
+    measured here are not numbers on the original. A head turns by 90 degrees to either side, is seen from 30 degrees
+    below to 30 above, and is lit by a lamp that moves from the left to the right of the viewer. A factor with a single
+    value stays in the middle. Person k is the same in every grid.
     """
 
     origin: ClassVar = "drawn"
@@ -64,7 +69,8 @@ class ShadedFaces(FactorDataset):
         _check_whole("resolution", self.resolution, _MIN_RESOLUTION, _MAX_RESOLUTION)
         if self.num_images > _MAX_IMAGES:
             raise SpecError(
-                f"ShadedFaces: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer values of a factor."
+                f"ShadedFaces: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take "
+                "fewer values of a factor."
             )
 
     @property
@@ -93,7 +99,9 @@ class ShadedFaces(FactorDataset):
     def open(self, *, verify: bool = False) -> FactorImages:
         store = self.store
         room = f"{self.num_images * self.resolution**2 / 1e6:,.1f} MB of room"
-        store.ensure(lambda: store.flaw(verify=verify), self._draw, _DOING, "Could not write the drawn images into", room)
+        store.ensure(
+            lambda: store.flaw(verify=verify), self._draw, _DOING, "Could not write the drawn images into", room
+        )
         return store.images()
 
     def _draw(self, flaw: str) -> None:
@@ -108,7 +116,8 @@ class ShadedFaces(FactorDataset):
             drawn: deque[Future[Tensor]] = deque()
             for drawing in self._drawings(first, threads):
                 drawn.append(drawing)
-                # A few are drawn ahead, so that no thread waits for whoever writes them; not more, so that memory is bounded.
+                # A few are drawn ahead, so that no thread waits for whoever writes them; not more, so that memory is
+                # bounded.
                 if len(drawn) > 2 * _NUM_THREADS:
                     yield drawn.popleft().result().numpy()[skipped:]
                     skipped = 0

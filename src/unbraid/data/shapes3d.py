@@ -27,7 +27,8 @@ _FACTORS = (
     Factor("orientation", 15),
 )
 _IMAGE_SIDE = 64
-# Blocks of the file are large, for it is packed that way; what is passed on is less, for each step on the way copies it.
+# Blocks of the file are large, for it is packed that way; what is passed on is less, for each step on the way copies
+# it.
 _IMAGES_AT_ONCE = 2048
 
 
@@ -36,8 +37,8 @@ _IMAGES_AT_ONCE = 2048
 class Shapes3D(ConvertedDataset):
     """The 480,000 images of 3D Shapes (Burgess & Kim, 2018, github.com/google-deepmind/3d-shapes): 64 by 64, in colour.
 
-    Every combination of the hues of floor, wall and object, and of the scale, shape and orientation of the object, occurs once, `orientation` changing
-    fastest. Read from the official `3dshapes.h5`.
+    Every combination of the hues of floor, wall and object, and of the scale, shape and orientation of the object,
+    occurs once, `orientation` changing fastest. Read from the official `3dshapes.h5`.
     """
 
     publication: ClassVar = Publication(
@@ -80,7 +81,9 @@ class Shapes3D(ConvertedDataset):
 
 
 def read_factors(reader: Hdf5Reader, path: Path, factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
-    """The factors that `labels` gives, as value indices. Refused if the file does not hold every combination, in order, and an image of each."""
+    """The factors that `labels` gives, as value indices. Refused if the file does not hold every combination, in order,
+    and an image of each.
+    """
     expected = grid_rows(factors)
     for name, dtype, shape in (
         ("images", np.uint8, (len(expected), _IMAGE_SIDE, _IMAGE_SIDE, 3)),
@@ -89,13 +92,17 @@ def read_factors(reader: Hdf5Reader, path: Path, factors: tuple[Factor, ...]) ->
         header = reader.header(path, name)
         if header.shape != shape or header.dtype != dtype:
             raise DataError(
-                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; 3D Shapes has {np.dtype(dtype)} of shape {shape}. "
+                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; 3D Shapes has {np.dtype(dtype)} of "
+                f"shape {shape}. "
                 "Fetch the official file again."
             )
     labels: Float64[np.ndarray, "image factor"] = reader.read(path, "labels", 0, len(expected))
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in labels.T], axis=1)
     if not np.isfinite(labels).all() or not np.array_equal(ranks, expected):
-        raise DataError(f"'labels' in {path} does not list every combination of the factors in order. Fetch the official file again.")
+        raise DataError(
+            f"'labels' in {path} does not list every combination of the factors in order. Fetch the official file "
+            "again."
+        )
     return expected
 
 

@@ -39,14 +39,26 @@ _FILES = {
         131_896_188,
         "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
     ),
-    "smallnorb-5x46789x9x18x6x2x96x96-training-cat.mat.gz": (348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
-    "smallnorb-5x46789x9x18x6x2x96x96-training-info.mat.gz": (71_052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
+    "smallnorb-5x46789x9x18x6x2x96x96-training-cat.mat.gz": (
+        348,
+        "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
+    ),
+    "smallnorb-5x46789x9x18x6x2x96x96-training-info.mat.gz": (
+        71_052,
+        "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
+    ),
     "smallnorb-5x01235x9x18x6x2x96x96-testing-dat.mat.gz": (
         130_799_817,
         "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
     ),
-    "smallnorb-5x01235x9x18x6x2x96x96-testing-cat.mat.gz": (347, "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
-    "smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat.gz": (10_428, "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
+    "smallnorb-5x01235x9x18x6x2x96x96-testing-cat.mat.gz": (
+        347,
+        "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
+    ),
+    "smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat.gz": (
+        10_428,
+        "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
+    ),
 }
 _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
 
@@ -54,10 +66,12 @@ _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
 @final
 @dataclass(frozen=True)
 class SmallNORB(ConvertedDataset):
-    """The toys of LeCun, Huang & Bottou: 50 of them in 5 categories, from 162 directions in 6 lights, 96 by 96 grey bytes made 64 by 64.
+    """The toys of LeCun, Huang & Bottou: 50 of them in 5 categories, from 162 directions in 6 lights, 96 by 96 grey
+    bytes made 64 by 64.
 
-    Read from the official files, gzipped or not. The images keep the order of the files, which is a shuffled one; with `split="all"` those to train on
-    come first. Every toy was photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is one more factor.
+    Read from the official files, gzipped or not. The images keep the order of the files, which is a shuffled one; with
+    `split="all"` those to train on come first. Every toy was photographed by two cameras: with `camera="both"` the
+    right image follows the left one, and the camera is one more factor.
     """
 
     publication: ClassVar = Publication(
@@ -80,7 +94,9 @@ class SmallNORB(ConvertedDataset):
         super().__post_init__()
         for field, valid in (("split", tuple(_SPLITS)), ("camera", tuple(_CAMERAS)), ("resolution", (64, _SIDE))):
             if getattr(self, field) not in valid:
-                raise SpecError(f"SmallNORB: {field} is {getattr(self, field)!r}; give one of {', '.join(map(repr, valid))}.")
+                raise SpecError(
+                    f"SmallNORB: {field} is {getattr(self, field)!r}; give one of {', '.join(map(repr, valid))}."
+                )
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -121,7 +137,9 @@ class SmallNORB(ConvertedDataset):
         return Plan(self.image_shape, self.factors, labels, blocks)
 
 
-def _matrices(images_path: Path, categories_path: Path, info_path: Path) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
+def _matrices(
+    images_path: Path, categories_path: Path, info_path: Path
+) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
     """The images of a split, still in their file, and its labels as value indices."""
     images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_A_SPLIT)
     categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_A_SPLIT)
@@ -129,7 +147,8 @@ def _matrices(images_path: Path, categories_path: Path, info_path: Path) -> tupl
     for labels in (categories, info):
         if labels.shape[0] != images.shape[0]:
             raise DataError(
-                f"{labels.path} labels {labels.shape[0]} pairs, but {images_path.name} has {images.shape[0]}. Fetch the official files, all of one split."
+                f"{labels.path} labels {labels.shape[0]} pairs, but {images_path.name} has {images.shape[0]}. Fetch "
+                "the official files, all of one split."
             )
     values = np.column_stack([_indices(categories, _COLUMNS[:1]), _indices(info, _COLUMNS[1:])])
     return images, values
@@ -143,7 +162,8 @@ def _indices(matrix: norb.Matrix, columns: tuple[tuple[Factor, int], ...]) -> In
         if len(wrong):
             expected = f"0 to {factor.size - 1}" if step == 1 else f"0, {step}, ..., {(factor.size - 1) * step}"
             raise DataError(
-                f"{matrix.path}: row {wrong[0]} has the {factor.name} {column[wrong[0]]}; expected {expected}. Fetch the official file."
+                f"{matrix.path}: row {wrong[0]} has the {factor.name} {column[wrong[0]]}; expected {expected}. Fetch "
+                "the official file."
             )
     return labels // np.array([step for _, step in columns])
 

@@ -22,9 +22,11 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class BinaryConcrete(Posterior):
-    """z_j = sigmoid((logit_j + l) / temperature), l standard logistic: a number between 0 and 1, near one of them where the temperature is low.
+    """z_j = sigmoid((logit_j + l) / temperature), l standard logistic: a number between 0 and 1, near one of them where
+    the temperature is low.
 
-    Maddison et al., arXiv:1611.00712v3. A latent is on where z_j > 1/2, which has the probability sigmoid(logit_j) at any temperature.
+    Maddison et al., arXiv:1611.00712v3. A latent is on where z_j > 1/2, which has the probability sigmoid(logit_j) at
+    any temperature.
     """
 
     logits: Float[Tensor, "batch latent"]
@@ -58,7 +60,9 @@ class BinaryConcrete(Posterior):
 @final
 @dataclass(frozen=True)
 class Bernoulli(Prior):
-    """p(z): binary Concrete variables with the same logits for every image, at the posterior's temperature and in its measure."""
+    """p(z): binary Concrete variables with the same logits for every image, at the posterior's temperature and in its
+    measure.
+    """
 
     logits: Float[Tensor, " latent"]
     temperature: Float[Tensor, ""]
@@ -82,10 +86,11 @@ class Bernoulli(Prior):
 @final
 @dataclass(frozen=True)
 class BernoulliLatents(Latents):
-    """`size` binary latents, each a group of its own. The encoder puts out a logit for each, and z has a column for each, between 0 and 1.
+    """`size` binary latents, each a group of its own. The encoder puts out a logit for each, and z has a column for
+    each, between 0 and 1.
 
-    `temperature` and `measure` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with `learned_prior` it is only where
-    learning starts.
+    `temperature` and `measure` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with
+    `learned_prior` it is only where learning starts.
     """
 
     size: int = 1
@@ -100,7 +105,8 @@ class BernoulliLatents(Latents):
         check_temperature("BernoulliLatents", self.temperature)
         if not 0 < self.prior_probability < 1:
             raise SpecError(
-                f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, both excluded."
+                f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, "
+                "both excluded."
             )
 
     @property
@@ -140,7 +146,9 @@ class _BernoulliModule(nn.Module):
 
 
 def _log_prob(z: Tensor, logits: Tensor, temperature: Float[Tensor, ""], measure: Measure) -> Tensor:
-    """Of each latent: the probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z) with u = logit - t log(z / (1 - z))."""
+    """Of each latent: the probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z) with u =
+    logit - t log(z / (1 - z)).
+    """
     if measure == "pmf":
         return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
     # What the float type cannot tell from 0 or 1 is taken as the last number that it can.

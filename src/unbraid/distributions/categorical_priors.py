@@ -42,7 +42,9 @@ class LearnedCategories(CategoricalPriorRecipe):
     def __post_init__(self) -> None:
         positive = all(math.isfinite(p) and p > 0 for p in self.initial)
         if self.initial and not (positive and math.isclose(sum(self.initial), 1.0, abs_tol=1e-6)):
-            raise SpecError(f"LearnedCategories: initial is {self.initial}; expected positive probabilities that sum to 1, or none.")
+            raise SpecError(
+                f"LearnedCategories: initial is {self.initial}; expected positive probabilities that sum to 1, or none."
+            )
 
     def make(self, categories: int) -> nn.Module:
         return Logits(torch.tensor(self.initial).log() if self.initial else torch.zeros(categories), learned=True)
@@ -50,7 +52,8 @@ class LearnedCategories(CategoricalPriorRecipe):
     def check(self, categories: int) -> None:
         if self.initial and len(self.initial) != categories:
             raise SpecError(
-                f"LearnedCategories: initial has {len(self.initial)} probabilities, and the latent has {categories} categories. "
+                f"LearnedCategories: initial has {len(self.initial)} probabilities, and the latent has {categories} "
+                "categories. "
                 "Give one for each, or none to start uniform."
             )
 

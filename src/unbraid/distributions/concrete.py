@@ -17,7 +17,8 @@ from unbraid.errors import SpecError
 from unbraid.schedule import Weight, extremes, value_at
 
 Measure = Literal["pmf", "density"]
-"""What log q and log p of a discrete latent are: the probability of the category with the largest share, or the density of the relaxed code.
+"""What log q and log p of a discrete latent are: the probability of the category with the largest share, or the density
+of the relaxed code.
 
 One of them everywhere: a difference of the two means nothing.
 """
@@ -26,10 +27,11 @@ One of them everywhere: a difference of the two means nothing.
 @final
 @dataclass(frozen=True)
 class Concrete(Posterior):
-    """z = softmax((logits + g) / temperature), g standard Gumbel: a point of the simplex, near a corner where the temperature is low.
+    """z = softmax((logits + g) / temperature), g standard Gumbel: a point of the simplex, near a corner where the
+    temperature is low.
 
-    Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. The category of z is that of its largest entry; its probabilities are
-    softmax(logits) at any temperature.
+    Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. The category of z is that of its largest
+    entry; its probabilities are softmax(logits) at any temperature.
     """
 
     logits: Float[Tensor, "batch category"]
@@ -66,7 +68,9 @@ class Concrete(Posterior):
 @final
 @dataclass(frozen=True)
 class Categorical(Prior):
-    """p(z): a Concrete variable with the same logits for every image, at the posterior's temperature and in its measure."""
+    """p(z): a Concrete variable with the same logits for every image, at the posterior's temperature and in its
+    measure.
+    """
 
     logits: Float[Tensor, " category"]
     temperature: Float[Tensor, ""]
@@ -94,8 +98,9 @@ class Categorical(Prior):
 class ConcreteLatents(Latents):
     """One discrete latent. The encoder puts out a logit for each category, and z has a column for each.
 
-    `temperature` is a number or a schedule; the default, 0.66, is that of the examples of the HFVAE authors' library. `measure` is what stands for
-    log q(z | x), log q(z) and log p(z): "pmf", the probability of the category drawn, whose gradient reaches the logits; or "density", the Concrete density.
+    `temperature` is a number or a schedule; the default, 0.66, is that of the examples of the HFVAE authors' library.
+    `measure` is what stands for log q(z | x), log q(z) and log p(z): "pmf", the probability of the category drawn,
+    whose gradient reaches the logits; or "density", the Concrete density.
     """
 
     categories: int = 10
@@ -149,7 +154,8 @@ def check_temperature(family: str, temperature: Weight) -> None:
     low, high = extremes(temperature)
     if not (low > 0 and math.isfinite(high)):
         raise SpecError(
-            f"{family}: temperature is {temperature}; expected a finite number above 0 (such as 0.66) at every moment of training."
+            f"{family}: temperature is {temperature}; expected a finite number above 0 (such as 0.66) at every moment "
+            "of training."
         )
 
 
@@ -165,7 +171,9 @@ def log_share(z: Float[Tensor, "*batch category"]) -> Float[Tensor, "*batch cate
     return z.clamp(min=torch.finfo(z.dtype).tiny).log()
 
 
-def log_pmf_at(logits: Float[Tensor, "*#batch category"], z: Float[Tensor, "*#batch category"]) -> Float[Tensor, "*batch"]:
+def log_pmf_at(
+    logits: Float[Tensor, "*#batch category"], z: Float[Tensor, "*#batch category"]
+) -> Float[Tensor, "*batch"]:
     """The log-probability of the category with the largest share in z."""
     log_pmf = logits.log_softmax(dim=-1)
     shape = torch.broadcast_shapes(log_pmf.shape, z.shape)
@@ -176,7 +184,8 @@ def log_pmf_at(logits: Float[Tensor, "*#batch category"], z: Float[Tensor, "*#ba
 def concrete_log_density(
     log_z: Float[Tensor, "*#batch category"], logits: Float[Tensor, "*#batch category"], temperature: Float[Tensor, ""]
 ) -> Float[Tensor, "*batch"]:
-    """log p(z) = log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k), on the simplex.
+    """log p(z) = log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k), on
+    the simplex.
 
     Maddison et al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
     """

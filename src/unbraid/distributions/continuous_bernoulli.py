@@ -16,10 +16,12 @@ _SMALL = 0.1
 @final
 @dataclass(frozen=True)
 class ContinuousBernoulliLikelihood(Likelihood):
-    """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with the decoder's output as logits l: a density on [0, 1].
+    """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with the decoder's output as logits l: a density on [0,
+    1].
 
-    Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is proportional to exp(x l), and the integral
-    of that over [0, 1] is (exp(l) - 1) / l: the same, without the singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
+    Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is
+    proportional to exp(x l), and the integral of that over [0, 1] is (exp(l) - 1) / l: the same, without the
+    singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
     """
 
     def log_prob(
@@ -29,8 +31,12 @@ class ContinuousBernoulliLikelihood(Likelihood):
         half = 0.5 * output
         return ((2 * x - 1) * half - _log_sinhc(half)).sum(dim=(1, 2, 3))
 
-    def mean(self, output: Float[Tensor, "*batch channel height width"]) -> Float[Tensor, "*batch channel height width"]:
-        """1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normaliser. It is not the sigmoid of l."""
+    def mean(
+        self, output: Float[Tensor, "*batch channel height width"]
+    ) -> Float[Tensor, "*batch channel height width"]:
+        """1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normaliser. It is not the sigmoid of
+        l.
+        """
         return 0.5 + 0.5 * _langevin(0.5 * output)
 
 

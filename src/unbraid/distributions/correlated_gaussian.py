@@ -22,8 +22,9 @@ _LOG_2PI = math.log(2 * math.pi)
 class CorrelatedGaussian(GaussianPosterior):
     """z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
-    Anonymous, *split encoder* (ICLR 2020 submission), section 5. Each latent by itself is as in `DiagonalGaussian`. `exact` says whether log q(z | x)
-    and the KL are those of this distribution, or of the product of its marginals. What metrics see, `covariance`, is always the truth.
+    Anonymous, *split encoder* (ICLR 2020 submission), section 5. Each latent by itself is as in `DiagonalGaussian`.
+    `exact` says whether log q(z | x) and the KL are those of this distribution, or of the product of its marginals.
+    What metrics see, `covariance`, is always the truth.
     """
 
     rho: float
@@ -54,7 +55,9 @@ class CorrelatedGaussian(GaussianPosterior):
         deviation = ((z - self.loc) * (-0.5 * self.log_var).exp())[:, chosen]
         return _log_density(deviation, self.rho) - 0.5 * self.log_var[:, chosen].sum(dim=1)
 
-    def pairwise_joint_log_prob(self, z: Float[Tensor, "sample latent"], latents: Sequence[int]) -> Float[Tensor, "sample batch"]:
+    def pairwise_joint_log_prob(
+        self, z: Float[Tensor, "sample latent"], latents: Sequence[int]
+    ) -> Float[Tensor, "sample batch"]:
         if not self.exact:
             return super().pairwise_joint_log_prob(z, latents)
         chosen = list(latents)
@@ -76,9 +79,11 @@ class CorrelatedGaussian(GaussianPosterior):
 @final
 @dataclass(frozen=True)
 class CorrelatedGaussianLatents(LocationScaleLatents):
-    """Gaussian latents whose noise is correlated, every two by `rho`. The encoder puts out all means, then all log-variances.
+    """Gaussian latents whose noise is correlated, every two by `rho`. The encoder puts out all means, then all
+    log-variances.
 
-    By default log q(z | x) and the KL stay those of independent latents, as when only the noise is replaced; with `exact_kl` they are the true ones.
+    By default log q(z | x) and the KL stay those of independent latents, as when only the noise is replaced; with
+    `exact_kl` they are the true ones.
     """
 
     size: int = 10
@@ -90,14 +95,17 @@ class CorrelatedGaussianLatents(LocationScaleLatents):
         super().__post_init__()
         if not 0 <= self.rho < 1:
             raise SpecError(
-                f"CorrelatedGaussianLatents: rho is {self.rho}; expected a correlation from 0 (independent noise) up to, but not including, 1."
+                f"CorrelatedGaussianLatents: rho is {self.rho}; expected a correlation from 0 (independent noise) up "
+                "to, but not including, 1."
             )
 
     @property
     def num_noise(self) -> int:
         return self.size + 1
 
-    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> CorrelatedGaussian:
+    def posterior(
+        self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]
+    ) -> CorrelatedGaussian:
         loc, log_var = parameters.chunk(2, dim=1)
         return CorrelatedGaussian(loc, log_var, self.rho, self.exact_kl)
 

@@ -42,14 +42,18 @@ class Deterministic(Posterior):
 @final
 @dataclass(frozen=True)
 class DeterministicLatents(Latents):
-    """Each image has one code, which the encoder puts out. For objectives that never ask for log q(z | x), such as AAE."""
+    """Each image has one code, which the encoder puts out. For objectives that never ask for log q(z | x), such as
+    AAE.
+    """
 
     size: int = 10
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise SpecError(f"DeterministicLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
+            raise SpecError(
+                f"DeterministicLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10)."
+            )
         self.prior.check("DeterministicLatents", self.size)
 
     @property
@@ -81,5 +85,6 @@ class DeterministicLatents(Latents):
 
 def _no_density() -> SpecError:
     return SpecError(
-        "Deterministic latents have no density q(z | x), and one was asked for. Use GaussianLatents, or an objective that reads draws alone, such as AAE."
+        "Deterministic latents have no density q(z | x), and one was asked for. Use GaussianLatents, or an objective "
+        "that reads draws alone, such as AAE."
     )

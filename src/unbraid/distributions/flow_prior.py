@@ -13,7 +13,8 @@ from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
 
-# Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is left.
+# Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
+# left.
 _NUM_HALVINGS = 30
 
 
@@ -22,8 +23,8 @@ _NUM_HALVINGS = 30
 class Flow(Prior):
     """p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b).
 
-    Rezende & Mohamed, arXiv:1505.05770v6, in one dimension; the prior of an ablation of Chen et al., arXiv:1802.04942v5, as in their code. Each step
-    must rise everywhere, u w > -1, or p would not integrate to one.
+    Rezende & Mohamed, arXiv:1505.05770v6, in one dimension; the prior of an ablation of Chen et al.,
+    arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p would not integrate to one.
     """
 
     u: Float[Tensor, "step latent"]
@@ -52,7 +53,9 @@ class Flow(Prior):
     def closed_form_kl_from(self, posterior: Posterior) -> None:
         return None
 
-    def _forward(self, z: Float[Tensor, "batch latent"]) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+    def _forward(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
         """x_T, and log dx_T / dz."""
         u, w, b = self.u[:, None], self.w[:, None], self.b[:, None]
         path: Tensor = _Path.apply(z, u, w, b)
@@ -61,9 +64,11 @@ class Flow(Prior):
 
 @final
 class _Path(torch.autograd.Function):
-    """x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their gradients cost a fleet more than its nets do.
+    """x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their gradients
+    cost a fleet more than its nets do.
 
-    With a_t the gradient of x_t, also by way of what comes after it, a_t = (what is given) + a_(t+1) dx_(t+1)/dx_t. All else is done for all steps at once.
+    With a_t the gradient of x_t, also by way of what comes after it, a_t = (what is given) + a_(t+1) dx_(t+1)/dx_t. All
+    else is done for all steps at once.
     """
 
     generate_vmap_rule = True
@@ -88,7 +93,9 @@ class _Path(torch.autograd.Function):
             gradients.append(each + gradients[-1] * slope)
         of_steps = torch.stack(gradients[-2::-1])
         of_tanh = of_steps * u * (1 - bend.square())
-        return gradients[-1], *(each.sum(dim=-2, keepdim=True) for each in (of_steps * bend, of_tanh * path[:-1], of_tanh))
+        return gradients[-1], *(
+            each.sum(dim=-2, keepdim=True) for each in (of_steps * bend, of_tanh * path[:-1], of_tanh)
+        )
 
 
 def _slopes_less_1(
@@ -105,7 +112,9 @@ def _slopes_less_1(
 @final
 @dataclass(frozen=True)
 class FlowPrior(PriorRecipe):
-    """A factorised normalizing flow of `num_steps` steps, learned with the model. It starts near N(0, 1): weights from N(0, 0.02^2)."""
+    """A factorised normalizing flow of `num_steps` steps, learned with the model. It starts near N(0, 1): weights from
+    N(0, 0.02^2).
+    """
 
     num_steps: int = 32
 
@@ -131,8 +140,10 @@ class _LearnedFlow(nn.Module):
 
 
 def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """The factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2) where it is negative.
+    """The factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2) where it
+    is negative.
 
-    Smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w, which starts near 0.
+    Smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w, which
+    starts near 0.
     """
     return torch.where(product < 0, torch.rsqrt(1 + product.square()), 1.0)

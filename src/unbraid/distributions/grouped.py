@@ -20,7 +20,9 @@ from unbraid.errors import SpecError
 @final
 @dataclass(frozen=True)
 class Grouped(Posterior):
-    """q(z | x) = the product of the posteriors of the parts. `layout` says what each part takes of z and of the noise."""
+    """q(z | x) = the product of the posteriors of the parts. `layout` says what each part takes of z and of the
+    noise.
+    """
 
     parts: tuple[Posterior, ...]
     layout: tuple[Latents, ...]
@@ -44,7 +46,9 @@ class Grouped(Posterior):
         if len(known) < len(each):
             return None
         ends = list(itertools.accumulate(block.shape[2] for block in known))
-        return torch.cat([pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(known, ends, strict=True)], dim=1)
+        return torch.cat(
+            [pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(known, ends, strict=True)], dim=1
+        )
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
@@ -66,12 +70,22 @@ class Grouped(Posterior):
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         chosen = split_latents(latents, self.layout)
-        each = [part.joint_log_prob(piece, own) for (part, piece), own in zip(self._with_columns(z), chosen, strict=True) if own]
+        each = [
+            part.joint_log_prob(piece, own)
+            for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
+            if own
+        ]
         return torch.stack(each).sum(dim=0)
 
-    def pairwise_joint_log_prob(self, z: Float[Tensor, "sample column"], latents: Sequence[int]) -> Float[Tensor, "sample batch"]:
+    def pairwise_joint_log_prob(
+        self, z: Float[Tensor, "sample column"], latents: Sequence[int]
+    ) -> Float[Tensor, "sample batch"]:
         chosen = split_latents(latents, self.layout)
-        each = [part.pairwise_joint_log_prob(piece, own) for (part, piece), own in zip(self._with_columns(z), chosen, strict=True) if own]
+        each = [
+            part.pairwise_joint_log_prob(piece, own)
+            for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
+            if own
+        ]
         return torch.stack(each).sum(dim=0)
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
@@ -101,7 +115,9 @@ class GroupedPrior(Prior):
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         pieces, chosen = split_columns(z, self.layout), split_latents(latents, self.layout)
-        each = [part.joint_log_prob(piece, own) for part, piece, own in zip(self.parts, pieces, chosen, strict=True) if own]
+        each = [
+            part.joint_log_prob(piece, own) for part, piece, own in zip(self.parts, pieces, chosen, strict=True) if own
+        ]
         return torch.stack(each).sum(dim=0)
 
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
@@ -121,17 +137,21 @@ class GroupedPrior(Prior):
         if not isinstance(posterior, Grouped):
             return super().kl_from(posterior, z)
         pieces = split_columns(z, self.layout)
-        each = [prior.kl_from(part, piece) for prior, part, piece in zip(self.parts, posterior.parts, pieces, strict=True)]
+        each = [
+            prior.kl_from(part, piece) for prior, part, piece in zip(self.parts, posterior.parts, pieces, strict=True)
+        ]
         return torch.cat(each, dim=1)
 
 
 @final
 @dataclass(frozen=True)
 class GroupedLatents(Latents):
-    """Families side by side: the encoder's numbers, the columns of z and the noise are those of the parts, one after the other.
+    """Families side by side: the encoder's numbers, the columns of z and the noise are those of the parts, one after
+    the other.
 
-    Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as they do in `Codes`. The default
-    is that of Esmaeili et al., arXiv:1804.02086v4, for MNIST: ten Gaussian latents for style, and one discrete one for the digit.
+    Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as
+    they do in `Codes`. The default is that of Esmaeili et al., arXiv:1804.02086v4, for MNIST: ten Gaussian latents for
+    style, and one discrete one for the digit.
     """
 
     parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
@@ -139,14 +159,16 @@ class GroupedLatents(Latents):
     def __post_init__(self) -> None:
         if not self.parts:
             raise SpecError(
-                "GroupedLatents: there are no parts. Give one family of latents or more, such as (GaussianLatents(10), ConcreteLatents(10))."
+                "GroupedLatents: there are no parts. Give one family of latents or more, such as "
+                "(GaussianLatents(10), ConcreteLatents(10))."
             )
         seen_discrete = False
         for part in self.parts:
             if seen_discrete and part.num_discrete < part.num_latents:
                 names = ", ".join(type(part).__name__ for part in self.parts)
                 raise SpecError(
-                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes number them so."
+                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes "
+                    "number them so."
                 )
             seen_discrete = seen_discrete or part.num_discrete > 0
 
@@ -186,7 +208,9 @@ class GroupedLatents(Latents):
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Grouped:
         pieces = parameters.split([part.num_parameters for part in self.parts], dim=1)
-        return Grouped(tuple(part.posterior(piece, progress) for part, piece in zip(self.parts, pieces, strict=True)), self.parts)
+        return Grouped(
+            tuple(part.posterior(piece, progress) for part, piece in zip(self.parts, pieces, strict=True)), self.parts
+        )
 
     def make_prior(self) -> nn.Module:
         return _GroupedPriorModule(self)
@@ -203,7 +227,9 @@ class _GroupedPriorModule(nn.Module):
         return GroupedPrior(tuple(part(progress) for part in self.parts), self._latents.parts)
 
 
-def split_columns(z: Float[Tensor, "batch column"], layout: Sequence[Latents]) -> tuple[Float[Tensor, "batch _column"], ...]:
+def split_columns(
+    z: Float[Tensor, "batch column"], layout: Sequence[Latents]
+) -> tuple[Float[Tensor, "batch _column"], ...]:
     """What each part takes of z."""
     return z.split([part.num_columns for part in layout], dim=1)
 

@@ -20,7 +20,9 @@ _LOG_2 = math.log(2)
 @final
 @dataclass(frozen=True)
 class Laplace(Posterior):
-    """q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale). Its standard deviation is sqrt(2) b."""
+    """q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale). Its standard deviation is sqrt(2)
+    b.
+    """
 
     loc: Float[Tensor, "batch latent"]
     log_scale: Float[Tensor, "batch latent"]
@@ -40,7 +42,9 @@ class Laplace(Posterior):
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """(m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
-        return 0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
+        return (
+            0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
+        )
 
 
 @final
@@ -59,7 +63,9 @@ class StandardLaplace(Prior):
         if not isinstance(posterior, Laplace):
             return None
         distance = posterior.loc.abs()
-        return distance + (posterior.log_scale - distance * (-posterior.log_scale).exp()).exp() - posterior.log_scale - 1
+        return (
+            distance + (posterior.log_scale - distance * (-posterior.log_scale).exp()).exp() - posterior.log_scale - 1
+        )
 
 
 @final

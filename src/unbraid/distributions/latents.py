@@ -1,4 +1,6 @@
-"""Families of latents: how the numbers that an encoder puts out become q(z | x), and what the code looks like before."""
+"""Families of latents: how the numbers that an encoder puts out become q(z | x), and what the code looks like
+before.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -14,7 +16,9 @@ from unbraid.errors import SpecError
 
 
 class Latents(ABC):
-    """A recipe for q(z | x) and p(z): how many latents there are, how many numbers describe them, how many columns a code has."""
+    """A recipe for q(z | x) and p(z): how many latents there are, how many numbers describe them, how many columns a
+    code has.
+    """
 
     @property
     @abstractmethod
@@ -69,12 +73,15 @@ class Latents(ABC):
     def make_prior(self) -> nn.Module:
         """A module whose output is the `Prior`; its parameters, if any, are learned with the model's.
 
-        It may be given the progress of training, as the temperature of a discrete prior follows that of its posterior; else it is the end.
+        It may be given the progress of training, as the temperature of a discrete prior follows that of its posterior;
+        else it is the end.
         """
 
 
 class LocationScaleLatents(Latents):
-    """`size` continuous latents, each described by a location and a scale, with one prior for all. The encoder puts out all locations, then all scales."""
+    """`size` continuous latents, each described by a location and a scale, with one prior for all. The encoder puts out
+    all locations, then all scales.
+    """
 
     size: int
     prior: PriorRecipe

@@ -16,9 +16,11 @@ from unbraid.errors import SpecError
 @final
 @dataclass(frozen=True)
 class LearnedGaussianLikelihood(Likelihood):
-    """log p(x | z) = -sum_p (x_p - m_p)^2 / (2 s^2) - log s - log(2 pi) / 2, where one s for all pixels is learned, from `initial_std` on.
+    """log p(x | z) = -sum_p (x_p - m_p)^2 / (2 s^2) - log s - log(2 pi) / 2, where one s for all pixels is learned,
+    from `initial_std` on.
 
-    At its best s^2 is the mean squared error, so the weight of the distortion against the rate is learned too: Rybkin et al., arXiv:2006.13202v3.
+    At its best s^2 is the mean squared error, so the weight of the distortion against the rate is learned too: Rybkin
+    et al., arXiv:2006.13202v3.
     """
 
     initial_std: float = 1.0
@@ -28,7 +30,8 @@ class LearnedGaussianLikelihood(Likelihood):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.initial_std) and self.initial_std > 0):
             raise SpecError(
-                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number such as 1.0."
+                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number "
+                "such as 1.0."
             )
 
     def make(self) -> nn.Module:
@@ -47,7 +50,9 @@ class LearnedGaussianLikelihood(Likelihood):
         log_density = -0.5 * ((x - output) * (-log_std).exp()).square() - log_std - 0.5 * math.log(2 * math.pi)
         return log_density.sum(dim=(1, 2, 3))
 
-    def mean(self, output: Float[Tensor, "*batch channel height width"]) -> Float[Tensor, "*batch channel height width"]:
+    def mean(
+        self, output: Float[Tensor, "*batch channel height width"]
+    ) -> Float[Tensor, "*batch channel height width"]:
         return output
 
 

@@ -53,7 +53,9 @@ class FullGaussian(Prior):
         return self.loc + noise @ self.scale_tril.mT
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Of Gaussian posteriors: KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the joint KL has beyond their sum."""
+        """Of Gaussian posteriors: KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the joint KL
+        has beyond their sum.
+        """
         if not isinstance(posterior, GaussianPosterior):
             return None
         variance = self._variance()
@@ -83,9 +85,11 @@ class FullGaussian(Prior):
 @final
 @dataclass(frozen=True)
 class LearnedGaussianPrior(PriorRecipe):
-    """N(m, L L') over all latents of the family, learned with the model from N(0, I) on. The diagonal of L is a softplus.
+    """N(m, L L') over all latents of the family, learned with the model from N(0, I) on. The diagonal of L is a
+    softplus.
 
-    Esmaeili et al., arXiv:1804.02086v4, sections 4.1 and 5: a correlation that the prior has learned is not penalised in the posterior.
+    Esmaeili et al., arXiv:1804.02086v4, sections 4.1 and 5: a correlation that the prior has learned is not penalised
+    in the posterior.
     """
 
     def make(self, size: int) -> nn.Module:
@@ -102,7 +106,8 @@ class _LearnedGaussian(nn.Module):
         # softplus(log(e - 1)) = 1.
         self.diagonal = nn.Parameter(torch.full((size,), math.log(math.expm1(1.0))))
         self.below = nn.Parameter(torch.zeros(size * (size - 1) // 2))
-        # Where each entry of L is found in (below, diagonal, 0): by reading, because vmap cannot write into a matrix that no member owns.
+        # Where each entry of L is found in (below, diagonal, 0): by reading, because vmap cannot write into a matrix
+        # that no member owns.
         places = torch.full((size, size), size * (size + 1) // 2)
         rows, columns = torch.tril_indices(size, size, offset=-1)
         places[rows, columns] = torch.arange(len(rows))

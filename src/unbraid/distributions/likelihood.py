@@ -1,6 +1,7 @@
 """How probable an image is, given what the decoder says of it.
 
-These are true log-likelihoods: sums over pixels and channels with every constant kept, so that an ELBO is an ELBO and a beta is a beta.
+These are true log-likelihoods: sums over pixels and channels with every constant kept, so that an ELBO is an ELBO and a
+beta is a beta.
 """
 
 import math
@@ -21,7 +22,9 @@ class Likelihood(ABC):
     """p(x | z), from the decoder's output: one number for each pixel and channel."""
 
     def make(self) -> nn.Module:
-        """A module without inputs whose output is the likelihood; its parameters, if any, are learned with the model's. By default, this one."""
+        """A module without inputs whose output is the likelihood; its parameters, if any, are learned with the model's.
+        By default, this one.
+        """
         return Fixed(self)
 
     @abstractmethod
@@ -31,7 +34,9 @@ class Likelihood(ABC):
         """log p(x | z) of each image, summed over its pixels and channels, in nats."""
 
     @abstractmethod
-    def mean(self, output: Float[Tensor, "*batch channel height width"]) -> Float[Tensor, "*batch channel height width"]:
+    def mean(
+        self, output: Float[Tensor, "*batch channel height width"]
+    ) -> Float[Tensor, "*batch channel height width"]:
         """E[x | z]: the image that a person is shown."""
 
 
@@ -40,8 +45,8 @@ class Likelihood(ABC):
 class BernoulliLikelihood(Likelihood):
     """log p(x | z) = sum_p x_p l_p - softplus(l_p), with the decoder's output as logits l.
 
-    On grey images, where x is between 0 and 1, this is minus the cross-entropy with x read as a probability: a common training loss, but
-    not the density of anything.
+    On grey images, where x is between 0 and 1, this is minus the cross-entropy with x read as a probability: a common
+    training loss, but not the density of anything.
     """
 
     def log_prob(
@@ -49,14 +54,18 @@ class BernoulliLikelihood(Likelihood):
     ) -> Float[Tensor, " batch"]:
         return (x * output - softplus(output)).sum(dim=(1, 2, 3))
 
-    def mean(self, output: Float[Tensor, "*batch channel height width"]) -> Float[Tensor, "*batch channel height width"]:
+    def mean(
+        self, output: Float[Tensor, "*batch channel height width"]
+    ) -> Float[Tensor, "*batch channel height width"]:
         return torch.sigmoid(output)
 
 
 @final
 @dataclass(frozen=True)
 class GaussianLikelihood(Likelihood):
-    """log p(x | z) = -sum_p (x_p - m_p)^2 / (2 std^2) - log std - log(2 pi) / 2, with the decoder's output as the mean m."""
+    """log p(x | z) = -sum_p (x_p - m_p)^2 / (2 std^2) - log std - log(2 pi) / 2, with the decoder's output as the mean
+    m.
+    """
 
     std: float = 1.0
 
@@ -70,5 +79,7 @@ class GaussianLikelihood(Likelihood):
         log_density = -0.5 * ((x - output) / self.std).square() - math.log(self.std) - 0.5 * math.log(2 * math.pi)
         return log_density.sum(dim=(1, 2, 3))
 
-    def mean(self, output: Float[Tensor, "*batch channel height width"]) -> Float[Tensor, "*batch channel height width"]:
+    def mean(
+        self, output: Float[Tensor, "*batch channel height width"]
+    ) -> Float[Tensor, "*batch channel height width"]:
         return output

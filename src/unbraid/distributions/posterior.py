@@ -10,8 +10,9 @@ from torch import Tensor
 class Posterior(ABC):
     """q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`.
 
-    A latent is one variable. It takes one column of z, or several: a discrete latent has a column for each category. What metrics will see of it is
-    `mean` and `std` (or `covariance`) of the continuous latents, and `probabilities` of the discrete ones, a table each.
+    A latent is one variable. It takes one column of z, or several: a discrete latent has a column for each category.
+    What metrics will see of it is `mean` and `std` (or `covariance`) of the continuous latents, and `probabilities` of
+    the discrete ones, a table each.
     """
 
     @property
@@ -38,7 +39,9 @@ class Posterior(ABC):
         return True
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
-        """KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None where there is no closed form."""
+        """KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None where
+        there is no closed form.
+        """
         return None
 
     @abstractmethod
@@ -57,6 +60,8 @@ class Posterior(ABC):
         """log q(z_S | x) of the latents S together. The sum over them, unless they are correlated given the image."""
         return self.log_prob(z)[:, list(latents)].sum(dim=1)
 
-    def pairwise_joint_log_prob(self, z: Float[Tensor, "sample column"], latents: Sequence[int]) -> Float[Tensor, "sample batch"]:
+    def pairwise_joint_log_prob(
+        self, z: Float[Tensor, "sample column"], latents: Sequence[int]
+    ) -> Float[Tensor, "sample batch"]:
         """log q(z_S^(i) | x_n) of the latents S together."""
         return self.pairwise_log_prob(z)[:, :, list(latents)].sum(dim=2)

@@ -30,17 +30,22 @@ class Prior(ABC):
 
     @abstractmethod
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        """Codes from the prior, from standard normal noise that the caller made: as many numbers as a code has columns."""
+        """Codes from the prior, from standard normal noise that the caller made: as many numbers as a code has
+        columns.
+        """
 
     @abstractmethod
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """KL(q(z | x) || p(z)) per image, spread over the latents so that the sum is right, in nats; None where there is no closed form.
+        """KL(q(z | x) || p(z)) per image, spread over the latents so that the sum is right, in nats; None where there
+        is no closed form.
 
         Between products of latents it is KL(q(z_j | x) || p(z_j)), latent by latent.
         """
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """The KL in closed form, or, where there is none, log q(z | x) - log p(z) at the draw `z`: the same on average."""
+        """The KL in closed form, or, where there is none, log q(z | x) - log p(z) at the draw `z`: the same on
+        average.
+        """
         closed = self.closed_form_kl_from(posterior)
         if closed is not None:
             return closed
@@ -54,8 +59,8 @@ class Prior(ABC):
 def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
     """`each`, with what it lacks of the `total` shared equally by all latents.
 
-    A KL between joint distributions is no sum over latents: it is the sum of the KLs between marginals plus what q's correlations cost and p's save.
-    That part belongs to no latent more than to another.
+    A KL between joint distributions is no sum over latents: it is the sum of the KLs between marginals plus what q's
+    correlations cost and p's save. That part belongs to no latent more than to another.
     """
     return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
 

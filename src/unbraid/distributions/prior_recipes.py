@@ -15,7 +15,9 @@ class PriorRecipe(ABC):
 
     @abstractmethod
     def make(self, size: int) -> nn.Module:
-        """A module whose output is the `Prior` of so many latents. It may be given the progress of training, and else puts out the last."""
+        """A module whose output is the `Prior` of so many latents. It may be given the progress of training, and else
+        puts out the last.
+        """
 
     @property
     def is_bounded(self) -> bool:

@@ -18,7 +18,9 @@ from unbraid.errors import SpecError
 @final
 @dataclass(frozen=True)
 class Uniform(Prior):
-    """p(z) = prod_j 1 / (high - low) between low and high, and 0 beyond. Its entropy is log(high - low) for each latent."""
+    """p(z) = prod_j 1 / (high - low) between low and high, and 0 beyond. Its entropy is log(high - low) for each
+    latent.
+    """
 
     low: float
     high: float
@@ -39,8 +41,8 @@ class Uniform(Prior):
 class UniformPrior(PriorRecipe):
     """Uniform between `low` and `high`: what a generator such as InfoGAN draws its codes from. Nothing is learned.
 
-    Its density is 0 beyond them, so the KL from a posterior that reaches further, as every Gaussian does, is infinite: it is for objectives that
-    draw codes from the prior, not for those that compare posteriors with it.
+    Its density is 0 beyond them, so the KL from a posterior that reaches further, as every Gaussian does, is infinite:
+    it is for objectives that draw codes from the prior, not for those that compare posteriors with it.
     """
 
     low: float = -1.0

@@ -1,7 +1,8 @@
 """The aggregate posterior q(z) = sum_n p(n) q(z | n), estimated from a minibatch.
 
 A batch n_1..n_B gives codes z_i ~ q(z | n_i) and densities P_ij = q(z_i | n_j). Every estimator here has the form
-q^(z_i) = sum_j W_ij P_ij, with the same W for the joint, for each group and for each latent. They differ only in W: see `log_weights`.
+q^(z_i) = sum_j W_ij P_ij, with the same W for the joint, for each group and for each latent. They differ only in W: see
+`log_weights`.
 """
 
 import math
@@ -23,12 +24,14 @@ Estimator = Literal["naive", "mws", "mss", "eq13"]
 class Decomposition:
     """log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
 
-    [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log r(z_de)].
+    [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log
+    r(z_de)].
 
-    The means over a batch estimate the index-code mutual information; the total correlation between groups, and the one within them, each relative to the
-    prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v4, fig. 4. Where every latent is a group and the prior is a product, they are
-    the three parts of Chen et al., arXiv:1802.04942v5, eq. 2, and nothing is within groups. The sum does not depend on the estimator. None is
-    clamped: an estimate may be negative.
+    The means over a batch estimate the index-code mutual information; the total correlation between groups, and the one
+    within them, each relative to the prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v4, fig.
+    4. Where every latent is a group and the prior is a product, they are the three parts of Chen et al.,
+    arXiv:1802.04942v5, eq. 2, and nothing is within groups. The sum does not depend on the estimator. None is clamped:
+    an estimate may be negative.
     """
 
     mutual_information: Float[Tensor, " sample"]
@@ -40,7 +43,9 @@ class Decomposition:
 @final
 @dataclass(frozen=True)
 class JointDensities:
-    """Logarithms of densities of several latents together, for posteriors or priors in which they are no sums over the latents."""
+    """Logarithms of densities of several latents together, for posteriors or priors in which they are no sums over the
+    latents.
+    """
 
     own: Float[Tensor, " sample"]
     pairwise: Float[Tensor, "sample batch"]
@@ -60,18 +65,21 @@ def log_weights(
 ) -> Float[Tensor, "sample batch"]:
     """log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
 
-    ========= ============ =================================== ======= =========================================================
-    estimator diagonal     off the diagonal                    row sum source
-    ========= ============ =================================== ======= =========================================================
-    naive     1 / B        1 / B                               1       the batch as if it were the data set
-    mws       1 / (N B)    1 / (N B)                           1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
-    mss       1 / N        1 / M; (N-M) / (N M) right of the   1       the same, appendix C (their code misplaces the diagonal)
+    ========= ============ =================================== =======
+    ========================================================= estimator diagonal     off the diagonal
+    row sum source ========= ============ =================================== =======
+    ========================================================= naive     1 / B        1 / B
+    1       the batch as if it were the data set mws       1 / (N B)    1 / (N B)                           1 / N   Chen
+    et al., arXiv:1802.04942v5, eq. 3 mss       1 / N        1 / M; (N-M) / (N M) right of the   1       the same,
+    appendix C (their code misplaces the diagonal)
                            diagonal, at column (i+1) mod B
     eq13      1 / N        (N-1) / (N M)                       1       Esmaeili et al., arXiv:1804.02086v4, eq. 13
-    ========= ============ =================================== ======= =========================================================
+    ========= ============ =================================== =======
+    =========================================================
 
-    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of eq13 p(n_i) on the diagonal and
-    (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined. Only Python values are checked, so `weights` may be a tensor under `vmap`.
+    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of eq13
+    p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined. Only Python values
+    are checked, so `weights` may be a tensor under `vmap`.
     """
     _check_recipe(estimator, batch_size, dataset_size, weights is not None)
     if weights is None:
@@ -101,7 +109,8 @@ def log_aggregate(
     else:
         _check_groups(groups, pairwise_log_prob.shape[2])
         grouped = _sums_over_groups(pairwise_log_prob, groups)
-    # The weight enters once, after the sum over a group's latents: inside that sum it would be raised to the power of the group's size.
+    # The weight enters once, after the sum over a group's latents: inside that sum it would be raised to the power of
+    # the group's size.
     return torch.logsumexp(grouped + log_weights[:, :, None], dim=1)
 
 
@@ -111,13 +120,17 @@ def product_densities(
     log_prior: Float[Tensor, "sample latent"],
     groups: Sequence[Sequence[int]] | None = None,
 ) -> JointDensities:
-    """The joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group of its own."""
+    """The joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group of its
+    own.
+    """
     pairwise_groups, prior_groups = pairwise_log_prob, log_prior
     if groups is not None:
         _check_groups(groups, pairwise_log_prob.shape[2])
         pairwise_groups = _sums_over_groups(pairwise_log_prob, groups)
         prior_groups = _sums_over_groups(log_prior, groups)
-    return JointDensities(log_posterior.sum(dim=1), pairwise_log_prob.sum(dim=2), pairwise_groups, log_prior.sum(dim=1), prior_groups)
+    return JointDensities(
+        log_posterior.sum(dim=1), pairwise_log_prob.sum(dim=2), pairwise_groups, log_prior.sum(dim=1), prior_groups
+    )
 
 
 def decompose(
@@ -146,7 +159,9 @@ def decompose_aggregates(
     log_q_of_latents: Float[Tensor, "sample latent"],
     log_prior: Float[Tensor, "sample latent"],
 ) -> Decomposition:
-    """What `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j) are known already."""
+    """What `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j) are known
+    already.
+    """
     by_latent = (log_q_of_latents - log_prior).sum(dim=1)
     return _parts(log_posterior.sum(dim=1), log_q, log_prior.sum(dim=1), by_latent, by_latent)
 
@@ -158,7 +173,9 @@ def _parts(
     by_group: Float[Tensor, " sample"],
     by_latent: Float[Tensor, " sample"],
 ) -> Decomposition:
-    """The parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over groups and over latents."""
+    """The parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over groups and
+    over latents.
+    """
     return Decomposition(
         mutual_information=own - log_q,
         # Relative to the prior: a correlation that the prior has too is none.
@@ -168,11 +185,15 @@ def _parts(
     )
 
 
-def _sums_over_groups(table: Float[Tensor, "*rows latent"], groups: Sequence[Sequence[int]]) -> Float[Tensor, "*rows group"]:
+def _sums_over_groups(
+    table: Float[Tensor, "*rows latent"], groups: Sequence[Sequence[int]]
+) -> Float[Tensor, "*rows group"]:
     return torch.stack([table[..., list(group)].sum(dim=-1) for group in groups], dim=-1)
 
 
-def _log_own_and_others(estimator: Estimator, weights: Float[Tensor, " batch"]) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
+def _log_own_and_others(
+    estimator: Estimator, weights: Float[Tensor, " batch"]
+) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
     """log W on the diagonal and off it, row by row, from p(n_i)."""
     log_b, log_m = torch.full_like(weights, len(weights)).log(), torch.full_like(weights, len(weights) - 1).log()
     match estimator:
@@ -192,16 +213,25 @@ def _check_recipe(estimator: Estimator, batch_size: int, dataset_size: int, is_w
     if estimator not in get_args(Estimator):
         raise SpecError(f"There is no estimator {estimator!r}. Use one of {', '.join(get_args(Estimator))}.")
     if batch_size < 2:
-        raise SpecError(f"The estimator {estimator!r} compares the images of a batch, and the batch has {batch_size}. Use at least 2.")
+        raise SpecError(
+            f"The estimator {estimator!r} compares the images of a batch, and the batch has {batch_size}. Use at "
+            "least 2."
+        )
     if batch_size > dataset_size:
-        raise SpecError(f"A batch of {batch_size} cannot be drawn from {dataset_size} images. Use a batch_size of at most {dataset_size}.")
+        raise SpecError(
+            f"A batch of {batch_size} cannot be drawn from {dataset_size} images. Use a batch_size of at most "
+            f"{dataset_size}."
+        )
     if is_weighted and estimator == "mss":
-        raise SpecError("The estimator 'mss' is not defined for weighted images. Use 'eq13', its symmetric form, or 'mws'.")
+        raise SpecError(
+            "The estimator 'mss' is not defined for weighted images. Use 'eq13', its symmetric form, or 'mws'."
+        )
 
 
 def _check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
     for group in groups:
         if len(group) == 0 or not all(0 <= latent < num_latents for latent in group):
             raise SpecError(
-                f"The group {tuple(group)} is empty or names a latent that does not exist; there are latents 0 to {num_latents - 1}."
+                f"The group {tuple(group)} is empty or names a latent that does not exist; there are latents 0 to "
+                f"{num_latents - 1}."
             )

@@ -1,7 +1,8 @@
 """The delta method: the standard error of a function of averages.
 
-A score is a smooth function f of averages over images (or over draws). To first order its deviation is the average of f'(averages) times each row's
-deviation, so its variance is that of the rows of this linear form, over their number. No refit, no resampling.
+A score is a smooth function f of averages over images (or over draws). To first order its deviation is the average of
+f'(averages) times each row's deviation, so its variance is that of the rows of this linear form, over their number. No
+refit, no resampling.
 """
 
 import math
@@ -15,12 +16,17 @@ Averages = Mapping[str, Tensor]
 
 
 def standard_error(
-    function: Callable[[Averages], Float64[Tensor, "*outputs"]], averages: Averages, deviations: Averages, num_rows: float
+    function: Callable[[Averages], Float64[Tensor, "*outputs"]],
+    averages: Averages,
+    deviations: Averages,
+    num_rows: float,
 ) -> Float64[Tensor, "*outputs"]:
-    """The standard error of `function(averages)`, where `deviations` holds, by the same names and with a leading axis, what each row adds to an average.
+    """The standard error of `function(averages)`, where `deviations` holds, by the same names and with a leading axis,
+    what each row adds to an average.
 
-    `num_rows` is how many rows were averaged; `deviations` may hold fewer of them. Names without deviations are taken as known. An average on which
-    an output does not depend may have deviations of NaN. First order only: where f' is 0, so is the error.
+    `num_rows` is how many rows were averaged; `deviations` may hold fewer of them. Names without deviations are taken
+    as known. An average on which an output does not depend may have deviations of NaN. First order only: where f' is 0,
+    so is the error.
     """
     leaves = {name: average.detach().clone().requires_grad_() for name, average in averages.items()}
     with torch.enable_grad():
@@ -34,7 +40,9 @@ def _spread(output: Float64[Tensor, ""], leaves: Averages, deviations: Averages)
     rows = next(iter(deviations.values()))
     linear = rows.new_zeros(len(rows))
     if output.requires_grad:
-        gradients = torch.autograd.grad(output, tuple(leaves.values()), retain_graph=True, allow_unused=True, materialize_grads=True)
+        gradients = torch.autograd.grad(
+            output, tuple(leaves.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+        )
         for name, gradient in zip(leaves, gradients, strict=True):
             if name in deviations:
                 used = gradient.flatten() != 0

@@ -10,8 +10,12 @@ from unbraid.information.latent_information import LatentInformation, informatio
 from unbraid.information.quantised import QuantisedStatistics, statistics_of_masses
 
 
-def discrete_information(probabilities: Sequence[Float[Tensor, "image _category"]], values: FactorValues) -> LatentInformation:
-    """Discrete entropies and mutual information of each discrete latent, in nats: sums over images, exact for any number of categories."""
+def discrete_information(
+    probabilities: Sequence[Float[Tensor, "image _category"]], values: FactorValues
+) -> LatentInformation:
+    """Discrete entropies and mutual information of each discrete latent, in nats: sums over images, exact for any
+    number of categories.
+    """
     found = [discrete_statistics(table, values) for table in probabilities]
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 

@@ -1,8 +1,9 @@
 """Information in Gaussian latents without bins and without samples: one-dimensional quadrature.
 
-q(z_j) and q(z_j | v) are mixtures of Gaussians on a line, so their entropies are integrals of one variable. `quadrature="direct"` integrates the
-mixtures of all images, to 1e-9 nats. `quadrature="binned"` first replaces the images by a few thousand cells of nearly equal mean and std, to
-1e-4 nats at worst (1e-6 on ordinary codes): for hundreds of thousands of images.
+q(z_j) and q(z_j | v) are mixtures of Gaussians on a line, so their entropies are integrals of one variable.
+`quadrature="direct"` integrates the mixtures of all images, to 1e-9 nats. `quadrature="binned"` first replaces the
+images by a few thousand cells of nearly equal mean and std, to 1e-4 nats at worst (1e-6 on ordinary codes): for
+hundreds of thousands of images.
 """
 
 import math
@@ -25,20 +26,23 @@ Quadrature = Literal["auto", "direct", "binned"]
 # "auto" integrates the images themselves up to this many.
 MAX_DIRECT_IMAGES = 20_000
 
-# The cells of "binned": their width in mean (in stds) and in log std, and how many orders of the expansion in a cell are kept. Codes that all lie in
-# the worst corner of their cells are then off by 1e-5 nats.
+# The cells of "binned": their width in mean (in stds) and in log std, and how many orders of the expansion in a cell
+# are kept. Codes that all lie in the worst corner of their cells are then off by 1e-5 nats.
 _CELL_MEAN = 0.5
 _CELL_LOG_STD = 0.15
 _CELL_ORDERS = 7
 
 
 def exact_information(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: FactorValues, quadrature: Quadrature = "auto"
+    mean: Float[Tensor, "image latent"],
+    std: Float[Tensor, "image latent"],
+    values: FactorValues,
+    quadrature: Quadrature = "auto",
 ) -> LatentInformation:
     """Differential entropies of each latent and its mutual information with each factor, in nats.
 
-    I(z_j; v_k) = H(z_j) - sum_v p(v) H(z_j | v_k = v), with q(z_j | v) = sum_n p(n | v) q(z_j | n). Chen et al., arXiv:1802.04942v5, section 4.1,
-    whose code estimates the same by sampling.
+    I(z_j; v_k) = H(z_j) - sum_v p(v) H(z_j | v_k = v), with q(z_j | v) = sum_n p(n | v) q(z_j | n). Chen et al.,
+    arXiv:1802.04942v5, section 4.1, whose code estimates the same by sampling.
     """
     _check(mean, std)
 
@@ -48,12 +52,17 @@ def exact_information(
     values.prepare()
     # A thread a latent: gathering images in cells cannot be shared out within one.
     with ThreadPoolExecutor(torch.get_num_threads() if mean.device.type == "cpu" else 1) as threads:
-        integrals = list(threads.map(integrate, zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True)))
+        integrals = list(
+            threads.map(integrate, zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True))
+        )
     return _information(integrals, values.weights @ (std.double().log() + 0.5 * math.log(2 * math.pi * math.e)), values)
 
 
 def mixtures(
-    mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues, quadrature: Quadrature = "auto"
+    mean: Float64[Tensor, " image"],
+    std: Float64[Tensor, " image"],
+    values: FactorValues,
+    quadrature: Quadrature = "auto",
 ) -> Mixtures:
     """One latent's mixtures: a column for each value of each factor."""
     return (_cells if uses_cells(len(mean), quadrature) else _images)(mean, std, values)
@@ -67,9 +76,12 @@ def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
 def _information(
     integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: FactorValues
 ) -> LatentInformation:
-    """H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column of the table of values."""
+    """H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column of the
+    table of values.
+    """
     mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
-    # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a factor has I = 0 to rounding.
+    # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a
+    # factor has I = 0 to rounding.
     total, log_total = values.factor_sums(mass), values.factor_sums(mass).log()
     # -int f log f of a density f / total is that of f, over the total, plus its logarithm.
     joint_entropy = values.factor_sums(entropy_of_columns) / total + log_total
@@ -84,7 +96,9 @@ def _information(
         factor_entropy=stacked([entropy(part) for part in given], total[0]),
         joint_entropy=joint_entropy,
         mutual_information=marginal_entropy + integrated_factor_entropy - joint_entropy,
-        entropy_given_value=stacked([part[:, mask].mean(dim=1) for part, mask in zip(of_values, occur, strict=True)], total),
+        entropy_given_value=stacked(
+            [part[:, mask].mean(dim=1) for part, mask in zip(of_values, occur, strict=True)], total
+        ),
         num_values=stacked([mask.sum().double() for mask in occur], total[0]),
     )
 
@@ -97,9 +111,9 @@ def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], val
 def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues) -> Mixtures:
     """The images' Gaussians, expanded around the centres of the cells that they fall into.
 
-    With d = (mean - centre) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; centre, s^2) sum_k c_k He_k((z - centre) / s), where
-    sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after order 6 keeps six moments exact.
-    This is the fast Gauss transform (Greengard & Strain, 1991) with widths that vary.
+    With d = (mean - centre) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; centre, s^2) sum_k c_k He_k((z -
+    centre) / s), where sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after
+    order 6 keeps six moments exact. This is the fast Gauss transform (Greengard & Strain, 1991) with widths that vary.
     """
     row = (std.log() / _CELL_LOG_STD).round()
     cell_std = (row * _CELL_LOG_STD).exp()

@@ -1,7 +1,8 @@
 """The joint entropy of two latents without samples: quadrature in the plane.
 
-The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that reaches it. On each cell a
-product of Gauss-Legendre rules integrates -q log q. For up to a thousand images; it is what the sampled estimator is tested against.
+The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that
+reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images; it is what
+the sampled estimator is tested against.
 """
 
 import math
@@ -17,7 +18,8 @@ from unbraid.information.posteriors import Posteriors
 # More images than this are for the sampled estimator.
 MAX_JOINT_IMAGES = 1_000
 
-# As on the line (mixture_entropy.py): the mass beyond 8 stds is 1e-15, and 16 points on a panel of two stds err by less than 1e-9 nats.
+# As on the line (mixture_entropy.py): the mass beyond 8 stds is 1e-15, and 16 points on a panel of two stds err by less
+# than 1e-9 nats.
 _REACH = 8.0
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
@@ -26,7 +28,8 @@ _CELLS_PER_BLOCK = 32
 
 
 def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
-    """H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all images' posteriors.
+    """H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all images'
+    posteriors.
 
     The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
     """
@@ -47,7 +50,11 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
             total = total - _integral(posteriors, left[ready], width[ready], reached[ready])
         split = (excess > 1).any(dim=1)
         halves = _halved(left[split], width[split], excess[split])
-        todo.extend(zip(halves[0].split(_CELLS_PER_BLOCK), halves[1].split(_CELLS_PER_BLOCK), strict=True) if bool(split.any()) else ())
+        todo.extend(
+            zip(halves[0].split(_CELLS_PER_BLOCK), halves[1].split(_CELLS_PER_BLOCK), strict=True)
+            if bool(split.any())
+            else ()
+        )
     return total
 
 
@@ -62,7 +69,10 @@ def _halved(
 
 
 def _integral(
-    posteriors: Posteriors, left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], reached: Bool[Tensor, "cell image"]
+    posteriors: Posteriors,
+    left: Float64[Tensor, "cell 2"],
+    width: Float64[Tensor, "cell 2"],
+    reached: Bool[Tensor, "cell image"],
 ) -> Float64[Tensor, ""]:
     """int q log q over some cells."""
     nodes, weights = (torch.from_numpy(part).to(left) for part in np.polynomial.legendre.leggauss(_NUM_POINTS))
@@ -83,7 +93,11 @@ def _density(
         return (first * weights) @ second.transpose(1, 2)
     precision, log_det = posteriors.precision[images], posteriors.log_det[images]
     first, second = deviation[:, :, None, :, 0], deviation[:, None, :, :, 1]
-    power = precision[:, 0, 0] * first.square() + 2 * precision[:, 0, 1] * first * second + precision[:, 1, 1] * second.square()
+    power = (
+        precision[:, 0, 0] * first.square()
+        + 2 * precision[:, 0, 1] * first * second
+        + precision[:, 1, 1] * second.square()
+    )
     return torch.exp(-0.5 * (power + log_det)) @ weights
 
 
@@ -102,5 +116,6 @@ def _check(posteriors: Posteriors) -> None:
         )
     if len(posteriors.mean) > MAX_JOINT_IMAGES:
         raise CodesError(
-            f"The exact joint entropy is for at most {MAX_JOINT_IMAGES:,} images; these are {len(posteriors.mean):,}. Use the sampled estimator."
+            f"The exact joint entropy is for at most {MAX_JOINT_IMAGES:,} images; these are {len(posteriors.mean):,}. "
+            "Use the sampled estimator."
         )

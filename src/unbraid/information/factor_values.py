@@ -11,10 +11,11 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 
-# On a CPU rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them out among threads. A GPU takes
-# nearly all at once: to start an addition takes it longer than the addition of so few.
+# On a CPU rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them
+# out among threads. A GPU takes nearly all at once: to start an addition takes it longer than the addition of so few.
 _ROWS_PER_BLOCK = {"cpu": 32_768, "cuda": 1_048_576}
-# On a GPU, additions to the same place wait for each other. There, where there are few groups, each has several places, so that all have this many.
+# On a GPU, additions to the same place wait for each other. There, where there are few groups, each has several places,
+# so that all have this many.
 _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 
 
@@ -23,11 +24,12 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 class FactorValues:
     """p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
 
-    An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for each value (a row of
-    zeros where not known). `weights` is p(n) and sums to one.
+    An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
+    each value (a row of zeros where not known). `weights` is p(n) and sums to one.
 
-    Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each value of each factor in
-    turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums of rows.
+    Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each
+    value of each factor in turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums
+    of rows.
     """
 
     assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
@@ -44,7 +46,8 @@ class FactorValues:
         """Weights are scaled to sum to one; without them the images are equally likely."""
         if any(len(assignment) != num_images for assignment in assignments):
             raise CodesError(
-                f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one label an image."
+                f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one "
+                "label an image."
             )
         device = device or (assignments[0].device if assignments else None)
         p = torch.ones(num_images, dtype=torch.float64) if weights is None else weights.double()
@@ -62,7 +65,9 @@ class FactorValues:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is known."""
+        """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is
+        known.
+        """
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def prepare(self) -> None:
@@ -82,17 +87,27 @@ class FactorValues:
         return table.scatter_(1, positions, p[:, None].expand_as(positions))[:, :-1]
 
     def grouped_columns(
-        self, groups: Int[Tensor, " image"], num_groups: int, scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None
+        self,
+        groups: Int[Tensor, " image"],
+        num_groups: int,
+        scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None,
     ) -> Float64[Tensor, "scale group column"]:
-        """Sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; a table for each entry. Without, one table."""
+        """Sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; a table for
+        each entry. Without, one table.
+        """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.
-        assignments, sizes = self._with_unknown or (torch.zeros_like(self.weights, dtype=torch.int64),), self.sizes or (0,)
+        assignments, sizes = (
+            self._with_unknown or (torch.zeros_like(self.weights, dtype=torch.int64),),
+            self.sizes or (0,),
+        )
         kind = "cpu" if self.weights.device.type == "cpu" else "cuda"
         num_copies = max(1, _NUM_PLACES[kind] // num_groups)
         if num_copies > 1:
             groups = groups + num_groups * (torch.arange(len(groups), device=groups.device) % num_copies)
-        tables = [self.weights.new_zeros(len(scales(slice(0, 0))), num_copies * num_groups * (size + 1)) for size in sizes]
+        tables = [
+            self.weights.new_zeros(len(scales(slice(0, 0))), num_copies * num_groups * (size + 1)) for size in sizes
+        ]
         for begin in range(0, len(self.weights), _ROWS_PER_BLOCK[kind]):
             rows = slice(begin, begin + _ROWS_PER_BLOCK[kind])
             scaled = [scale * self.weights[rows] for scale in scales(rows)]
@@ -119,7 +134,9 @@ class FactorValues:
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
         """The assignments with one value more, for the images in which the factor is not known."""
         return tuple(
-            torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1) if a.ndim == 2 else torch.where(a < 0, size, a).long()
+            torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1)
+            if a.ndim == 2
+            else torch.where(a < 0, size, a).long()
             for a, size in zip(self.assignments, self.sizes, strict=True)
         )
 
@@ -131,7 +148,11 @@ class FactorValues:
             for assignment, start in zip(self.assignments, self._starts, strict=True)
             if assignment.ndim == 1
         ]
-        return torch.stack(hard, dim=1).long() if hard else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
+        return (
+            torch.stack(hard, dim=1).long()
+            if hard
+            else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
+        )
 
 
 def _add_rows(

@@ -21,12 +21,18 @@ def floored_log_densities(
 ) -> LogDensities:
     """log q at each draw, where no density counts as less than `floor`.
 
-    In a product over latents each factor is at least the floor; so is each product for the draw's own image, and each mixture. Do & Tran,
-    arXiv:1908.09961v4, whose code has a floor of 1e-8: -log q(z) is then at most 18.4 nats, which many latents exceed for want of nothing but number. The
-    paper does not mention it. Diagonal Gaussian posteriors only. Every term takes its own logarithm: some ten times as slow as `log_densities`.
+    In a product over latents each factor is at least the floor; so is each product for the draw's own image, and each
+    mixture. Do & Tran, arXiv:1908.09961v4, whose code has a floor of 1e-8: -log q(z) is then at most 18.4 nats, which
+    many latents exceed for want of nothing but number. The paper does not mention it. Diagonal Gaussian posteriors
+    only. Every term takes its own logarithm: some ten times as slow as `log_densities`.
     """
     _check(posteriors)
-    mean, std, log_weights, log_floor = posteriors.mean.double(), posteriors.std.double(), posteriors.weights.log(), math.log(floor)
+    mean, std, log_weights, log_floor = (
+        posteriors.mean.double(),
+        posteriors.std.double(),
+        posteriors.weights.log(),
+        math.log(floor),
+    )
 
     def densities(z: Tensor, image: Tensor | slice) -> Tensor:
         return -0.5 * ((z - mean[image]) / std[image]).square() - std[image].log() - _HALF_LOG_TWO_PI
@@ -41,7 +47,9 @@ def floored_log_densities(
             image = slice(begin, begin + images_per_block)
             streams = _streams(densities(block[:, None], image), log_floor, groups)
             sums = [(part + log_weights[image, None]).logsumexp(dim=1) for part in streams]
-            totals = [torch.logaddexp(total, part) for total, part in zip(totals, sums, strict=True)] if totals else sums
+            totals = (
+                [torch.logaddexp(total, part) for total, part in zip(totals, sums, strict=True)] if totals else sums
+            )
         of_mixture.append([total.clamp(min=log_floor) for total in totals])
         if tell is not None:
             tell((number + 1) / len(blocks))
@@ -63,5 +71,6 @@ def _streams(
 def _check(posteriors: Posteriors) -> None:
     if posteriors.covariance is not None or posteriors.probabilities:
         raise CodesError(
-            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without floors all codes are taken."
+            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without floors "
+            "all codes are taken."
         )

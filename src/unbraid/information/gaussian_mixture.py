@@ -1,7 +1,8 @@
-"""The aggregate posterior of Gaussians without a table of every code, image and latent: the densities are summed as they are computed.
+"""The aggregate posterior of Gaussians without a table of every code, image and latent: the densities are summed as
+they are computed.
 
-The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in bits, because the exponential of a GPU
-is that of 2.
+The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in
+bits, because the exponential of a GPU is that of 2.
 """
 
 import importlib
@@ -28,8 +29,8 @@ def gaussian_log_aggregate(
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
     """log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
 
-    What `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights. It can be differentiated once, with
-    respect to `z`, `loc` and `log_var`; the weights are constants.
+    What `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights.
+    It can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
     joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
@@ -37,7 +38,9 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """`gaussian_log_aggregate` in bits, and so its gradients find the logarithms as they were summed, not scaled and rounded."""
+    """`gaussian_log_aggregate` in bits, and so its gradients find the logarithms as they were summed, not scaled and
+    rounded.
+    """
 
     generate_vmap_rule = True
 
@@ -51,7 +54,9 @@ class _Log2Aggregate(torch.autograd.Function):
     ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
         del log_weights
         codes = z.mT.contiguous()[None]
-        joint, latents = log_sums(codes[None], _posteriors(loc, log_var)[None], log_weights_by_image[None], _slice_length(len(loc)))
+        joint, latents = log_sums(
+            codes[None], _posteriors(loc, log_var)[None], log_weights_by_image[None], _slice_length(len(loc))
+        )
         return gaussian_mixture_sums.log2_sum(joint[0]), gaussian_mixture_sums.log2_sum(latents[0]).mT.contiguous()
 
     @staticmethod
@@ -64,7 +69,9 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """The backward pass of `_Log2Aggregate`: a function too, because an op by itself cannot be called on what `grad` follows."""
+    """The backward pass of `_Log2Aggregate`: a function too, because an op by itself cannot be called on what `grad`
+    follows.
+    """
 
     generate_vmap_rule = True
 
@@ -98,18 +105,26 @@ class _Log2AggregateGradients(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *output_gradients: Tensor) -> None:
-        raise NotImplementedError("gaussian_log_aggregate can be differentiated once. For a second derivative use log_aggregate.")
+        raise NotImplementedError(
+            "gaussian_log_aggregate can be differentiated once. For a second derivative use log_aggregate."
+        )
 
 
-def _posteriors(loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]) -> Float[Tensor, "3 latent batch"]:
-    """loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
+def _posteriors(
+    loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]
+) -> Float[Tensor, "3 latent batch"]:
+    """loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc)
+    inverse_scale)^2.
+    """
     inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
     log_peak = (-0.5 / _LOG_2) * (log_var + math.log(2 * math.pi))
     return torch.stack([loc.mT, inverse_scale.mT, log_peak.mT])
 
 
 def _slice_length(size: int) -> int:
-    """How many entries of an axis are summed in one go. A power of 2, small enough for a GPU to have many goes at once; the same in every fleet."""
+    """How many entries of an axis are summed in one go. A power of 2, small enough for a GPU to have many goes at once;
+    the same in every fleet.
+    """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
 
@@ -131,7 +146,8 @@ def log_sums(
 @torch.library.custom_op(
     "unbraid::gaussian_log_sums_gradients",
     mutates_args=(),
-    schema="(Tensor codes, Tensor joint, Tensor posteriors, Tensor log_weights, Tensor log_weights_by_image, int length, int length_of_samples)"
+    schema="(Tensor codes, Tensor joint, Tensor posteriors, Tensor log_weights, "
+    "Tensor log_weights_by_image, int length, int length_of_samples)"
     " -> (Tensor, Tensor)",
 )
 def gradients(
@@ -145,10 +161,13 @@ def gradients(
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
     """The gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of codes.
 
-    `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the logarithms of the sums of all
-    latents together, and the gradients with respect to them. The weights come twice because a GPU reads a table fast along one axis only.
+    `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the
+    logarithms of the sums of all latents together, and the gradients with respect to them. The weights come twice
+    because a GPU reads a table fast along one axis only.
     """
-    return _sums_for(codes).gradients(codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples)
+    return _sums_for(codes).gradients(
+        codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples
+    )
 
 
 def _sums_for(codes: Tensor) -> Any:
@@ -169,14 +188,22 @@ def _has_kernels() -> bool:
 
 
 @log_sums.register_fake
-def _empty_log_sums(codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int) -> tuple[Tensor, Tensor]:
+def _empty_log_sums(
+    codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int
+) -> tuple[Tensor, Tensor]:
     del log_weights_by_image
     return gaussian_mixture_sums.empty_log_sums(codes, posteriors, length)
 
 
 @gradients.register_fake
 def _empty_gradients(
-    codes: Tensor, joint: Tensor, posteriors: Tensor, log_weights: Tensor, log_weights_by_image: Tensor, length: int, length_of_samples: int
+    codes: Tensor,
+    joint: Tensor,
+    posteriors: Tensor,
+    log_weights: Tensor,
+    log_weights_by_image: Tensor,
+    length: int,
+    length_of_samples: int,
 ) -> tuple[Tensor, Tensor]:
     del joint, log_weights, log_weights_by_image
     return gaussian_mixture_sums.empty_gradients(codes, posteriors, length, length_of_samples)

@@ -1,10 +1,13 @@
-"""The sums of `gaussian_mixture` on a GPU, in Triton, which comes with torch for CUDA only: import this module where one runs, not before.
+"""The sums of `gaussian_mixture` on a GPU, in Triton, which comes with torch for CUDA only: import this module where
+one runs, not before.
 
-A program is one warp. Each lane owns two entries of one axis (codes, or images), whose numbers stay in registers, and all lanes walk together over a slice of
-the other axis. So a sum is one lane's, in one order: nothing is exchanged, and a member's numbers do not depend on its company. Latents are unrolled; where
-there are too many for the registers, programs share them, and each adds up the joint density of all by itself.
+A program is one warp. Each lane owns two entries of one axis (codes, or images), whose numbers stay in registers, and
+all lanes walk together over a slice of the other axis. So a sum is one lane's, in one order: nothing is exchanged, and
+a member's numbers do not depend on its company. Latents are unrolled; where there are too many for the registers,
+programs share them, and each adds up the joint density of all by itself.
 
-Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight -inf, and adds nothing.
+Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
+-inf, and adds nothing.
 """
 
 from typing import no_type_check
@@ -26,7 +29,8 @@ _STEP_OF_GRADIENTS = 2
 
 # Below every log density but finite: -inf - (-inf) would be NaN.
 _LOWEST = tl.constexpr(-3.0e38)
-# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its peak.
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its
+# peak.
 _HALF = tl.constexpr(0.7213475204444817)
 
 
@@ -40,7 +44,14 @@ def log_sums(codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, le
     grid = (triton.cdiv(sizes[0], _OWN), joint.shape[1] * chunks, len(codes))
     with torch.cuda.device_of(codes):
         _log_sums[grid](
-            *tables, weights, joint, latents, *sizes, _member_stride(weights), LENGTH=length, **_constants(*tables, chunks, _STEP_OF_SUMS)
+            *tables,
+            weights,
+            joint,
+            latents,
+            *sizes,
+            _member_stride(weights),
+            LENGTH=length,
+            **_constants(*tables, chunks, _STEP_OF_SUMS),
         )
     return joint, latents
 
@@ -67,7 +78,14 @@ def gradients(
             *tables, of_samples, by_image, of_codes, *sizes, _member_stride(by_image), LENGTH=length, **constants
         )
         _gradients_of_posteriors[triton.cdiv(sizes[1], _OWN), of_posteriors.shape[1] * chunks, len(codes)](
-            *tables, of_samples, by_sample, of_posteriors, *sizes, _member_stride(by_sample), LENGTH=length_of_samples, **constants
+            *tables,
+            of_samples,
+            by_sample,
+            of_posteriors,
+            *sizes,
+            _member_stride(by_sample),
+            LENGTH=length_of_samples,
+            **constants,
         )
     return of_codes, of_posteriors
 
@@ -89,7 +107,9 @@ def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
 
 
 def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
-    """What kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a program goes through them."""
+    """What kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a program goes
+    through them.
+    """
     latents = codes.shape[2] // chunks
     sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
     return {**sizes, "OWN": _OWN, "STEP": step, "num_warps": _WARPS}
@@ -194,7 +214,9 @@ def _gradient_of_codes(
     for start in range(0, LENGTH, STEP):
         for step in tl.static_range(STEP):
             image = piece * LENGTH + start + step
-            weight = tl.load(log_weights + image * num_samples + sample, mask=inside & (image < num_images), other=float("-inf"))
+            weight = tl.load(
+                log_weights + image * num_samples + sample, mask=inside & (image < num_images), other=float("-inf")
+            )
             everything = weight
             us, scales, log_densities = (), (), ()
             for latent in tl.static_range(LATENTS):
@@ -211,8 +233,9 @@ def _gradient_of_codes(
                 z, there_at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
                 further_u = (z - tl.load(loc + there_at)) * tl.load(inverse_scale + there_at)
                 everything += tl.load(log_peak + there_at) - further_u * further_u
-            # Subtracted last, here and below, as in the sums: what dominates a sum then has a share of exactly 1, however small both are. No share is
-            # more, but programs that share the latents add them up in orders of their own.
+            # Subtracted last, here and below, as in the sums: what dominates a sum then has a share of exactly 1,
+            # however small both are. No share is more, but programs that share the latents add them up in orders of
+            # their own.
             shared = joint_gradient * tl.exp2(tl.minimum(everything - log_joint, 0.0))
             new_sums = ()
             for latent in tl.static_range(LATENTS):
@@ -257,7 +280,9 @@ def _gradients_of_posteriors(
     for start in range(0, LENGTH, STEP):
         for step in tl.static_range(STEP):
             sample = piece * LENGTH + start + step
-            weight = tl.load(log_weights + sample * num_images + image, mask=inside & (sample < num_samples), other=float("-inf"))
+            weight = tl.load(
+                log_weights + sample * num_images + image, mask=inside & (sample < num_samples), other=float("-inf")
+            )
             everything = weight
             us, log_densities = (), ()
             for latent in tl.static_range(LATENTS):
@@ -271,18 +296,26 @@ def _gradients_of_posteriors(
                 mean = posteriors + there * IMAGES + image
                 scale = tl.load(mean + CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0)
                 further_u = (tl.load(codes + there * SAMPLES + sample) - tl.load(mean, mask=inside, other=0.0)) * scale
-                everything += tl.load(mean + 2 * CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0) - further_u * further_u
+                everything += (
+                    tl.load(mean + 2 * CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0) - further_u * further_u
+                )
             shared = tl.load(joint + SAMPLES + sample) * tl.exp2(tl.minimum(everything - tl.load(joint + sample), 0.0))
             new_loc_sums, new_log_var_sums = (), ()
             for latent in tl.static_range(LATENTS):
                 at, u = (chunk * LATENTS + latent) * SAMPLES + sample, us[latent]
-                slope = tl.exp2(log_densities[latent] + weight - tl.load(latents + at)) * tl.load(latents_gradient + at) + shared
+                slope = (
+                    tl.exp2(log_densities[latent] + weight - tl.load(latents + at)) * tl.load(latents_gradient + at)
+                    + shared
+                )
                 new_loc_sums += (loc_sums[latent] + slope * u,)
                 new_log_var_sums += (log_var_sums[latent] + slope * (u * u - _HALF),)
             loc_sums, log_var_sums = new_loc_sums, new_log_var_sums
 
     for latent in tl.static_range(LATENTS):
         index = chunk * LATENTS + latent
-        to, exists = of_posteriors + (row * 2 * num_latents + index) * num_images + image, inside & (index < num_latents)
+        to, exists = (
+            of_posteriors + (row * 2 * num_latents + index) * num_images + image,
+            inside & (index < num_latents),
+        )
         tl.store(to, 2 * scales[latent] * loc_sums[latent], mask=exists)
         tl.store(to + num_latents * num_images, log_var_sums[latent], mask=exists)

@@ -1,4 +1,6 @@
-"""The sums of `gaussian_mixture` in plain torch, over some codes at a time: what a CPU runs, and what the kernels of a GPU are tested against."""
+"""The sums of `gaussian_mixture` in plain torch, over some codes at a time: what a CPU runs, and what the kernels of a
+GPU are tested against.
+"""
 
 import math
 from collections.abc import Iterator
@@ -7,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 _MOST_TERMS = 2**20
-# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its peak.
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its
+# peak.
 _HALF = 0.5 / math.log(2)
 
 
@@ -86,7 +89,9 @@ def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Some codes at a time, so that the table of their terms is small. No tile lies in two slices of `length`, a power of 2."""
+    """Some codes at a time, so that the table of their terms is small. No tile lies in two slices of `length`, a power
+    of 2.
+    """
     size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
 
@@ -94,7 +99,9 @@ def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"],
 def _log_densities(
     z: Float[Tensor, "member latent sample"], posteriors: Float[Tensor, "member 3 latent batch"]
 ) -> tuple[Float[Tensor, "member latent batch sample"], Float[Tensor, "member latent batch sample"]]:
-    """The distance u of each code from each mean, in units in which log2 of the density falls by u^2, and that logarithm."""
+    """The distance u of each code from each mean, in units in which log2 of the density falls by u^2, and that
+    logarithm.
+    """
     loc, inverse_scale, log_peak = posteriors[..., None].unbind(dim=1)
     u = (z[:, :, None] - loc) * inverse_scale
     return u, log_peak - u.square()

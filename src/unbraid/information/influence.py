@@ -1,7 +1,8 @@
 """What each image adds to the quantised entropies: their influence functions.
 
-For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log Q(s) - H, and the other entropies
-alike. Averaged over images these deviations are 0; their spread is the uncertainty of the entropies for images seen as an iid sample.
+For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log
+Q(s) - H, and the other entropies alike. Averaged over images these deviations are 0; their spread is the uncertainty of
+the entropies for images seen as an iid sample.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,9 @@ from torch import Tensor
 from unbraid.information.latent_information import entropy, occurring_values, stacked
 
 # H(v_k), H(z_i, v_k), I(z_i; v_k) and H(z_i | v), averaged over values, of one factor.
-_OfFactor = tuple[Float64[Tensor, " row"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"]]
+_OfFactor = tuple[
+    Float64[Tensor, " row"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"]
+]
 
 
 def influences(
@@ -25,8 +28,8 @@ def influences(
 ) -> dict[str, Float64[Tensor, "row ..."]]:
     """Deviations of some images, by the names of the fields of `LatentInformation`.
 
-    `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n). `marginal` and `joints` are the sums over
-    all images. A factor known in none of them has NaN.
+    `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
+    `marginal` and `joints` are the sums over all images. A factor known in none of them has NaN.
     """
     masses = masses.double()
     given_image = entropy(masses)
@@ -41,11 +44,15 @@ def influences(
         "mutual_information": stacked(information, none),
         "entropy_given_value": stacked(given_value, none),
     }
-    return {name: deviation * weights.reshape(-1, *[1] * (deviation.ndim - 1)) for name, deviation in deviations.items()}
+    return {
+        name: deviation * weights.reshape(-1, *[1] * (deviation.ndim - 1)) for name, deviation in deviations.items()
+    }
 
 
 def _of_factor(
-    masses: Float64[Tensor, "row latent bin"], value: Float64[Tensor, "row value"], joint: Float64[Tensor, "latent bin value"]
+    masses: Float64[Tensor, "row latent bin"],
+    value: Float64[Tensor, "row value"],
+    joint: Float64[Tensor, "latent bin value"],
 ) -> _OfFactor:
     of_values = joint[0].sum(dim=0)
     share = of_values.sum()
@@ -62,7 +69,9 @@ def _of_factor(
     return h_y / share, h_zy / share, (h_z + h_y[:, None] - h_zy) / share, given_value
 
 
-def _surprise(masses: Float64[Tensor, "row latent bin"], table: Float64[Tensor, "latent bin"]) -> Float64[Tensor, "row latent"]:
+def _surprise(
+    masses: Float64[Tensor, "row latent bin"], table: Float64[Tensor, "latent bin"]
+) -> Float64[Tensor, "row latent"]:
     """-sum_s Q(s | n) log Q(s)."""
     return -torch.einsum("nls,ls->nl", masses, _log(table))
 

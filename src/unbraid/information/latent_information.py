@@ -14,11 +14,13 @@ from torch import Tensor
 class LatentInformation:
     """What each latent says of the image and of each factor, in nats.
 
-    The entropies of a latent are discrete if the estimator has bins and differential if it has not; a mutual information means the same in both.
-    Where a factor is known in some images only, its columns speak of those images. A factor known in none has NaN.
+    The entropies of a latent are discrete if the estimator has bins and differential if it has not; a mutual
+    information means the same in both. Where a factor is known in some images only, its columns speak of those images.
+    A factor known in none has NaN.
 
-    `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, each counted once however frequent it is; `num_values` is how
-    many occur. Both serve comparison with code that takes values for equally likely.
+    `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, each counted once however
+    frequent it is; `num_values` is how many occur. Both serve comparison with code that takes values for equally
+    likely.
     """
 
     entropy: Float64[Tensor, " latent"]
@@ -49,7 +51,9 @@ def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
 
 
 def entropy(masses: Float64[Tensor, "*axes value"]) -> Float64[Tensor, "*axes"]:
-    """H = -sum_v p_v log p_v over the last axis, in nats, where p is `masses` scaled to sum to one. NaN where all masses are zero."""
+    """H = -sum_v p_v log p_v over the last axis, in nats, where p is `masses` scaled to sum to one. NaN where all
+    masses are zero.
+    """
     total = masses.sum(dim=-1)
     return total.log() - torch.xlogy(masses, masses).sum(dim=-1) / total
 
@@ -64,7 +68,8 @@ def information_of_tables(
     joint_entropy = [entropy(joint.flatten(1)) for joint in joints]
     # float64 throughout: H(a) + H(b) - H(a, b) cancels, and in float32 an independent pair could score below zero.
     mutual_information = [
-        entropy(joint.sum(dim=2)) + h_y - h_zy for joint, h_y, h_zy in zip(joints, factor_entropy, joint_entropy, strict=True)
+        entropy(joint.sum(dim=2)) + h_y - h_zy
+        for joint, h_y, h_zy in zip(joints, factor_entropy, joint_entropy, strict=True)
     ]
     return LatentInformation(
         entropy=entropy(marginal),
@@ -72,8 +77,12 @@ def information_of_tables(
         factor_entropy=stacked(factor_entropy, marginal.new_zeros(0)),
         joint_entropy=stacked(joint_entropy, marginal.new_zeros(len(marginal), 0)),
         mutual_information=stacked(mutual_information, marginal.new_zeros(len(marginal), 0)),
-        entropy_given_value=stacked([_entropy_given_value(joint) for joint in joints], marginal.new_zeros(len(marginal), 0)),
-        num_values=stacked([occurring_values(joint[0].sum(dim=0)).sum().double() for joint in joints], marginal.new_zeros(0)),
+        entropy_given_value=stacked(
+            [_entropy_given_value(joint) for joint in joints], marginal.new_zeros(len(marginal), 0)
+        ),
+        num_values=stacked(
+            [occurring_values(joint[0].sum(dim=0)).sum().double() for joint in joints], marginal.new_zeros(0)
+        ),
     )
 
 
@@ -82,7 +91,9 @@ def occurring_values(masses: Float64[Tensor, " value"]) -> Bool[Tensor, " value"
     return masses > 0
 
 
-def stacked(parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]) -> Shaped[Tensor, "*axes _factor"]:
+def stacked(
+    parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]
+) -> Shaped[Tensor, "*axes _factor"]:
     """The factors' numbers side by side, along a new last axis; `empty` where there are no factors."""
     return torch.stack(tuple(parts), dim=-1) if parts else empty
 

@@ -10,25 +10,37 @@ from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, information_of_tables
 
 
-def means_histogram_information(mean: Float[Tensor, "image latent"], values: FactorValues, num_bins: int = 20) -> LatentInformation:
-    """Discrete information of each latent's mean, in `num_bins` bins of equal width from its smallest to its largest value, in nats.
+def means_histogram_information(
+    mean: Float[Tensor, "image latent"], values: FactorValues, num_bins: int = 20
+) -> LatentInformation:
+    """Discrete information of each latent's mean, in `num_bins` bins of equal width from its smallest to its largest
+    value, in nats.
 
-    The estimator of Locatello et al., arXiv:1811.12359v4 (20 bins). It never sees the width of a posterior: a latent whose means differ by
-    a thousandth of its standard deviation fills as many bins as one that is read off without error. Kept for comparison with published numbers.
+    The estimator of Locatello et al., arXiv:1811.12359v4 (20 bins). It never sees the width of a posterior: a latent
+    whose means differ by a thousandth of its standard deviation fills as many bins as one that is read off without
+    error. Kept for comparison with published numbers.
     """
     if num_bins < 1:
         raise SpecError(f"means_histogram: num_bins is {num_bins}; expected at least 1 (20 is usual).")
-    tables = torch.stack([values.grouped_columns(bins, num_bins)[0] for bins in histogram_bins(mean, num_bins, values.weights).unbind(1)])
-    return information_of_tables(tables[:, :, 0], values.split(tables), entropy_given_image=tables.new_zeros(len(tables)))
+    tables = torch.stack(
+        [values.grouped_columns(bins, num_bins)[0] for bins in histogram_bins(mean, num_bins, values.weights).unbind(1)]
+    )
+    return information_of_tables(
+        tables[:, :, 0], values.split(tables), entropy_given_image=tables.new_zeros(len(tables))
+    )
 
 
 def histogram_bins(
     mean: Float[Tensor, "image latent"], num_bins: int, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, "image latent"]:
-    """The bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed. They span the images whose weight is not 0."""
+    """The bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed. They span the images
+    whose weight is not 0.
+    """
     bins = []
     for column in mean.double().T.contiguous():
         counted = column if weights is None else column[weights > 0]
-        edges = torch.from_numpy(np.linspace(float(counted.min()), float(counted.max()), num_bins + 1)).to(column.device)
+        edges = torch.from_numpy(np.linspace(float(counted.min()), float(counted.max()), num_bins + 1)).to(
+            column.device
+        )
         bins.append((torch.searchsorted(edges, column, right=True) - 1).clamp(0, num_bins - 1))
     return torch.stack(bins, dim=1)

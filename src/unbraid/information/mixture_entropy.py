@@ -1,8 +1,9 @@
 """Entropies of mixtures of Gaussians on a line, by quadrature.
 
-The line is cut into panels, halved until none is wider than two stds of any Gaussian that reaches it. A Gaussian is evaluated on panels of
-its own width only, some 200 points in all; narrower panels inherit its density by polynomial interpolation, which is exact to rounding there.
-So the cost does not depend on how different the stds are, and a single narrow posterior is not missed.
+The line is cut into panels, halved until none is wider than two stds of any Gaussian that reaches it. A Gaussian is
+evaluated on panels of its own width only, some 200 points in all; narrower panels inherit its density by polynomial
+interpolation, which is exact to rounding there. So the cost does not depend on how different the stds are, and a single
+narrow posterior is not missed.
 """
 
 import math
@@ -17,8 +18,9 @@ from torch import Tensor
 
 # A Gaussian ends this many stds from its mean: the mass beyond is 1e-15.
 _REACH = 8.0
-# Gauss-Legendre points a panel, and the widest panel, in stds of the narrowest Gaussian that reaches it. log q is singular where the mixture
-# vanishes off the real line; at equal stds that is half a std away or further, unless q itself is negligible there. Error below 1e-9 nats.
+# Gauss-Legendre points a panel, and the widest panel, in stds of the narrowest Gaussian that reaches it. log q is
+# singular where the mixture vanishes off the real line; at equal stds that is half a std away or further, unless q
+# itself is negligible there. Error below 1e-9 nats.
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
 # Densities are evaluated on at most this many panels for this many components at a time: 16 MB.
@@ -34,8 +36,9 @@ _POINTS_PER_BLOCK = 16 * _PANELS_PER_BLOCK
 class Mixtures:
     """Mixtures of the same Gaussians under different weights, a mixture for each column of a table.
 
-    The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c), with Hermite polynomials
-    He_k; with order 0 alone it is a plain mixture. `coefficients` gives them for some components: the whole table may be too large to hold.
+    The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c),
+    with Hermite polynomials He_k; with order 0 alone it is a plain mixture. `coefficients` gives them for some
+    components: the whole table may be too large to hold.
     """
 
     mean: Float64[Tensor, " component"]
@@ -46,7 +49,9 @@ class Mixtures:
 @final
 @dataclass(frozen=True)
 class _Panels:
-    """Panels of one width, from left to right, with the densities of all components that are wide enough for a wider panel."""
+    """Panels of one width, from left to right, with the densities of all components that are wide enough for a wider
+    panel.
+    """
 
     level: int
     width: float
@@ -57,7 +62,9 @@ class _Panels:
 @final
 @dataclass(frozen=True)
 class Integrals:
-    """int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter of every sum of columns."""
+    """int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter of
+    every sum of columns.
+    """
 
     mass: Float64[Tensor, " column"]
     entropy: Float64[Tensor, " column"]
@@ -65,7 +72,9 @@ class Integrals:
 
 
 def entropy_integrals(
-    mixtures: Mixtures, num_columns: int, sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]]
+    mixtures: Mixtures,
+    num_columns: int,
+    sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]],
 ) -> Integrals:
     """Integrate the mixtures of each column, and the `sums` of columns."""
     ladder = _Ladder(mixtures)
@@ -74,7 +83,9 @@ def entropy_integrals(
     while todo:
         panels = todo.pop()
         points = panels.left[:, None] + panels.width * (nodes + 1) / 2
-        density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(0, points.shape)
+        density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(
+            0, points.shape
+        )
         too_wide = ladder.reached_by_narrower(panels)
         totals.append(_integrate(density[~too_wide], panels.width / 2 * weights, sums))
         todo.extend(_halves(panels, density, too_wide, halving))
@@ -115,11 +126,19 @@ def _gauss_legendre(
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
     degrees = np.arange(_NUM_POINTS)
     to_polynomial = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, _NUM_POINTS - 1).T * weights
-    halving = [np.polynomial.legendre.legvander((nodes + side) / 2, _NUM_POINTS - 1) @ to_polynomial for side in (-1, 1)]
-    return torch.from_numpy(nodes).to(device), torch.from_numpy(weights).to(device), torch.from_numpy(np.stack(halving)).to(device)
+    halving = [
+        np.polynomial.legendre.legvander((nodes + side) / 2, _NUM_POINTS - 1) @ to_polynomial for side in (-1, 1)
+    ]
+    return (
+        torch.from_numpy(nodes).to(device),
+        torch.from_numpy(weights).to(device),
+        torch.from_numpy(np.stack(halving)).to(device),
+    )
 
 
-def mixture_densities(mixtures: Mixtures, points: Float64[Tensor, " point"], num_columns: int) -> Float64[Tensor, "point column"]:
+def mixture_densities(
+    mixtures: Mixtures, points: Float64[Tensor, " point"], num_columns: int
+) -> Float64[Tensor, "point column"]:
     """Every column's density at each point, given in any order."""
     ordered, order = points.sort()
     start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
@@ -158,7 +177,9 @@ class _Ladder:
         num_started = torch.searchsorted(self._start, panels.left + panels.width)
         return self._farthest[panels.level][num_started.clamp(min=1) - 1] > panels.left
 
-    def density(self, level: int, points: Float64[Tensor, " point"], num_columns: int) -> Float64[Tensor, "point column"]:
+    def density(
+        self, level: int, points: Float64[Tensor, " point"], num_columns: int
+    ) -> Float64[Tensor, "point column"]:
         """What the components of this level add to every column's density at these points, given in order."""
         density = points.new_zeros(len(points), num_columns)
         begins = torch.searchsorted(points, self._starts[level]).tolist()
@@ -169,7 +190,9 @@ class _Ladder:
         return density
 
 
-def _densities(points: Float64[Tensor, " point"], mixtures: Mixtures, block: Int64[Tensor, " row"]) -> Float64[Tensor, "point column"]:
+def _densities(
+    points: Float64[Tensor, " point"], mixtures: Mixtures, block: Int64[Tensor, " row"]
+) -> Float64[Tensor, "point column"]:
     std = mixtures.std[block]
     coefficients = mixtures.coefficients(block) / (std * math.sqrt(2 * math.pi))[:, None, None]
     deviation = (points[:, None] - mixtures.mean[block]) / std

@@ -13,14 +13,17 @@ from torch import Tensor
 from unbraid.errors import CodesError
 
 _HALF_LOG_TWO_PI_E = 0.5 * math.log(2 * math.pi * math.e)
-# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than 1e-6 nats.
+# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than
+# 1e-6 nats.
 _MIN_RELATIVE_STD = 1e-10
 
 
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z | x_n) with n = `image[s]`."""
+    """Points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z | x_n)
+    with n = `image[s]`.
+    """
 
     z: Float[Tensor, "draw latent"]
     image: Int64[Tensor, " draw"]
@@ -41,7 +44,9 @@ class Draws:
 @final
 @dataclass(frozen=True)
 class EntropyGivenImage:
-    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count by their discrete entropy."""
+    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count by
+    their discrete entropy.
+    """
 
     each: Float64[Tensor, " latent"]
     joint: Float64[Tensor, ""]
@@ -51,9 +56,11 @@ class EntropyGivenImage:
 @final
 @dataclass(frozen=True)
 class Posteriors:
-    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities. `weights` is p(n) and sums to one.
+    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities. `weights` is
+    p(n) and sums to one.
 
-    Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all others.
+    Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all
+    others.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -83,14 +90,17 @@ class Posteriors:
         joint = each.sum(dim=1)
         if self.covariance is None:
             return each, joint, joint[:, None] - each
-        # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 / precision.
+        # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 /
+        # precision.
         shared = joint - gaussian.sum(dim=1)
         log_det, precision = self._log_det_and_precision(rows)
         joint = shared + 0.5 * log_det + gaussian.shape[1] * _HALF_LOG_TWO_PI_E
         given_others = _HALF_LOG_TWO_PI_E - 0.5 * precision.diagonal(dim1=1, dim2=2).log()
         return each, joint, joint[:, None] - torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
 
-    def entropy_of_group(self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)) -> Float64[Tensor, " row"]:
+    def entropy_of_group(
+        self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)
+    ) -> Float64[Tensor, " row"]:
         """H(z_group | x_n) of some images."""
         each = self.entropy_of_images(rows)[0]
         if self.covariance is None:
@@ -101,9 +111,14 @@ class Posteriors:
         return 0.5 * log_det + len(gaussian) * _HALF_LOG_TWO_PI_E + each[:, discrete].sum(dim=1)
 
     def draw(
-        self, image: Int64[Tensor, " draw"], noise: Float[Tensor, "draw latent"], uniform: Float[Tensor, "draw discrete_latent"]
+        self,
+        image: Int64[Tensor, " draw"],
+        noise: Float[Tensor, "draw latent"],
+        uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """z = mean + std * noise (or Cholesky factor times noise) of the given images; categories by their cumulative probabilities."""
+        """z = mean + std * noise (or Cholesky factor times noise) of the given images; categories by their cumulative
+        probabilities.
+        """
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
@@ -144,8 +159,10 @@ def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image lat
     narrow = std.double().amin(dim=0) <= _MIN_RELATIVE_STD * extent
     if bool(narrow.any()):
         raise CodesError(
-            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some images (the least is "
-            f"{float(std.min()):g}), so their densities are not defined. Use the quantised estimator, which takes a std of 0."
+            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some "
+            "images (the least is "
+            f"{float(std.min()):g}), so their densities are not defined. Use the quantised estimator, which takes a "
+            "std of 0."
         )
 
 
@@ -153,7 +170,8 @@ def _cholesky(covariance: Float[Tensor, "image latent latent"]) -> Float64[Tenso
     factor, failed = torch.linalg.cholesky_ex(covariance.double())
     if bool((failed != 0).any()):
         raise CodesError(
-            f"The covariances of {int((failed != 0).sum())} of {len(failed)} images are not positive definite, so their densities are not defined. "
+            f"The covariances of {int((failed != 0).sum())} of {len(failed)} images are not positive definite, so "
+            "their densities are not defined. "
             "Give matrices of full rank, or a std for each latent."
         )
     return factor
@@ -163,7 +181,9 @@ def _entropy(probabilities: Float64[Tensor, "row category"]) -> Float64[Tensor, 
     return -torch.xlogy(probabilities, probabilities).sum(dim=1)
 
 
-def _category(probabilities: Float64[Tensor, "draw category"], uniform: Float64[Tensor, " draw"]) -> Int64[Tensor, " draw"]:
+def _category(
+    probabilities: Float64[Tensor, "draw category"], uniform: Float64[Tensor, " draw"]
+) -> Int64[Tensor, " draw"]:
     cumulative = probabilities.cumsum(dim=1)
     reached = (uniform[:, None] * cumulative[:, -1:] >= cumulative).sum(dim=1)
     return reached.clamp(max=probabilities.shape[1] - 1)

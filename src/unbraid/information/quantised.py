@@ -1,8 +1,8 @@
 """Information in latents that are read through bins of fixed width.
 
-Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three functions: `quantise` turns posteriors into masses in bins (and
-`quantise_draws` does so where only draws are known), `quantised_statistics` sums those masses over the images, `quantised_information` computes
-entropies from the sums.
+Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three functions: `quantise` turns posteriors into
+masses in bins (and `quantise_draws` does so where only draws are known), `quantised_statistics` sums those masses over
+the images, `quantised_information` computes entropies from the sums.
 """
 
 import math
@@ -23,9 +23,11 @@ Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
 
 # Do & Tran's code: below this density at every centre, a posterior is taken to lie wholly in the bin of its mean.
 _RECTANGLE_FLOOR = 1e-5
-# Above this many masses (images times latents times bins), they are float32: an entropy moves by less than 1e-6 nats. Sums are float64 throughout.
+# Above this many masses (images times latents times bins), they are float32: an entropy moves by less than 1e-6 nats.
+# Sums are float64 throughout.
 MAX_FLOAT64_MASSES = 20_000_000
-# Images are taken in blocks of about this many masses: 4 MB in float32, which the cache of a processor holds; a GPU wants many at once.
+# Images are taken in blocks of about this many masses: 4 MB in float32, which the cache of a processor holds; a GPU
+# wants many at once.
 _BLOCK_MASSES = {"cpu": 1_000_000, "cuda": 64_000_000}
 
 Quantiser = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
@@ -34,11 +36,13 @@ Quantiser = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 @final
 @dataclass(frozen=True)
 class Bins:
-    """Bins [a, b) of equal width from `low` to `high`; what lies outside belongs to the first or the last. `masses` says how they are filled.
+    """Bins [a, b) of equal width from `low` to `high`; what lies outside belongs to the first or the last. `masses`
+    says how they are filled.
 
-    erf_edge: the mass of N(mean, std^2) in each bin, the tails joining the bins at the edge. This is quantisation, eq. 15 of Do & Tran: no bins
-    can make a latent say more than it does. erf_renorm: the tails are dropped and the rest is scaled to sum to one. rectangle: the density at
-    the centre of each bin, scaled; it is what their code computes, and nearer to the unquantised information if the range holds nearly all mass.
+    erf_edge: the mass of N(mean, std^2) in each bin, the tails joining the bins at the edge. This is quantisation, eq.
+    15 of Do & Tran: no bins can make a latent say more than it does. erf_renorm: the tails are dropped and the rest is
+    scaled to sum to one. rectangle: the density at the centre of each bin, scaled; it is what their code computes, and
+    nearer to the unquantised information if the range holds nearly all mass.
     """
 
     num_bins: int = 100
@@ -51,9 +55,15 @@ class Bins:
             raise SpecError(f"Bins: there are no masses {self.masses!r}. Use one of {', '.join(get_args(Masses))}.")
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high and math.isfinite(self.high - self.low)):
+        if not (
+            math.isfinite(self.low)
+            and math.isfinite(self.high)
+            and self.low < self.high
+            and math.isfinite(self.high - self.low)
+        ):
             raise SpecError(
-                f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at a finite distance, such as [-4, 4]."
+                f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at "
+                "a finite distance, such as [-4, 4]."
             )
 
     def edges(self, device: torch.device | None = None) -> Float64[Tensor, " edge"]:
@@ -66,8 +76,8 @@ class Bins:
 class QuantisedStatistics:
     """All that the quantised entropies depend on: sums over images, weighted by p(n).
 
-    `joints` has a table for each factor, with the mass of each value in each bin of each latent; it sums to the share of images in which the
-    factor is known.
+    `joints` has a table for each factor, with the mass of each value in each bin of each latent; it sums to the share
+    of images in which the factor is known.
     """
 
     marginal: Float64[Tensor, "latent bin"]
@@ -76,14 +86,22 @@ class QuantisedStatistics:
 
 
 def quantise(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], bins: Bins, dtype: torch.dtype = torch.float64
+    mean: Float[Tensor, "image latent"],
+    std: Float[Tensor, "image latent"],
+    bins: Bins,
+    dtype: torch.dtype = torch.float64,
 ) -> Float[Tensor, "image latent bin"]:
-    """Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin of the mean."""
+    """Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin of the
+    mean.
+    """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
     edges = bins.edges(mean.device)
     match bins.masses:
         case "erf_edge":
-            masses, lost = _with_tails(_gaussian_masses(mean, std, edges.to(dtype)), mean, std, edges.to(dtype)), std == 0
+            masses, lost = (
+                _with_tails(_gaussian_masses(mean, std, edges.to(dtype)), mean, std, edges.to(dtype)),
+                std == 0,
+            )
         case "erf_renorm":
             masses = _gaussian_masses(mean, std, edges.to(dtype))
             lost = (std == 0) | (masses.sum(dim=2) == 0)
@@ -121,11 +139,17 @@ def quantised_statistics(
     # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
     is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
     dtype = torch.float64 if is_small else torch.float32
-    return statistics_of_masses(lambda rows: quantise(mean[rows], std[rows], bins, dtype), mean.shape[1], bins.num_bins, values)
+    return statistics_of_masses(
+        lambda rows: quantise(mean[rows], std[rows], bins, dtype), mean.shape[1], bins.num_bins, values
+    )
 
 
-def statistics_of_masses(quantiser: Quantiser, num_latents: int, num_bins: int, values: FactorValues) -> QuantisedStatistics:
-    """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of images."""
+def statistics_of_masses(
+    quantiser: Quantiser, num_latents: int, num_bins: int, values: FactorValues
+) -> QuantisedStatistics:
+    """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of
+    images.
+    """
     weights = values.weights
     joint = torch.zeros(num_latents * num_bins, values.num_columns, dtype=torch.float64, device=weights.device)
     entropy_given_image = joint.new_zeros(num_latents)
@@ -141,7 +165,10 @@ def statistics_of_masses(quantiser: Quantiser, num_latents: int, num_bins: int, 
 
 
 def quantised_information(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: FactorValues, bins: Bins | None = None
+    mean: Float[Tensor, "image latent"],
+    std: Float[Tensor, "image latent"],
+    values: FactorValues,
+    bins: Bins | None = None,
 ) -> LatentInformation:
     """Discrete entropies and mutual information of each quantised latent, in nats."""
     statistics = quantised_statistics(mean, std, values, bins or Bins())
@@ -191,4 +218,7 @@ def _check(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent
     if mean.shape != std.shape:
         raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     if bool((std < 0).any()):
-        raise CodesError(f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass exp(log_var / 2).")
+        raise CodesError(
+            f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass "
+            "exp(log_var / 2)."
+        )

@@ -1,11 +1,13 @@
 """Densities of the aggregate posterior at draws from it: the mixture of all images, never a part of them.
 
-For each draw z_s the sums over images of q(z_i | x_n), of q(z | x_n) and of q(z_not_i | x_n) come out of one pass over all pairs of a draw and
-an image. Pairs are taken in blocks that stay in the cache; only sums leave a block, and they are kept in float64.
+For each draw z_s the sums over images of q(z_i | x_n), of q(z | x_n) and of q(z_not_i | x_n) come out of one pass over
+all pairs of a draw and an image. Pairs are taken in blocks that stay in the cache; only sums leave a block, and they
+are kept in float64.
 
-A term of a joint density is computed relative to the density of the image that the draw came from, in powers of two (which are the fastest). So
-each sum is at least that image's weight: what underflows is negligible, and what overflows is noticed and done again in plain log space.
-With more than `MAX_FLOAT64_TERMS` terms they are float32, which moves an entropy by less than 1e-5 nats.
+A term of a joint density is computed relative to the density of the image that the draw came from, in powers of two
+(which are the fastest). So each sum is at least that image's weight: what underflows is negligible, and what overflows
+is noticed and done again in plain log space. With more than `MAX_FLOAT64_TERMS` terms they are float32, which moves an
+entropy by less than 1e-5 nats.
 """
 
 import math
@@ -27,8 +29,8 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 # A block's terms: 5 MB in float32, which the cache of a processor holds; a GPU wants many at once.
 _BLOCK_TERMS = {"cpu": 1_300_000, "cuda": 40_000_000}
 _IMAGES_PER_BLOCK = {"cpu": 4096, "cuda": 65_536}
-# Powers of two are cut off below: a single density, and a joint one relative to the draw's own. Dividing the second by the first then stays within the
-# numbers of the type, and what N cut-off terms add is below 1e-7.
+# Powers of two are cut off below: a single density, and a joint one relative to the draw's own. Dividing the second by
+# the first then stays within the numbers of the type, and what N cut-off terms add is below 1e-7.
 _CUT = {torch.float32: (-70.0, -115.0), torch.float64: (-450.0, -950.0)}
 
 # The plain way is slower and takes smaller blocks: 10 MB for ten latents.
@@ -43,7 +45,8 @@ Tell = Callable[[float], None]
 class LogDensities:
     """log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
 
-    `each` is of a latent alone, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent counts by its probability.
+    `each` is of a latent alone, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent
+    counts by its probability.
     """
 
     each: Float64[Tensor, "draw latent"]
@@ -96,11 +99,14 @@ def _by_ratios(
     dtype: torch.dtype,
     tell: Tell | None,
 ) -> Float64[Tensor, "stream draw"]:
-    """log of the mixtures, from sums of terms that are relative to the draw's own. NaN or infinite where a term overflowed."""
+    """log of the mixtures, from sums of terms that are relative to the draw's own. NaN or infinite where a term
+    overflowed.
+    """
     num_latents, num_draws = posteriors.num_latents, len(draws)
     pairs = _Pairs.of(posteriors, draws, dtype)
     constant = _HALF_LOG_TWO_PI * own.new_tensor(pairs.is_gaussian)
-    # Relative to the own density: the joint and the groups. The single densities are as they are. All of them without the Gaussian's constants.
+    # Relative to the own density: the joint and the groups. The single densities are as they are. All of them without
+    # the Gaussian's constants.
     constants = torch.stack([constant.sum(), *(constant[list(group)].sum() for group in groups)])
     base = (own[[num_latents, *range(2 * num_latents + 1, len(own))]] + constants[:, None]) / _LOG_2
     sums = own.new_zeros(own.shape)
@@ -127,7 +133,9 @@ def _add_terms(
     base: Tensor,
     groups: Sequence[Sequence[int]],
 ) -> None:
-    """Add a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are overwritten."""
+    """Add a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are
+    overwritten.
+    """
     num_latents = len(powers)
     _, joint_cut = _CUT[powers.dtype]
 
@@ -151,7 +159,9 @@ def _weighted_sum(terms: Tensor, weights: Tensor | float) -> Float64[Tensor, "*a
 @final
 @dataclass(frozen=True)
 class _Pairs:
-    """log2 of q(z_i | x_n) without Gaussian constants, for pairs of a draw and an image, a block of images at a time."""
+    """log2 of q(z_i | x_n) without Gaussian constants, for pairs of a draw and an image, a block of images at a
+    time.
+    """
 
     z: Tensor  # latent, draw, 1
     categories: Int64[Tensor, "draw discrete_latent"]
@@ -209,7 +219,9 @@ class _Pairs:
         return powers.clamp_(min=_CUT[powers.dtype][0])
 
 
-def _in_log_space(posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]]) -> Float64[Tensor, "stream draw"]:
+def _in_log_space(
+    posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]]
+) -> Float64[Tensor, "stream draw"]:
     """The same without shortcuts: logarithms of terms, added up by logaddexp."""
     log_weights = posteriors.weights.log()
     total: Tensor | None = None
@@ -234,7 +246,12 @@ def _log_terms(
     if posteriors.covariance is not None:
         pull = torch.einsum("dnij,dnj->dni", posteriors.precision[image].expand(len(deviation), -1, -1, -1), deviation)
         shared = joint - gaussian.sum(dim=2)
-        joint = shared - 0.5 * (deviation * pull).sum(dim=2) - 0.5 * posteriors.log_det[image] - gaussian.shape[2] * _HALF_LOG_TWO_PI
+        joint = (
+            shared
+            - 0.5 * (deviation * pull).sum(dim=2)
+            - 0.5 * posteriors.log_det[image]
+            - gaussian.shape[2] * _HALF_LOG_TWO_PI
+        )
         # z_i given the others is Gaussian with the precision P_ii, and P_ii times its deviation is the pull.
         precision = posteriors.precision.diagonal(dim1=1, dim2=2)[image]
         alone = -0.5 * pull.square() / precision + 0.5 * precision.log() - _HALF_LOG_TWO_PI
@@ -244,7 +261,9 @@ def _log_terms(
     return streams.permute(2, 0, 1)
 
 
-def _log_category(probabilities: Tensor, image: Int64[Tensor, "_draw image"], category: Int64[Tensor, " draw"]) -> Tensor:
+def _log_category(
+    probabilities: Tensor, image: Int64[Tensor, "_draw image"], category: Int64[Tensor, " draw"]
+) -> Tensor:
     table = probabilities.double().log()[image]
     return table.expand(len(category), -1, -1).gather(2, category[:, None, None].expand(-1, table.shape[1], 1))[:, :, 0]
 
@@ -258,7 +277,11 @@ def _log_group(posteriors: Posteriors, deviation: Tensor, each: Tensor, image: T
     covariance = posteriors.covariance[:, gaussian][:, :, gaussian].double()[image]
     inside = deviation[:, :, gaussian]
     solved = torch.linalg.solve(covariance, inside[..., None])[..., 0]
-    log_density = -0.5 * (inside * solved).sum(dim=2) - 0.5 * torch.linalg.slogdet(covariance)[1] - len(gaussian) * _HALF_LOG_TWO_PI
+    log_density = (
+        -0.5 * (inside * solved).sum(dim=2)
+        - 0.5 * torch.linalg.slogdet(covariance)[1]
+        - len(gaussian) * _HALF_LOG_TWO_PI
+    )
     return log_density + each[:, :, discrete].sum(dim=2)
 
 

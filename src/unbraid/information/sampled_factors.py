@@ -23,14 +23,16 @@ def sampled_information(
 ) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
     """Entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
 
-    H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image that the draw came from and the
-    mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et al., arXiv:1802.04942v5, section 4.1; Do & Tran,
-    arXiv:1908.09961v4, appendix A.10. A factor known in some images only is averaged over the draws from those. The deviations are by the names of
-    the fields of `LatentInformation` and average to 0; their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have none.
+    H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image
+    that the draw came from and the mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et
+    al., arXiv:1802.04942v5, section 4.1; Do & Tran, arXiv:1908.09961v4, appendix A.10. A factor known in some images
+    only is averaged over the draws from those. The deviations are by the names of the fields of `LatentInformation` and
+    average to 0; their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have none.
     """
     if any(assignment.ndim == 2 for assignment in values.assignments):
         raise CodesError(
-            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use estimator='quantised'."
+            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use "
+            "estimator='quantised'."
         )
     logs = _Logs.of(posteriors, draws, values)
     masses = values.split(values.value_masses)
@@ -87,7 +89,9 @@ def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tens
 @final
 @dataclass(frozen=True)
 class _Logs:
-    """At each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log p(v_k)."""
+    """At each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log
+    p(v_k).
+    """
 
     value: Int64[Tensor, "draw factor"]
     latent: Float64[Tensor, "draw latent"]
@@ -115,19 +119,27 @@ class _Logs:
 def _of_own_value(
     table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: FactorValues
 ) -> Float64[Tensor, "draw factor"]:
-    """Of each factor's columns, the one of the draw's own value; the first where it is not known, which nobody reads."""
+    """Of each factor's columns, the one of the draw's own value; the first where it is not known, which nobody
+    reads.
+    """
     parts = [part.gather(1, own[:, k, None].clamp(min=0))[:, 0] for k, part in enumerate(values.split(table))]
     return stacked(parts, table[:, :0])
 
 
-def _column_densities(posteriors: Posteriors, draws: Draws, values: FactorValues) -> list[Float64[Tensor, "draw column"]]:
-    """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the mass."""
+def _column_densities(
+    posteriors: Posteriors, draws: Draws, values: FactorValues
+) -> list[Float64[Tensor, "draw column"]]:
+    """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the
+    mass.
+    """
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
     gaussian = [
         mixture_densities(mixtures(mean, std, values), z, values.num_columns)
         for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True)
     ]
-    discrete = [_masses_of_categories(p, values)[draws.categories[:, k]] for k, p in enumerate(posteriors.probabilities)]
+    discrete = [
+        _masses_of_categories(p, values)[draws.categories[:, k]] for k, p in enumerate(posteriors.probabilities)
+    ]
     return gaussian + discrete
 
 

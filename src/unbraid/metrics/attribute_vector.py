@@ -20,11 +20,13 @@ from unbraid.metrics.value_groups import check_counts
 @final
 @dataclass(frozen=True)
 class AttributeVector(Metric):
-    """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1; higher is better.
+    """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1; higher is
+    better.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, table 2: w is the mean of z over training images with the attribute, less the mean over those without (z are
-    the means of the posteriors), and b minimises the hinge loss sum_n max(0, 1 - t_n (w.z_n + b)), t = 1 with the attribute and -1 without. The loss is
-    piecewise linear: b is exact, and the middle where an interval is optimal. Of two values the greater is the attribute. Other factors are left out.
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, table 2: w is the mean of z over training images with the attribute,
+    less the mean over those without (z are the means of the posteriors), and b minimises the hinge loss sum_n max(0, 1
+    - t_n (w.z_n + b)), t = 1 with the attribute and -1 without. The loss is piecewise linear: b is exact, and the
+    middle where an interval is optimal. Of two values the greater is the attribute. Other factors are left out.
     """
 
     num_train: int = 10_000
@@ -40,7 +42,14 @@ class AttributeVector(Metric):
     @property
     def accepts(self) -> frozenset[Feature]:
         return frozenset(
-            {"continuous factors", "missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"}
+            {
+                "continuous factors",
+                "missing labels",
+                "weights",
+                "means without std",
+                "draws without densities",
+                "correlated posteriors",
+            }
         )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -51,19 +60,30 @@ class AttributeVector(Metric):
         fitted = [_fit(task) if task and not reason else None for task, reason in zip(tasks, reasons, strict=True)]
         scored = [attribute for attribute in fitted if attribute is not None]
         if not scored:
-            raise CodesError(f"AttributeVector scores factors with two values, and there are none among these: {', '.join(left_out)}.")
+            raise CodesError(
+                "AttributeVector scores factors with two values, and there are none among these: "
+                f"{', '.join(left_out)}."
+            )
         accuracy = _mean([attribute.correct for attribute in scored])
         interval = _interval(accuracy, [attribute.correct for attribute in scored], self.seed)
         halves = [_fit(task.half()) for task, attribute in zip(tasks, fitted, strict=True) if task and attribute]
-        settled, notes = settled_by_half(accuracy, _mean([half.correct for half in halves if half]), interval, "training rows")
+        settled, notes = settled_by_half(
+            accuracy, _mean([half.correct for half in halves if half]), interval, "training rows"
+        )
         majority = _mean([attribute.majority for attribute in scored])
         nothing = torch.full_like(scored[0].vector, math.nan)
         return Score(
             metric=type(self).__name__,
             value=accuracy,
             interval=interval,
-            parts={"majority": Value(majority, _interval(majority, [attribute.majority for attribute in scored], self.seed))},
-            per_factor={f.name: float(a.correct.mean()) if a else math.nan for f, a in zip(factors, fitted, strict=True)},
+            parts={
+                "majority": Value(
+                    majority, _interval(majority, [attribute.majority for attribute in scored], self.seed)
+                )
+            },
+            per_factor={
+                f.name: float(a.correct.mean()) if a else math.nan for f, a in zip(factors, fitted, strict=True)
+            },
             tables={
                 "vectors": torch.stack([a.vector if a else nothing for a in fitted], dim=1),
                 "biases": torch.tensor([a.bias if a else math.nan for a in fitted], dtype=torch.float64),
@@ -77,7 +97,9 @@ class AttributeVector(Metric):
 @final
 @dataclass(frozen=True)
 class _Attribute:
-    """The classifier of one attribute, and which test images it got right; `majority`: which the more frequent value would get right."""
+    """The classifier of one attribute, and which test images it got right; `majority`: which the more frequent value
+    would get right.
+    """
 
     vector: Float64[Tensor, " latent"]
     bias: float
@@ -88,8 +110,8 @@ class _Attribute:
 def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> float:
     """The b that minimises sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1; the middle of the interval where several do.
 
-    The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it is 0 from the corner of that
-    number, in order, to the next.
+    The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it
+    is 0 from the corner of that number, in order, to the next.
     """
     corners = (torch.where(has_attribute, 1.0, -1.0) - scores).sort().values
     num_positive = int(has_attribute.sum())
@@ -129,7 +151,9 @@ def _mean(correct: list[Float64[Tensor, " _test"]]) -> float:
 
 
 def _interval(value: float, correct: list[Float64[Tensor, " _test"]], seed: int) -> tuple[float, float] | None:
-    """Resampled over test images, which attributes share. Where resamples do not differ (all right, say): of a plain share."""
+    """Resampled over test images, which attributes share. Where resamples do not differ (all right, say): of a plain
+    share.
+    """
     weights: dict[int, Tensor] = {}
     for points in correct:
         weights.setdefault(len(points), resampled_weights(len(points), seed))

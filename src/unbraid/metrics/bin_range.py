@@ -16,21 +16,26 @@ MAX_SHARE_BEYOND = 0.01
 
 
 def with_range_checked(score: Score, statistics: Statistics, bins: Bins) -> Score:
-    """The score of quantised latents; if more than 1 % of a latent lies beyond the bins, with a note that says so, and not settled."""
+    """The score of quantised latents; if more than 1 % of a latent lies beyond the bins, with a note that says so, and
+    not settled.
+    """
     share = mass_beyond(statistics, bins)
     latents = (share > MAX_SHARE_BEYOND).nonzero()[:, 0].tolist()
     if not latents:
         return score
     named = ", ".join(f"{i} ({100 * float(share[i]):.3g} %)" for i in latents)
     note = (
-        f"Beyond the bins, which span [{bins.low:g}, {bins.high:g}], lies part of latents {named}: what they say there is lost. "
+        f"Beyond the bins, which span [{bins.low:g}, {bins.high:g}], lies part of latents {named}: what they say "
+        "there is lost. "
         "Give low and high that hold the codes."
     )
     return replace(score, settled=None if math.isnan(score.value) else False, notes=(*score.notes, note))
 
 
 def mass_beyond(statistics: Statistics, bins: Bins) -> Float64[Tensor, " latent"]:
-    """The share of the aggregate posterior below `low` or above `high`, for each continuous latent; from the images whose influences are known."""
+    """The share of the aggregate posterior below `low` or above `high`, for each continuous latent; from the images
+    whose influences are known.
+    """
     rows, weights, codes = statistics.influence_rows, statistics.influence_sample.weights, statistics.codes
     p = weights / weights.sum()
     if codes.marginal_std is None and codes.samples is not None:

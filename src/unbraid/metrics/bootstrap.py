@@ -14,19 +14,25 @@ from unbraid.metrics.metric import QUANTILE, Interval
 NUM_RESAMPLES = 200
 
 
-def resampled_weights(num_points: int, seed: int = 0, num_resamples: int = NUM_RESAMPLES) -> Float64[Tensor, "resample point"]:
+def resampled_weights(
+    num_points: int, seed: int = 0, num_resamples: int = NUM_RESAMPLES
+) -> Float64[Tensor, "resample point"]:
     """The share of each point in resamples of the points, drawn with replacement; rows sum to one.
 
-    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give the same resamples, so what is
-    computed from the same points stays correlated as it should.
+    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give
+    the same resamples, so what is computed from the same points stays correlated as it should.
     """
-    points = (sampling.uniform((num_resamples, num_points), seed, "bootstrap") * num_points).long().clamp(max=num_points - 1)
+    points = (
+        (sampling.uniform((num_resamples, num_points), seed, "bootstrap") * num_points).long().clamp(max=num_points - 1)
+    )
     ones = torch.ones(points.shape, dtype=torch.float64)
     return torch.zeros(num_resamples, num_points, dtype=torch.float64).scatter_add_(1, points, ones) / num_points
 
 
 def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
-    """The standard deviation over resamples in which the number is defined: its standard error. NaN where fewer than two are."""
+    """The standard deviation over resamples in which the number is defined: its standard error. NaN where fewer than
+    two are.
+    """
     defined = ~resampled.isnan()
     count = defined.sum(dim=0)
     centred = torch.where(defined, resampled - resampled.nanmean(dim=0), 0.0)
@@ -35,7 +41,9 @@ def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *n
 
 
 def wilson(share: float, num_points: int) -> Interval:
-    """95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even for a share of 0 or 1."""
+    """95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even for a share
+    of 0 or 1.
+    """
     z2 = QUANTILE**2
     middle = (share + z2 / (2 * num_points)) / (1 + z2 / num_points)
     half = QUANTILE / (1 + z2 / num_points) * math.sqrt(share * (1 - share) / num_points + z2 / (4 * num_points**2))
@@ -52,5 +60,8 @@ def settled_by_half(value: float, with_half: float, interval: Any, what: str) ->
     if abs(with_half - value) <= half_width + 1e-12:
         return True, ()
     return False, (
-        f"Half of the {what} give {with_half:.4g}, {with_half - value:+.2g} away and outside the interval: more of them may move it.",
+        (
+            f"Half of the {what} give {with_half:.4g}, {with_half - value:+.2g} away and outside the interval: more of "
+            "them may move it."
+        ),
     )

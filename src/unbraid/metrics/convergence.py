@@ -10,12 +10,14 @@ from scipy.linalg import LinAlgWarning
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without scikit-learn's warnings that a solver has stopped short or overflowed on its way, and that there are many classes.
+    """Without scikit-learn's warnings that a solver has stopped short or overflowed on its way, and that there are many
+    classes.
 
     Filters of warnings belong to all threads: enter this in the main thread, around all fits.
 
-    Separable classes have no finite optimum without a penalty; by then the predictions, which are all that a score reads, no longer change. Factors
-    with many values are what they are; too many to classify are refused by `prediction_tasks.check_classes`.
+    Separable classes have no finite optimum without a penalty; by then the predictions, which are all that a score
+    reads, no longer change. Factors with many values are what they are; too many to classify are refused by
+    `prediction_tasks.check_classes`.
     """
     from sklearn.exceptions import ConvergenceWarning
 

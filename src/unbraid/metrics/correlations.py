@@ -21,9 +21,10 @@ from unbraid.metrics.statistics import Statistics
 class Correlations(Metric):
     """mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
 
-    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior, made with `seed` (Do & Tran,
-    arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al., arXiv:1711.00848v3, tables 3 and 4). A latent
-    that never varies correlates with nothing: 0. A factor whose values are mere names has NaN, unless there are two of them.
+    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior,
+    made with `seed` (Do & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors
+    (Kumar et al., arXiv:1711.00848v3, tables 3 and 4). A latent that never varies correlates with nothing: 0. A factor
+    whose values are mere names has NaN, unless there are two of them.
     """
 
     seed: int = 0
@@ -75,7 +76,9 @@ class Correlations(Metric):
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.Correlations | None:
-    """Of one draw from each posterior; of all draws where only these are known. None where there is nothing to draw from."""
+    """Of one draw from each posterior; of all draws where only these are known. None where there is nothing to draw
+    from.
+    """
     codes = statistics.codes
     if statistics.given_draws is None and codes.marginal_std is None:
         if codes.samples is None:
@@ -93,9 +96,9 @@ def _draw(statistics: Statistics, seed: int) -> Tensor:
     codes, std = statistics.codes, statistics.codes.std
     if statistics.given_draws is None and std is not None:
         # Not through `posteriors`, which refuse a std of 0: a draw of such a latent is its mean.
-        rows = sampling.images(len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights).to(
-            std.device
-        )
+        rows = sampling.images(
+            len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights
+        ).to(std.device)
         noise = sampling.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
         return codes.mean[rows].double() + std[rows].double() * noise
     return statistics.draws(len(codes), seed).z
@@ -117,7 +120,8 @@ def _mean_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Fl
 
 def _max_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
     return torch.cat(
-        [_off_diagonal(matrix), matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)], dim=-1
+        [_off_diagonal(matrix), matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)],
+        dim=-1,
     ).amax(dim=-1)
 
 

@@ -14,7 +14,14 @@ from torch import Tensor
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread
 from unbraid.metrics.convergence import quietly
-from unbraid.metrics.factor_predictors import FittedPredictor, Losses, Predictor, PredictorSettings, fitted_predictor, refitted_importances
+from unbraid.metrics.factor_predictors import (
+    FittedPredictor,
+    Losses,
+    Predictor,
+    PredictorSettings,
+    fitted_predictor,
+    refitted_importances,
+)
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.statistics import Statistics
@@ -32,14 +39,17 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True)
 class DCI(Metric):
-    """Disentanglement (the value): does each latent serve one factor? Completeness: is each factor served by one latent? And how well at all?
+    """Disentanglement (the value): does each latent serve one factor? Completeness: is each factor served by one
+    latent? And how well at all?
 
-    Eastwood & Williams, *A Framework for the Quantitative Evaluation of Disentangled Representations*, ICLR 2018. A predictor of each factor from all latents
-    says how much each latent counts, R_ik; D and C are one minus the entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and
-    labels standardised unless `standardise` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100 of depth
-    3, as in disentanglement_lib; slow). `completeness` is averaged over factors plainly or weighted by importance. Parts: completeness, and the
-    errors on training and test rows: RMSE / std(y), or the share of wrong classes where classes are predicted. Intervals of D and C
-    come from `num_refits` fits on resampled rows (default 20; 3 for boosted trees; 0 for none).
+    Eastwood & Williams, *A Framework for the Quantitative Evaluation of Disentangled Representations*, ICLR 2018. A
+    predictor of each factor from all latents says how much each latent counts, R_ik; D and C are one minus the
+    entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and labels standardised unless
+    `standardise` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100
+    of depth 3, as in disentanglement_lib; slow). `completeness` is averaged over factors plainly or weighted by
+    importance. Parts: completeness, and the errors on training and test rows: RMSE / std(y), or the share of wrong
+    classes where classes are predicted. Intervals of D and C come from `num_refits` fits on resampled rows (default 20;
+    3 for boosted trees; 0 for none).
     """
 
     predictor: Predictor = "lasso"
@@ -58,20 +68,38 @@ class DCI(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.predictor not in get_args(Predictor):
-            raise SpecError(f"DCI: there is no predictor {self.predictor!r}. Use one of {', '.join(get_args(Predictor))}.")
+            raise SpecError(
+                f"DCI: there is no predictor {self.predictor!r}. Use one of {', '.join(get_args(Predictor))}."
+            )
         if self.completeness not in get_args(CompletenessAverage):
-            raise SpecError(f"DCI: completeness is {self.completeness!r}. Use one of {', '.join(get_args(CompletenessAverage))}.")
+            raise SpecError(
+                f"DCI: completeness is {self.completeness!r}. Use one of {', '.join(get_args(CompletenessAverage))}."
+            )
         if not self.alpha >= 0:
             raise SpecError(f"DCI: alpha is {self.alpha}; a penalty is 0 or more (0.002 is usual).")
         if self.num_refits is not None and self.num_refits not in (0, *range(2, 10_001)):
-            raise SpecError(f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at least two.")
-        trees = {name: count for name, count in (("num_trees", self.num_trees), ("max_depth", self.max_depth)) if count is not None}
+            raise SpecError(
+                f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at "
+                "least two."
+            )
+        trees = {
+            name: count
+            for name, count in (("num_trees", self.num_trees), ("max_depth", self.max_depth))
+            if count is not None
+        }
         check_counts("DCI", num_train=self.num_train, num_test=self.num_test, **trees)
 
     @property
     def accepts(self) -> frozenset[Feature]:
         return frozenset(
-            {"continuous factors", "missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+            {
+                "continuous factors",
+                "missing labels",
+                "weights",
+                "correlated posteriors",
+                "means without std",
+                "draws without densities",
+            }
         )
 
     @property
@@ -89,8 +117,8 @@ class DCI(Metric):
     def measure(self, statistics: Statistics) -> Score:
         tasks, skipped = self._tasks(statistics)
         settings = self.predictor_settings
-        # The factors are independent, and most fits release the interpreter. Not so for forests: scikit-learn swaps the filters of warnings around each
-        # tree, for all threads at once, and in threads of ours they would be lost.
+        # The factors are independent, and most fits release the interpreter. Not so for forests: scikit-learn swaps the
+        # filters of warnings around each tree, for all threads at once, and in threads of ours they would be lost.
         with quietly(), ThreadPoolExecutor() as pool:
             each: Callable[..., Iterable[Any]] = map if self.predictor == "forest" else pool.map
             tell = _Progress(statistics, len(tasks) * (1 + self._num_refits))
@@ -108,13 +136,16 @@ class DCI(Metric):
     def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
         """The factors to predict, by number, and the names of those that this predictor cannot."""
         found = {
-            k: task for k, task in enumerate(prediction_tasks(statistics, self.num_train, self.num_test, self.seed)) if task is not None
+            k: task
+            for k, task in enumerate(prediction_tasks(statistics, self.num_train, self.num_test, self.seed))
+            if task is not None
         }
         skipped = [k for k, task in found.items() if self.predictor == "lasso" and not task.ordered]
         names = [found.pop(k).name for k in skipped]
         if not found:
             raise CodesError(
-                f"DCI: the values of {', '.join(names)} have no order, and the LASSO ranks values. Use predictor='forest' or 'boosted_trees', which classify."
+                f"DCI: the values of {', '.join(names)} have no order, and the LASSO ranks values. Use "
+                "predictor='forest' or 'boosted_trees', which classify."
             )
         for task in found.values():
             if self.predictor_settings.classifies(task):
@@ -122,7 +153,11 @@ class DCI(Metric):
         return found, names
 
     def _refitted(
-        self, each: Callable[..., Iterable[Tensor]], tasks: list[PredictionTask], settings: PredictorSettings, tell: "_Progress"
+        self,
+        each: Callable[..., Iterable[Tensor]],
+        tasks: list[PredictionTask],
+        settings: PredictorSettings,
+        tell: "_Progress",
     ) -> Float64[Tensor, "refit latent factor"] | None:
         if self._num_refits == 0:
             return None
@@ -147,7 +182,10 @@ class DCI(Metric):
         importance = torch.stack([fit.importance for fit in fits], dim=1)
         value = self._with_interval(disentanglement, importance, refits)
         complete = completeness if self.completeness == "mean" else weighted_completeness
-        train, test = _mean_error([fit.train for fit in fits], self.seed), _mean_error([fit.test for fit in fits], self.seed)
+        train, test = (
+            _mean_error([fit.train for fit in fits], self.seed),
+            _mean_error([fit.test for fit in fits], self.seed),
+        )
         settled: bool | None = None
         notes: tuple[str, ...] = ()
         if halves is not None:
@@ -156,23 +194,37 @@ class DCI(Metric):
         if len(fits) == 1:
             notes = (
                 *notes,
-                "With one factor there is nothing to tell apart: by convention a latent that is used has a disentanglement of 1.",
+                (
+                    "With one factor there is nothing to tell apart: by convention a latent that is used has a "
+                    "disentanglement of 1."
+                ),
             )
         if skipped:
-            notes = (*notes, f"Left out, because their values have no order for the LASSO to follow: {', '.join(skipped)}.")
+            notes = (
+                *notes,
+                f"Left out, because their values have no order for the LASSO to follow: {', '.join(skipped)}.",
+            )
         num_factors = len(statistics.codes.factors)
         per_factor = _spread_out(completeness_of_factors(importance)[None], factors, num_factors)[0]
         return Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
-            parts={"completeness": self._with_interval(complete, importance, refits), "train_error": train, "test_error": test},
+            parts={
+                "completeness": self._with_interval(complete, importance, refits),
+                "train_error": train,
+                "test_error": test,
+            },
             per_factor=dict(zip(statistics.codes.factor_names, per_factor.tolist(), strict=True)),
             per_latent=tuple(disentanglement_of_latents(importance).tolist()),
             tables={
                 "importance": _spread_out(importance, factors, num_factors),
-                "train_error": _spread_out(torch.stack([fit.train.error() for fit in fits], dim=1), factors, num_factors)[0],
-                "test_error": _spread_out(torch.stack([fit.test.error() for fit in fits], dim=1), factors, num_factors)[0],
+                "train_error": _spread_out(
+                    torch.stack([fit.train.error() for fit in fits], dim=1), factors, num_factors
+                )[0],
+                "test_error": _spread_out(torch.stack([fit.test.error() for fit in fits], dim=1), factors, num_factors)[
+                    0
+                ],
             },
             settled=settled,
             notes=notes,
@@ -183,7 +235,9 @@ class DCI(Metric):
         value = float(summary(importance))
         if refits is None:
             return Value(value)
-        half = float(student.ppf(0.975, len(refits) - 1)) * float(spread(torch.stack([summary(refit) for refit in refits])))
+        half = float(student.ppf(0.975, len(refits) - 1)) * float(
+            spread(torch.stack([summary(refit) for refit in refits]))
+        )
         return Value(value, (max(0.0, value - half), min(1.0, value + half)))
 
     def _settings_that_mattered(self) -> dict[str, object]:
@@ -209,12 +263,16 @@ class _Progress:
 
 
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:
-    """D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent that serves one factor, 0 for one that serves all alike, or none. With one factor 1 if used."""
+    """D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent that serves one factor, 0 for one that serves all alike,
+    or none. With one factor 1 if used.
+    """
     return _concentration(importance)
 
 
 def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor that one latent serves, 0 for one that all serve alike, or none."""
+    """C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor that one latent serves, 0 for one that all serve alike, or
+    none.
+    """
     return _concentration(importance.T)
 
 
@@ -251,11 +309,15 @@ def _weighted_mean(values: Float64[Tensor, " row"], weights: Float64[Tensor, " r
 def _mean_error(losses: Sequence[Losses], seed: int) -> Value:
     """The mean over factors, with an interval from resampled rows, not refitted."""
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
-    resampled = torch.stack([part.error(resampled_weights(len(part.losses), seed)) for part in losses], dim=1).nanmean(dim=1)
+    resampled = torch.stack([part.error(resampled_weights(len(part.losses), seed)) for part in losses], dim=1).nanmean(
+        dim=1
+    )
     return Value.of(mean, spread(resampled), (0.0, math.inf))
 
 
-def _spread_out(table: Float64[Tensor, "row used"], factors: tuple[int, ...], num_factors: int) -> Float64[Tensor, "row factor"]:
+def _spread_out(
+    table: Float64[Tensor, "row used"], factors: tuple[int, ...], num_factors: int
+) -> Float64[Tensor, "row factor"]:
     """With NaN for the factors that were not predicted."""
     full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
     full[:, list(factors)] = table

@@ -19,11 +19,13 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 @final
 @dataclass(frozen=True)
 class ELBODecomposition(SampledMetric):
-    """E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats; the value is TC = sum_j H(z_j) - H(z). Lower is better.
+    """E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats; the value is TC = sum_j H(z_j) - H(z).
+    Lower is better.
 
-    Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum of all three: exactly the analytic
-    KL with conditional="analytic". The prior is standard normal, and uniform for discrete latents. With groups, TC is split into "between_groups" and
-    "within_groups" (Esmaeili et al., arXiv:1804.02086v4, fig. 4). Codes hold no reconstruction, so there is no ELBO here.
+    Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum
+    of all three: exactly the analytic KL with conditional="analytic". The prior is standard normal, and uniform for
+    discrete latents. With groups, TC is split into "between_groups" and "within_groups" (Esmaeili et al.,
+    arXiv:1804.02086v4, fig. 4). Codes hold no reconstruction, so there is no ELBO here.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -57,7 +59,11 @@ class ELBODecomposition(SampledMetric):
         if "membership" not in averages:
             return found
         within = averages["membership"] @ each - averages["groups"]
-        return found | {"between_groups": total_correlation - within.sum(), "within_groups": within.sum(), "within_each_group": within}
+        return found | {
+            "between_groups": total_correlation - within.sum(),
+            "within_groups": within.sum(),
+            "within_each_group": within,
+        }
 
 
 def _surprise(mean: Tensor, std: Tensor) -> Float64[Tensor, "image latent"]:

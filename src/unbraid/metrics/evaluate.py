@@ -17,11 +17,13 @@ _NEEDS_FACTORS = "needs factors, and these codes have none."
 
 
 def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None) -> Scorecard:
-    """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with settings of one's own.
+    """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
+    settings of one's own.
 
-    What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the others go on; of one that cannot take
-    some of the factors, those are left out and named. `tell` hears what is being computed and the share that is done; by default it is a line on standard
-    error if that is a terminal. `seed`, where given, replaces that of every metric. The work is done where the codes are.
+    What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the
+    others go on; of one that cannot take some of the factors, those are left out and named. `tell` hears what is being
+    computed and the share that is done; by default it is a line on standard error if that is a terminal. `seed`, where
+    given, replaces that of every metric. The work is done where the codes are.
     """
     selection, statistics = select(metrics, seed), Statistics(codes)
     codes = statistics.codes
@@ -107,10 +109,15 @@ def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tup
     constant = [name for name, varies in zip(names, statistics.varies, strict=True) if not varies]
     if len(constant) == len(names):
         raise CodesError(
-            f"None of the {len(names)} factors ({', '.join(names)}) varies in these codes, so there is nothing to tell apart. Encode a sample in which at "
+            f"None of the {len(names)} factors ({', '.join(names)}) varies in these codes, so there is nothing to "
+            "tell apart. Encode a sample in which at "
             "least one varies, or ask for metrics='unsupervised'."
         )
-    return (f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average.",) if constant else ()
+    return (
+        (f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average.",)
+        if constant
+        else ()
+    )
 
 
 def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
@@ -118,7 +125,9 @@ def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
     if len(refused) == 1:
         return next(iter(refused.values()))
     if refused:
-        return "None of the metrics is defined for these codes. " + " ".join(f"{name}: {reason}" for name, reason in refused.items())
+        return "None of the metrics is defined for these codes. " + " ".join(
+            f"{name}: {reason}" for name, reason in refused.items()
+        )
     names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
     return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."
 

@@ -23,12 +23,14 @@ ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
 @final
 @dataclass(frozen=True)
 class Explicitness(Metric):
-    """The mean over factors of the mean over their values of the area under the ROC curve of a logistic regression on all latents. Higher is better.
+    """The mean over factors of the mean over their values of the area under the ROC curve of a logistic regression on
+    all latents. Higher is better.
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression a value without a penalty (C = 1e10) and ranks by
-    probabilities normalised over the values, as their code and Do & Tran's do; "one_vs_rest_raw" ranks by each regression's own score, under which a value in
-    the middle of a latent's range cannot be told; "multinomial" is one regression with C = 1 on standardised latents, as in
-    disentanglement_lib. Fitted on `num_train` rows and scored on `num_test` others. Chance is 0.5.
+    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression a value without a
+    penalty (C = 1e10) and ranks by probabilities normalised over the values, as their code and Do & Tran's do;
+    "one_vs_rest_raw" ranks by each regression's own score, under which a value in the middle of a latent's range cannot
+    be told; "multinomial" is one regression with C = 1 on standardised latents, as in disentanglement_lib. Fitted on
+    `num_train` rows and scored on `num_test` others. Chance is 0.5.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
@@ -41,12 +43,17 @@ class Explicitness(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classifier not in get_args(ValueClassifier):
-            raise SpecError(f"Explicitness: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(ValueClassifier))}.")
+            raise SpecError(
+                f"Explicitness: there is no classifier {self.classifier!r}. Use one of "
+                f"{', '.join(get_args(ValueClassifier))}."
+            )
         check_counts("Explicitness", num_train=self.num_train, num_test=self.num_test)
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset({"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"})
+        return frozenset(
+            {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+        )
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
@@ -65,11 +72,19 @@ class Explicitness(Metric):
                 unscored.append(task.name)
             variances.append(influence)
         if bool(areas.isnan().all()):
-            raise CodesError("Explicitness: no value of any factor occurs in both the training and the test rows. Give more images.")
+            raise CodesError(
+                "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
+            )
         value = Value.of(areas.nanmean(), _standard_error(variances), self.bounds)
         settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
         if unscored:
-            notes = (*notes, f"Some values of {', '.join(unscored)} are not in both the training and the test rows; they are left out.")
+            notes = (
+                *notes,
+                (
+                    f"Some values of {', '.join(unscored)} are not in both the training and the test rows; "
+                    "they are left out."
+                ),
+            )
         return Score(
             metric=type(self).__name__,
             value=value.value,
@@ -93,7 +108,9 @@ def value_scores(
     test_codes: Float64[Tensor, "test latent"],
     classifier: ValueClassifier = "one_vs_rest",
 ) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
-    """The values among the training labels, and how much each test row looks like each of them: a logit, or the logarithm of a probability."""
+    """The values among the training labels, and how much each test row looks like each of them: a logit, or the
+    logarithm of a probability.
+    """
     values, numbers = train_labels.unique(return_inverse=True)
     if len(values) == 1:
         return values, torch.zeros(len(test_codes), 1, dtype=torch.float64)
@@ -104,7 +121,11 @@ def value_scores(
         return values, _logits(train, numbers, test, inverse_penalty=1.0, solver="lbfgs").log_softmax(dim=1)
     one_against_rest = range(len(values)) if len(values) > 2 else (1,)
     logits = torch.cat(
-        [_logits(train, (numbers == v).long(), test, inverse_penalty=1e10, solver="newton-cholesky") for v in one_against_rest], dim=1
+        [
+            _logits(train, (numbers == v).long(), test, inverse_penalty=1e10, solver="newton-cholesky")
+            for v in one_against_rest
+        ],
+        dim=1,
     )
     if len(values) == 2:
         logits = torch.cat([-logits, logits], dim=1)
@@ -122,17 +143,23 @@ def value_scores(
 def areas_of_values(
     values: Int64[Tensor, " value"], scores: Float64[Tensor, "test value"], labels: Int64[Tensor, " test"]
 ) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
-    """The area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and what each row adds to the mean of the others."""
+    """The area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and what each
+    row adds to the mean of the others.
+    """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
     areas = torch.tensor([curve.area for curve in curves], dtype=torch.float64)
     return areas, torch.stack([curve.influence for curve in curves]).sum(dim=0) / max(1, int((~areas.isnan()).sum()))
 
 
-def _logits(train: Tensor, labels: Tensor, test: Tensor, *, inverse_penalty: float, solver: str) -> Float64[Tensor, "test value"]:
+def _logits(
+    train: Tensor, labels: Tensor, test: Tensor, *, inverse_penalty: float, solver: str
+) -> Float64[Tensor, "test value"]:
     from sklearn.linear_model import LogisticRegression
 
     # Newton steps: to rank the rows right near separation, the optimum must be met, and it lies far out.
-    model = LogisticRegression(C=inverse_penalty, solver=solver, tol=1e-8 if solver == "newton-cholesky" else 1e-4, max_iter=1_000)
+    model = LogisticRegression(
+        C=inverse_penalty, solver=solver, tol=1e-8 if solver == "newton-cholesky" else 1e-4, max_iter=1_000
+    )
     with quietly():
         model.fit(train.numpy(), labels.numpy())
     found = torch.from_numpy(model.decision_function(test.numpy())).double()
@@ -142,7 +169,9 @@ def _logits(train: Tensor, labels: Tensor, test: Tensor, *, inverse_penalty: flo
 
 
 def _standard_error(influences: list[Float64[Tensor, " _row"]]) -> float:
-    """Of the mean over factors. Factors with the same rows vary together; where their rows differ, each counts by itself."""
+    """Of the mean over factors. Factors with the same rows vary together; where their rows differ, each counts by
+    itself.
+    """
     if len({len(influence) for influence in influences}) == 1:
         together = torch.stack(influences).mean(dim=0)
         return float(together.square().mean().sqrt()) / math.sqrt(len(together))

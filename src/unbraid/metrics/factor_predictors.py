@@ -28,7 +28,9 @@ class PredictorSettings:
     seed: int = 0
 
     def classifies(self, task: PredictionTask) -> bool:
-        """Forests classify what has no order; boosted trees, as in disentanglement_lib, everything that is not continuous; the LASSO nothing."""
+        """Forests classify what has no order; boosted trees, as in disentanglement_lib, everything that is not
+        continuous; the LASSO nothing.
+        """
         match self.predictor:
             case "lasso":
                 return False
@@ -99,23 +101,37 @@ def refitted_importances(
 ) -> Float64[Tensor, "resample latent"]:
     """The importances in fits on resamples of the training rows, each given by the share of every row in it."""
     if settings.predictor == "lasso":
-        fit = lasso(task.train_codes, task.train_labels.double(), settings.alpha, standardise=settings.standardise, row_weights=row_weights)
+        fit = lasso(
+            task.train_codes,
+            task.train_labels.double(),
+            settings.alpha,
+            standardise=settings.standardise,
+            row_weights=row_weights,
+        )
         return fit.weights.abs()
     counts = (row_weights * row_weights.shape[1]).round().long()
     rows = torch.arange(row_weights.shape[1])
-    return torch.stack([fitted_predictor(task.rows(rows.repeat_interleave(count)), settings).importance for count in counts])
+    return torch.stack(
+        [fitted_predictor(task.rows(rows.repeat_interleave(count)), settings).importance for count in counts]
+    )
 
 
 def _check_range(task: PredictionTask) -> None:
     largest = max(float(codes.abs().max()) for codes in (task.train_codes, task.test_codes))
     if largest > float(torch.finfo(torch.float32).max):
         raise CodesError(
-            f"DCI: the largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. Divide the latents by a constant first."
+            f"DCI: the largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. "
+            "Divide the latents by a constant first."
         )
 
 
 def _trees(task: PredictionTask, settings: PredictorSettings) -> Any:
-    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+    from sklearn.ensemble import (
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
 
     kinds = {
         ("forest", True): RandomForestClassifier,

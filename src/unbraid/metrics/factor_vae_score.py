@@ -13,18 +13,27 @@ from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.metric import QUANTILE, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts, check_num_drawn, chunks, of_one_factor, value_groups, varying_factors
+from unbraid.metrics.value_groups import (
+    check_counts,
+    check_num_drawn,
+    chunks,
+    of_one_factor,
+    value_groups,
+    varying_factors,
+)
 
 
 @final
 @dataclass(frozen=True)
 class FactorVAEScore(Metric):
-    """The accuracy with which a majority vote tells the factor that a batch shares from the latent that varies least in it. Higher is better.
+    """The accuracy with which a majority vote tells the factor that a batch shares from the latent that varies least in
+    it. Higher is better.
 
-    In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is divided by its variance over all images;
-    the least votes for the factor. Kim & Mnih, *Disentangling by Factorising*, arXiv:1802.05983v3, section 4. Only latents whose means have a std of at least
-    `min_std` take part: a dead latent would win every vote (0 / 0). With none alive the score is 0. The interval is that of a share of
-    `num_test` votes, drawn with `seed`: it tells nothing of the choice of images.
+    In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is
+    divided by its variance over all images; the least votes for the factor. Kim & Mnih, *Disentangling by Factorising*,
+    arXiv:1802.05983v3, section 4. Only latents whose means have a std of at least `min_std` take part: a dead latent
+    would win every vote (0 / 0). With none alive the score is 0. The interval is that of a share of `num_test` votes,
+    drawn with `seed`: it tells nothing of the choice of images.
     """
 
     batch_size: int = 64
@@ -40,14 +49,18 @@ class FactorVAEScore(Metric):
         super().__post_init__()
         check_counts("FactorVAEScore", num_train=self.num_train, num_test=self.num_test)
         if self.batch_size < 2:
-            raise SpecError(f"FactorVAEScore: batch_size is {self.batch_size}; a variance needs at least 2 images (64 is usual).")
+            raise SpecError(
+                f"FactorVAEScore: batch_size is {self.batch_size}; a variance needs at least 2 images (64 is usual)."
+            )
         if not self.min_std >= 0:
             raise SpecError(f"FactorVAEScore: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
         check_num_drawn("FactorVAEScore", self.num_train + self.num_test, "batch_size", self.batch_size)
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset({"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"})
+        return frozenset(
+            {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+        )
 
     def measure(self, statistics: Statistics) -> Score:
         codes, varying = statistics.codes, varying_factors(statistics)
@@ -71,7 +84,10 @@ class FactorVAEScore(Metric):
         interval = wilson(value, self.num_test)
         settled, notes = settled_by_half(value, with_half, interval, "training votes")
         if vote is None:
-            notes = (*notes, f"No latent's means have a std of {self.min_std:g} or more: nothing can vote, and the score is 0.")
+            notes = (
+                *notes,
+                f"No latent's means have a std of {self.min_std:g} or more: nothing can vote, and the score is 0.",
+            )
         else:
             notes = (*notes, *of_one_factor(varying))
         recalls = {varying[k]: float(correct[factor[test] == k].mean()) for k in range(len(varying))}
@@ -92,8 +108,12 @@ class FactorVAEScore(Metric):
         )
 
 
-def weighted_variance(latents: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None = None) -> Float64[Tensor, " latent"]:
-    """The variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted, else sum_n p(n) (z_n - mean)^2."""
+def weighted_variance(
+    latents: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None = None
+) -> Float64[Tensor, " latent"]:
+    """The variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted, else sum_n
+    p(n) (z_n - mean)^2.
+    """
     z = latents.double()
     if weights is None:
         return (z.var(dim=0, correction=1) if len(z) > 1 else torch.zeros_like(z[0])).cpu()
@@ -109,8 +129,13 @@ def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) 
 def normalised_variances(
     latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
 ) -> Float64[Tensor, "point latent"]:
-    """The variance of each latent within each batch, over its variance among all images, on the CPU. NaN for a constant latent."""
-    within = [latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu() for chunk in chunks(*batches.shape)]
+    """The variance of each latent within each batch, over its variance among all images, on the CPU. NaN for a constant
+    latent.
+    """
+    within = [
+        latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu()
+        for chunk in chunks(*batches.shape)
+    ]
     return torch.cat(within) / variance
 
 
@@ -123,7 +148,11 @@ def vote_table(
     vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
     """How often each latent varied least in batches that share each factor."""
-    return torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors).double().reshape(num_latents, num_factors)
+    return (
+        torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors)
+        .double()
+        .reshape(num_latents, num_factors)
+    )
 
 
 def vote_is_right(
@@ -133,7 +162,9 @@ def vote_is_right(
     return (table.argmax(dim=1)[vote] == factor).double()
 
 
-def _num_active_interval(statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float) -> tuple[float, float]:
+def _num_active_interval(
+    statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float
+) -> tuple[float, float]:
     """How many latents would be active if each variance lay at either end of its interval."""
     z, p = statistics.codes.mean.double(), statistics.weights
     fourth = (p @ (z - p @ z).pow(4)).cpu()

@@ -46,6 +46,8 @@ def mean_over_factors(per_factor: Float64[Tensor, " factor"], defined: Bool[Tens
     return per_factor[defined].mean()
 
 
-def where_defined(per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]) -> Float64[Tensor, " factor"]:
+def where_defined(
+    per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]
+) -> Float64[Tensor, " factor"]:
     """NaN for the factors that are not defined."""
     return torch.where(defined, per_factor, torch.nan)

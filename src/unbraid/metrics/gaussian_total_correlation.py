@@ -15,17 +15,20 @@ from unbraid.metrics.statistics import Statistics
 
 CovarianceOf = Literal["means", "aggregate"]
 
-# Centred float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it is rounding, too.
+# Centred float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it
+# is rounding, too.
 _ROUNDING = 1e-13
 
 
 @final
 @dataclass(frozen=True)
 class GaussianTotalCorrelation(Metric):
-    """-1/2 log det of the correlation matrix, in nats: the total correlation of a Gaussian with the covariance of the codes. Lower is better, at least 0.
+    """-1/2 log det of the correlation matrix, in nats: the total correlation of a Gaussian with the covariance of the
+    codes. Lower is better, at least 0.
 
-    Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library; "aggregate" that of
-    the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Only correlation is seen; latents that depend on each other without it count as independent.
+    Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library;
+    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Only correlation is seen; latents that depend
+    on each other without it count as independent.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -38,7 +41,8 @@ class GaussianTotalCorrelation(Metric):
         super().__post_init__()
         if self.covariance not in get_args(CovarianceOf):
             raise SpecError(
-                f"GaussianTotalCorrelation: there is no covariance of {self.covariance!r}. Use one of {', '.join(get_args(CovarianceOf))}."
+                f"GaussianTotalCorrelation: there is no covariance of {self.covariance!r}. Use one of "
+                f"{', '.join(get_args(CovarianceOf))}."
             )
 
     @property
@@ -60,7 +64,14 @@ class GaussianTotalCorrelation(Metric):
         notes = [f"Latents {dead} never vary and are left out."] if dead else []
         notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
         tables = {"covariance": covariance, "correlation": _correlation(covariance, alive)}
-        return Score("GaussianTotalCorrelation", score.value, score.interval, tables=tables, notes=tuple(notes), settings=self.settings)
+        return Score(
+            "GaussianTotalCorrelation",
+            score.value,
+            score.interval,
+            tables=tables,
+            notes=tuple(notes),
+            settings=self.settings,
+        )
 
 
 @final
@@ -96,7 +107,8 @@ def _total_correlation(
 ) -> tuple[float, float]:
     """-1/2 log det of the correlations of the latents that vary, and its standard error.
 
-    The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the derivative of the value along M - C.
+    The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the derivative of
+    the value along M - C.
     """
     correlation = _correlation(covariance, alive)[alive][:, alive]
     eigenvalues = torch.linalg.eigvalsh(correlation)
@@ -114,7 +126,9 @@ def _total_correlation(
     return max(0.0, float(-0.5 * eigenvalues.log().sum())), float(error)
 
 
-def _correlation(covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]) -> Float64[Tensor, "latent latent"]:
+def _correlation(
+    covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
+) -> Float64[Tensor, "latent latent"]:
     """With rows and columns of NaN for latents that do not vary."""
     std = torch.where(alive, covariance.diagonal().sqrt(), math.nan)
     return covariance / (std[:, None] * std)

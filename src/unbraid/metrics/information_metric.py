@@ -21,22 +21,27 @@ from unbraid.metrics.statistics import Statistics
 
 InformationEstimator = Literal["exact", "sampled", "quantised", "means_histogram"]
 
-_ALWAYS: frozenset[Feature] = frozenset({"soft labels", "missing labels", "weights", "correlated posteriors", "discrete latents"})
+_ALWAYS: frozenset[Feature] = frozenset(
+    {"soft labels", "missing labels", "weights", "correlated posteriors", "discrete latents"}
+)
 
 
 @dataclass(frozen=True)
 class InformationMetric(Metric):
     """A metric computed from `LatentInformation`.
 
-    `estimator`: "exact" integrates the Gaussian posteriors (`quadrature`: "direct", or "binned" for many images). "sampled" averages over `num_samples`
-    draws, made with `seed`, against the mixture of all images. "quantised" reads the latents through `num_bins` bins (default 100) from `low` to
-    `high`, filled as `masses` says; it takes a std of 0. "means_histogram" bins the means alone (default 20 bins) and scores noise as if it were
-    signal: for comparison with published numbers only.
+    `estimator`: "exact" integrates the Gaussian posteriors (`quadrature`: "direct", or "binned" for many images).
+    "sampled" averages over `num_samples` draws, made with `seed`, against the mixture of all images. "quantised" reads
+    the latents through `num_bins` bins (default 100) from `low` to `high`, filled as `masses` says; it takes a std of
+    0. "means_histogram" bins the means alone (default 20 bins) and scores noise as if it were signal: for comparison
+    with published numbers only.
     """
 
     groups_by_value: ClassVar[bool] = True
     # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try estimator='quantised'."
+    why_undefined: ClassVar[str] = (
+        "Undefined: the estimator finds no number for these codes. Try estimator='quantised'."
+    )
 
     estimator: InformationEstimator = "exact"
     num_bins: int | None = None
@@ -49,7 +54,9 @@ class InformationMetric(Metric):
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
-        """Every number of the score: "value" and the parts (scalars), "per_factor", "per_latent" and tables (vectors). Differentiable."""
+        """Every number of the score: "value" and the parts (scalars), "per_factor", "per_latent" and tables (vectors).
+        Differentiable.
+        """
 
     @property
     @abstractmethod
@@ -60,16 +67,23 @@ class InformationMetric(Metric):
         super().__post_init__()
         name = type(self).__name__
         if self.estimator not in get_args(InformationEstimator):
-            raise SpecError(f"{name}: there is no estimator {self.estimator!r}. Use one of {', '.join(get_args(InformationEstimator))}.")
+            raise SpecError(
+                f"{name}: there is no estimator {self.estimator!r}. Use one of "
+                f"{', '.join(get_args(InformationEstimator))}."
+            )
         if self.quadrature not in get_args(Quadrature):
-            raise SpecError(f"{name}: there is no quadrature {self.quadrature!r}. Use one of {', '.join(get_args(Quadrature))}.")
+            raise SpecError(
+                f"{name}: there is no quadrature {self.quadrature!r}. Use one of {', '.join(get_args(Quadrature))}."
+            )
         if self.num_bins is not None and not self.has_bins:
             raise SpecError(
-                f"{name}: num_bins is {self.num_bins}, but the {self.estimator} estimator has no bins. Drop it, or use estimator='quantised'."
+                f"{name}: num_bins is {self.num_bins}, but the {self.estimator} estimator has no bins. Drop it, or "
+                "use estimator='quantised'."
             )
         if self.num_bins is not None and self.num_bins < 2:
             raise SpecError(
-                f"{name}: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. The papers use 20 and 100."
+                f"{name}: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. The papers use "
+                "20 and 100."
             )
         if self.num_samples < 2:
             raise SpecError(f"{name}: num_samples is {self.num_samples}; expected at least 2 (10,000 is usual).")
@@ -123,7 +137,9 @@ class InformationMetric(Metric):
             value=value.value,
             interval=value.interval,
             parts={name: Value.of(number, errors[name]) for name, number in scalars.items() if name != "value"},
-            per_factor={} if by_factor is None else dict(zip(statistics.codes.factor_names, by_factor.tolist(), strict=True)),
+            per_factor={}
+            if by_factor is None
+            else dict(zip(statistics.codes.factor_names, by_factor.tolist(), strict=True)),
             per_latent=() if by_latent is None else tuple(by_latent.tolist()),
             tables=_tables(estimate.information)
             | {name: number for name, number in numbers.items() if name not in (*scalars, "per_factor", "per_latent")},
@@ -139,16 +155,23 @@ class InformationMetric(Metric):
             case "exact":
                 return _Estimate(statistics.exact(self.quadrature), ((statistics.density_influences(), num_images),))
             case "quantised":
-                return _Estimate(statistics.quantised(self.bins), ((statistics.quantised_influences(self.bins), num_images),))
+                return _Estimate(
+                    statistics.quantised(self.bins), ((statistics.quantised_influences(self.bins), num_images),)
+                )
             case "means_histogram":
                 bins = self.resolved_num_bins
-                return _Estimate(statistics.means_histogram(bins), ((statistics.means_histogram_influences(bins), num_images),))
+                return _Estimate(
+                    statistics.means_histogram(bins), ((statistics.means_histogram_influences(bins), num_images),)
+                )
             case "sampled":
                 draws = statistics.draws(self.num_samples, self.seed)
                 information, deviations = statistics.once(
-                    ("sampled", self.num_samples, self.seed), lambda: sampled_information(statistics.posteriors, draws, statistics.values)
+                    ("sampled", self.num_samples, self.seed),
+                    lambda: sampled_information(statistics.posteriors, draws, statistics.values),
                 )
-                return _Estimate(information, ((statistics.density_influences(), num_images), (deviations, float(len(draws)))))
+                return _Estimate(
+                    information, ((statistics.density_influences(), num_images), (deviations, float(len(draws))))
+                )
             case _:
                 assert_never(self.estimator)
 
@@ -160,16 +183,23 @@ class InformationMetric(Metric):
             return torch.stack([numbers[name] for name in names])
 
         averages = _averages(estimate.information)
-        errors = [standard_error(scalars, averages, deviations, num_rows) for deviations, num_rows in estimate.deviations]
+        errors = [
+            standard_error(scalars, averages, deviations, num_rows) for deviations, num_rows in estimate.deviations
+        ]
         return dict(zip(names, torch.stack(errors).square().sum(dim=0).sqrt().tolist(), strict=True))
 
-    def _settled(self, value: Value, statistics: Statistics, estimate: "_Estimate") -> tuple[bool | None, tuple[str, ...]]:
+    def _settled(
+        self, value: Value, statistics: Statistics, estimate: "_Estimate"
+    ) -> tuple[bool | None, tuple[str, ...]]:
         """Whether more bins or more draws would leave the value within its interval, and a note if not."""
         if self.estimator == "exact" or value.interval is None:
             return None, ()
         if self.estimator == "sampled":
             change = self._change_with_half_the_draws(estimate)
-            what = f"The first half of the draws gives {value.value + change:.4g}, further off than the interval: take more samples."
+            what = (
+                f"The first half of the draws gives {value.value + change:.4g}, further off than the interval: take "
+                "more samples."
+            )
         else:
             change = self._change_with_more_bins(statistics)
             bins = self.resolved_num_bins
@@ -196,7 +226,9 @@ class InformationMetric(Metric):
         """How far the value would be if only the first half of the draws had been made."""
         deviations, num_draws = estimate.deviations[-1]
         averages = _averages(estimate.information)
-        half = averages | {name: averages[name] + part[: int(num_draws) // 2].mean(dim=0) for name, part in deviations.items()}
+        half = averages | {
+            name: averages[name] + part[: int(num_draws) // 2].mean(dim=0) for name, part in deviations.items()
+        }
         return float(self.numbers(LatentInformation(**half))["value"] - self.numbers(estimate.information)["value"])
 
     def _settings_for(self, statistics: Statistics) -> dict[str, Any]:
@@ -219,7 +251,9 @@ class InformationMetric(Metric):
 @final
 @dataclass(frozen=True)
 class _Estimate:
-    """The information, and what each row adds to it: rows are images, and draws where there are any; each with their number."""
+    """The information, and what each row adds to it: rows are images, and draws where there are any; each with their
+    number.
+    """
 
     information: LatentInformation
     deviations: tuple[tuple[Mapping[str, Tensor], float], ...]

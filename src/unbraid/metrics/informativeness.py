@@ -27,12 +27,14 @@ InformativenessEstimator = Literal["sampled", "quantised", "exact"]
 @final
 @dataclass(frozen=True)
 class Informativeness(Metric):
-    """I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad: noise may be memorised.
+    """I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad:
+    noise may be memorised.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.1. `estimator` decides what the value is. "sampled": I(x, z) of all latents together, from `num_samples` draws
-    made with `seed` (see `SampledMetric` for `conditional`, `SeparationMetric` for `density_floor`). "quantised": the mean over latents of I(x, z_i) / log B
-    in B = `num_bins` bins, from 0 to 1. "exact": the mean over latents of I(x, z_i), by quadrature; with one or two latents and at most 1,000
-    images also the part "joint", I(x, z).
+    Do & Tran, arXiv:1908.09961v4, section 3.1. `estimator` decides what the value is. "sampled": I(x, z) of all latents
+    together, from `num_samples` draws made with `seed` (see `SampledMetric` for `conditional`, `SeparationMetric` for
+    `density_floor`). "quantised": the mean over latents of I(x, z_i) / log B in B = `num_bins` bins, from 0 to 1.
+    "exact": the mean over latents of I(x, z_i), by quadrature; with one or two latents and at most 1,000 images also
+    the part "joint", I(x, z).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -54,14 +56,23 @@ class Informativeness(Metric):
         super().__post_init__()
         if self.estimator not in get_args(InformativenessEstimator):
             raise SpecError(
-                f"Informativeness: there is no estimator {self.estimator!r}. Use one of {', '.join(get_args(InformativenessEstimator))}."
+                f"Informativeness: there is no estimator {self.estimator!r}. Use one of "
+                f"{', '.join(get_args(InformativenessEstimator))}."
             )
         if self.quadrature not in get_args(Quadrature):
-            raise SpecError(f"Informativeness: there is no quadrature {self.quadrature!r}. Use one of {', '.join(get_args(Quadrature))}.")
+            raise SpecError(
+                f"Informativeness: there is no quadrature {self.quadrature!r}. Use one of "
+                f"{', '.join(get_args(Quadrature))}."
+            )
         if self.num_bins < 2:
-            raise SpecError(f"Informativeness: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. 100 is usual.")
+            raise SpecError(
+                f"Informativeness: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. 100 "
+                "is usual."
+            )
         if self.density_floor is not None and self.estimator != "sampled":
-            raise SpecError(f"Informativeness: density_floor is for the sampled estimator, and this is {self.estimator}. Drop it.")
+            raise SpecError(
+                f"Informativeness: density_floor is for the sampled estimator, and this is {self.estimator}. Drop it."
+            )
         check_sampling("Informativeness", self.num_samples, self.conditional)
         check_floor("Informativeness", self.density_floor, self.conditional)
         _ = self.bins  # refuses a range that is none
@@ -128,7 +139,9 @@ class Informativeness(Metric):
         return with_range_checked(score, statistics, self.bins)
 
     def _settled(self, value: Value, statistics: Statistics, most: Tensor) -> tuple[bool | None, tuple[str, ...]]:
-        """Whether twice as many bins leave I(x, z_i) within the interval (over the same log B), judged by a subset of the images."""
+        """Whether twice as many bins leave I(x, z_i) within the interval (over the same log B), judged by a subset of
+        the images.
+        """
         some, finer = statistics.subset(), replace(self.bins, num_bins=2 * self.num_bins)
         change = float(_mean(some.quantised(finer), most) - _mean(some.quantised(self.bins), most))
         if math.isnan(value.value + change):
@@ -138,13 +151,19 @@ class Informativeness(Metric):
             return True, ()
         nats = change * float(most.mean())
         return False, (
-            f"{finer.num_bins} bins in place of {self.num_bins} would move I(x, z_i) by {nats:+.2g} nats on average, beyond the interval.",
+            (
+                f"{finer.num_bins} bins in place of {self.num_bins} would move I(x, z_i) by {nats:+.2g} nats on average"
+                ", beyond the interval."
+            ),
         )
 
     def _exact(self, statistics: Statistics) -> Score:
         information = statistics.exact(self.quadrature)
         one = torch.ones_like(information.entropy)
-        value = Value.of(_mean(information, one), _error_of_mean(information, statistics.density_influences(), one, len(statistics.codes)))
+        value = Value.of(
+            _mean(information, one),
+            _error_of_mean(information, statistics.density_influences(), one, len(statistics.codes)),
+        )
         joint = self._exact_joint(statistics, information, value)
         note = "The exact estimator sees one latent at a time: the value is the mean of I(x, z_i), not I(x, z)."
         quadrature = "binned" if uses_cells(len(statistics.codes), self.quadrature) else "direct"
@@ -188,7 +207,9 @@ def _log_values(statistics: Statistics, num_bins: int) -> Tensor:
     return torch.tensor(logs, dtype=torch.float64, device=codes.mean.device)
 
 
-def _error_of_mean(information: LatentInformation, influences: Mapping[str, Tensor], most: Tensor, num_images: int) -> Tensor:
+def _error_of_mean(
+    information: LatentInformation, influences: Mapping[str, Tensor], most: Tensor, num_images: int
+) -> Tensor:
     def mean(averages: Averages) -> Tensor:
         return _share(averages["entropy"] - averages["entropy_given_image"], most).mean()
 

@@ -16,7 +16,8 @@ from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS, Statistics
 
 ValueWeights = Literal["empirical", "uniform"]
-# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the numbers is such rounding.
+# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
+# numbers is such rounding.
 _ROUNDING = 1e-13
 # The standard error comes out within 7 % (1 / sqrt(2 * 100)).
 _NUM_RESAMPLES = 100
@@ -25,13 +26,15 @@ _NUM_RESAMPLES = 100
 @final
 @dataclass(frozen=True)
 class IRS(Metric):
-    """Interventional robustness: IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages max_k IRS_ik over latents.
+    """Interventional robustness: IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages
+    max_k IRS_ik over latents.
 
-    Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i their mean, m_iv that
-    over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over those images, linear between images. The average over
-    latents is weighted by max_n |z_ni - m_i|, so that latents which never vary do not count. `value_weights`: "empirical" weighs values by p(v), the paper's
-    expectation; "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0. Of N images with weights p(n), image n counts as
-    N p(n) images.
+    Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i
+    their mean, m_iv that over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over
+    those images, linear between images. The average over latents is weighted by max_n |z_ni - m_i|, so that latents
+    which never vary do not count. `value_weights`: "empirical" weighs values by p(v), the paper's expectation;
+    "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0. Of N images with weights
+    p(n), image n counts as N p(n) images.
     """
 
     quantile: float = 0.99
@@ -44,14 +47,20 @@ class IRS(Metric):
         super().__post_init__()
         if not 0 < self.quantile <= 1:
             raise SpecError(
-                f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the paper's maximum)."
+                f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the "
+                "paper's maximum)."
             )
         if self.value_weights not in get_args(ValueWeights):
-            raise SpecError(f"IRS: there are no value_weights {self.value_weights!r}. Use one of {', '.join(get_args(ValueWeights))}.")
+            raise SpecError(
+                f"IRS: there are no value_weights {self.value_weights!r}. Use one of "
+                f"{', '.join(get_args(ValueWeights))}."
+            )
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset({"missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"})
+        return frozenset(
+            {"missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"}
+        )
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
@@ -60,7 +69,10 @@ class IRS(Metric):
         every = torch.arange(len(codes), device=codes.mean.device) if counts is None else counts.nonzero()[:, 0]
         # Latent by image: each latent is sorted by itself, and lies in one piece.
         z, unit = _normalised(codes.mean[every].double().T.contiguous())
-        factors = [f.assignment()[every] if varies else None for f, varies in zip(codes.factors, statistics.varies, strict=True)]
+        factors = [
+            f.assignment()[every] if varies else None
+            for f, varies in zip(codes.factors, statistics.varies, strict=True)
+        ]
         images = _Images(z, unit, factors, None if counts is None else counts[every])
         robustness = self._robustness(images, torch.arange(len(every), device=z.device)[None])
         resampled = self._robustness(images, _resampled_rows(len(every)).to(z.device))
@@ -102,7 +114,9 @@ class IRS(Metric):
         values: Int64[Tensor, "resample row"],
         counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
-        """The quantile of |z - m_v| over the images of each value, averaged over the values that occur. NaN where none is known."""
+        """The quantile of |z - m_v| over the images of each value, averaged over the values that occur. NaN where none
+        is known.
+        """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
         # The values of each resample by themselves, numbered through.
@@ -120,13 +134,17 @@ class IRS(Metric):
         else:
             quantiles = _quantiles_of_counts(deviations, value, counts, num_images, masses, self.quantile)
         shares = (masses if self.value_weights == "empirical" else num_images > 0).double().unflatten(0, shape)
-        return torch.where(num_images > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(dim=1)
+        return torch.where(num_images > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(
+            dim=1
+        )
 
 
 @final
 @dataclass(frozen=True)
 class _Images:
-    """Means in units of each latent's own, the values of each factor that varies, and how many images each image counts as, one if not said."""
+    """Means in units of each latent's own, the values of each factor that varies, and how many images each image counts
+    as, one if not said.
+    """
 
     z: Float64[Tensor, "latent image"]
     unit: Float64[Tensor, " latent"]
@@ -172,30 +190,43 @@ class _Robustness:
         return torch.where(total > 0, averages, 0.0)
 
 
-def _normalised(z: Float64[Tensor, "latent image"]) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
-    """Each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies. Robustness is the same in any units."""
+def _normalised(
+    z: Float64[Tensor, "latent image"],
+) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
+    """Each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies. Robustness is
+    the same in any units.
+    """
     low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
     unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
     return torch.where(unit[:, None] > 0, (z - low[:, None]) / torch.where(unit > 0, unit, 1.0)[:, None], 0.0), unit
 
 
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
-    """Images drawn with replacement from some of them. Not from all: the largest deviation does not settle as averages do, and nor does its scatter."""
+    """Images drawn with replacement from some of them. Not from all: the largest deviation does not settle as averages
+    do, and nor does its scatter.
+    """
     some = sampling.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
-    places = (sampling.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
+    places = (
+        (sampling.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
+    )
     return some[places]
 
 
 def _quantiles(
-    deviations: Float64[Tensor, "latent image"], values: Int64[Tensor, " image"], counts: Int64[Tensor, " value"], quantile: float
+    deviations: Float64[Tensor, "latent image"],
+    values: Int64[Tensor, " image"],
+    counts: Int64[Tensor, " value"],
+    quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """The quantile of each latent's deviations within each value, linear between images; NaN for a value that does not occur."""
+    """The quantile of each latent's deviations within each value, linear between images; NaN for a value that does not
+    occur.
+    """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
         greatest = greatest.scatter_reduce(1, values.expand_as(deviations), deviations, "amax")
         return torch.where(counts > 0, greatest, math.nan)
-    # One sort for all values: value v is moved to [v s, (v + 1) s), where s is a power of two above every deviation, so that v s is exact. What is lost
-    # of a deviation is a unit of the last digit of v s.
+    # One sort for all values: value v is moved to [v s, (v + 1) s), where s is a power of two above every deviation, so
+    # that v s is exact. What is lost of a deviation is a unit of the last digit of v s.
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     keys = _sorted(values.double() * scale + deviations)
     place = quantile * (counts - 1).clamp(min=0).double()
@@ -215,7 +246,9 @@ def _quantiles_of_counts(
     masses: Float64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """As `_quantiles`, of images that count as so many each: the same as if they were repeated, where the counts are whole."""
+    """As `_quantiles`, of images that count as so many each: the same as if they were repeated, where the counts are
+    whole.
+    """
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     order = (values.double() * scale + deviations).argsort(dim=1)
     passed = counts[order].cumsum(dim=1)
@@ -226,7 +259,9 @@ def _quantiles_of_counts(
 
     def at(whole_place: Float64[Tensor, " value"]) -> Float64[Tensor, "latent value"]:
         # A little on: where the counts are whole, their sums are so but for rounding.
-        found = torch.searchsorted(passed, (before + whole_place + 1e-6).expand(len(passed), -1).contiguous(), right=True)
+        found = torch.searchsorted(
+            passed, (before + whole_place + 1e-6).expand(len(passed), -1).contiguous(), right=True
+        )
         return deviations.gather(1, order.gather(1, torch.minimum(torch.maximum(found, first), last)))
 
     below, above = at(place.floor()), at(place.ceil())

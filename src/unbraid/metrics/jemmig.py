@@ -16,13 +16,15 @@ from unbraid.metrics.metric import Interval
 @final
 @dataclass(frozen=True)
 class JEMMIG(InformationMetric):
-    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b say most about factor k. Lower is better.
+    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b say most
+    about factor k. Lower is better.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other, names the factor and says nothing
-    else. The part "unnormalised" is the mean without the division, in nats, as is the table "jemmig", by factor.
+    Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other,
+    names the factor and says nothing else. The part "unnormalised" is the mean without the division, in nats, as is the
+    table "jemmig", by factor.
 
-    Estimators without bins ("exact", "sampled") have differential entropies, for which there is no such bound. Then the value itself is the
-    unnormalised one: in nats, of any sign.
+    Estimators without bins ("exact", "sampled") have differential entropies, for which there is no such bound. Then the
+    value itself is the unnormalised one: in nats, of any sign.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

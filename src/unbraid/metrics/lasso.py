@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-# Where latents outnumber rows there are many optima, and descent creeps between them: by then the weights are right to four digits.
+# Where latents outnumber rows there are many optima, and descent creeps between them: by then the weights are right to
+# four digits.
 _MAX_SWEEPS = 1_000
 _TOLERANCE = 1e-10
 _SWEEPS_BETWEEN_SOLVES = 10
@@ -21,7 +22,9 @@ _MAX_COMPILED_SWEEPS = 10_000
 @final
 @dataclass(frozen=True)
 class Lasso:
-    """y is predicted as `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows. `weights` are the importances."""
+    """y is predicted as `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows. `weights`
+    are the importances.
+    """
 
     weights: Float64[Tensor, "resample latent"]
     x_mean: Float64[Tensor, "resample latent"]
@@ -44,9 +47,10 @@ def lasso(
 ) -> Lasso:
     """argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, with p_n = 1 / N or given, for each of several p.
 
-    With `standardise`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic coordinate descent on the
-    second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which costs nothing per row, until no weight moves by more than 1e-10 or the
-    signs of all weights are found, which leaves a linear equation.
+    With `standardise`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
+    coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which costs nothing
+    per row, until no weight moves by more than 1e-10 or the signs of all weights are found, which leaves a linear
+    equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
     # Moments about the overall mean: those about 0 would cancel where the mean is large.
@@ -69,7 +73,9 @@ def lasso(
     return Lasso(weights, mean[:, :-1] + x_shift, divisor[:, :-1], mean[:, -1] + y_shift, divisor[:, -1])
 
 
-def _second_moments(p: Float64[Tensor, "resample row"], table: Float64[Tensor, "row column"]) -> Float64[Tensor, "resample column column"]:
+def _second_moments(
+    p: Float64[Tensor, "resample row"], table: Float64[Tensor, "row column"]
+) -> Float64[Tensor, "resample column column"]:
     if table.shape[1] <= _MAX_FEW_LATENTS:
         return (p @ (table[:, :, None] * table[:, None, :]).flatten(1)).unflatten(1, (table.shape[1], -1))
     # The products of all columns in all rows would not fit into memory.
@@ -77,14 +83,18 @@ def _second_moments(p: Float64[Tensor, "resample row"], table: Float64[Tensor, "
 
 
 def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
-    """The weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the variance of y."""
+    """The weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the variance of
+    y.
+    """
     from sklearn.linear_model import lasso_path
 
     # scikit-learn takes rows: any that have these second moments will do, such as a square root of the matrix.
     size, basis = torch.linalg.eigh(gram)
     rows = math.sqrt(len(gram)) * size.clamp(min=0).sqrt()[:, None] * basis.T
     x, y = np.asfortranarray(rows[:, :-1].numpy()), rows[:, -1].contiguous().numpy()
-    _, weights, _ = lasso_path(x, y, alphas=[alpha], precompute=True, tol=1e-8, max_iter=_MAX_COMPILED_SWEEPS, random_state=0)
+    _, weights, _ = lasso_path(
+        x, y, alphas=[alpha], precompute=True, tol=1e-8, max_iter=_MAX_COMPILED_SWEEPS, random_state=0
+    )
     return torch.from_numpy(weights[:, 0].copy())
 
 
@@ -100,7 +110,8 @@ def _coordinate_descent(
             without = target[:, i] - (gram[:, i] * weights).sum(dim=1) + diagonal[:, i] * weights[:, i]
             shrunk = without.sign() * (without.abs() - alpha).clamp(min=0)
             new = torch.where(diagonal[:, i] > 0, shrunk / torch.where(diagonal[:, i] > 0, diagonal[:, i], 1.0), 0.0)
-            # In units of the target, so that a latent of tiny scale, whose weight is huge, is held to the same accuracy.
+            # In units of the target, so that a latent of tiny scale, whose weight is huge, is held to the same
+            # accuracy.
             largest = max(largest, float(((new - weights[:, i]).abs() * diagonal[:, i]).amax() / size))
             weights[:, i] = new
         if largest <= _TOLERANCE:
@@ -120,12 +131,15 @@ def _solved_for_signs(
 ) -> tuple[Float64[Tensor, "resample latent"], Bool[Tensor, " resample"]]:
     """The optimum if the weights have these signs, a linear equation; and whether they do.
 
-    Once the signs are right this is the exact answer, which coordinate descent approaches slowly where latents are strongly correlated.
+    Once the signs are right this is the exact answer, which coordinate descent approaches slowly where latents are
+    strongly correlated.
     """
     used = signs != 0
     equations = torch.where(used[:, :, None] & used[:, None, :], gram, torch.eye(gram.shape[1], dtype=gram.dtype))
     solved = torch.linalg.solve_ex(equations, torch.where(used, target - alpha * signs, 0.0))[0]
     slope = target - (gram @ solved[:, :, None])[:, :, 0]
     slack = 1e-12 * target.abs().amax(dim=1, keepdim=True)
-    holds = torch.where(used, (solved * signs > 0) & ((slope - alpha * signs).abs() <= slack), slope.abs() <= alpha + slack)
+    holds = torch.where(
+        used, (solved * signs > 0) & ((slope - alpha * signs).abs() <= slack), slope.abs() <= alpha + slack
+    )
     return solved, holds.all(dim=1)

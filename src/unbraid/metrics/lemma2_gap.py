@@ -16,10 +16,12 @@ from unbraid.metrics.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class Lemma2Gap(SampledMetric):
-    """I(x, z) - sum_i I(x, z_i) = E_x KL(q(z|x) || prod_i q(z_i|x)) - TC, in nats; 0 if the latents hold isolated information.
+    """I(x, z) - sum_i I(x, z_i) = E_x KL(q(z|x) || prod_i q(z_i|x)) - TC, in nats; 0 if the latents hold isolated
+    information.
 
-    Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020). The parts are its two sides: "posterior_dependence", from the covariances,
-    0 for uncorrelated posteriors; and "minus_total_correlation", -KL(q(z) || prod_i q(z_i)). They may cancel: look at both.
+    Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020). The parts are its two sides:
+    "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and "minus_total_correlation", -KL(q(z)
+    || prod_i q(z_i)). They may cancel: look at both.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

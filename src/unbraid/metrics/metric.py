@@ -31,7 +31,9 @@ Feature = Literal[
 # The squares of larger numbers, summed over a dataset, would overflow.
 _LARGEST = 1e150
 
-_OWN_VALUES = "{} has a value of its own in every image: a latent that tells the image tells it, so its score says nothing."
+_OWN_VALUES = (
+    "{} has a value of its own in every image: a latent that tells the image tells it, so its score says nothing."
+)
 
 # 95 % of a normal distribution lies within so many standard deviations.
 QUANTILE = 1.959964
@@ -46,7 +48,9 @@ class Value:
     interval: Interval | None = None
 
     @classmethod
-    def of(cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)) -> "Value":
+    def of(
+        cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
+    ) -> "Value":
         """With an interval of 1.96 standard errors on either side, cut at the bounds."""
         value, half = float(value), QUANTILE * float(standard_error)
         if math.isnan(value) or math.isnan(half):
@@ -59,10 +63,11 @@ class Value:
 class Score:
     """One number, and everything behind it.
 
-    `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value is undefined (a constant factor).
-    `tables` keeps the matrices that the value was computed from, by name: "mutual_information" is latent by factor, in nats. `settled` is
-    False where more bins or samples would move the value by more than its interval says, and None where there is nothing to refine. `notes` are
-    sentences that whoever quotes the number should know.
+    `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
+    is undefined (a constant factor). `tables` keeps the matrices that the value was computed from, by name:
+    "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
+    value by more than its interval says, and None where there is nothing to refine. `notes` are sentences that whoever
+    quotes the number should know.
     """
 
     metric: str
@@ -81,7 +86,8 @@ class Score:
 class Metric(ABC):
     """A function of codes. Its settings are its fields, so a score can say how it was computed.
 
-    `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that reads the codes alone.
+    `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that
+    reads the codes alone.
     """
 
     bounds: ClassVar[Interval]
@@ -110,7 +116,9 @@ class Metric(ABC):
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """The score, from statistics that other metrics may share. Constant factors are named in a warning; refused codes in an error."""
+        """The score, from statistics that other metrics may share. Constant factors are named in a warning; refused
+        codes in an error.
+        """
         name = type(self).__name__
         for feature, who in features(statistics.codes).items():
             if feature not in self.accepts:
@@ -132,7 +140,8 @@ class Metric(ABC):
 
 
 ADVICE: dict[Feature, str] = {
-    "continuous factors": "If they are value indices, pass them as integers; else put them in bins with Codes.with_binned_factors.",
+    "continuous factors": "If they are value indices, pass them as integers; "
+    "else put them in bins with Codes.with_binned_factors.",
     "soft labels": "Pass the most likely value of each image, as integers.",
     "missing labels": "Keep the images in which the factor is known.",
     "weights": "Leave them out, or draw images from them first.",
@@ -180,14 +189,17 @@ def _check_magnitude(name: str, codes: Codes) -> None:
         largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
         if largest > _LARGEST:
             raise CodesError(
-                f"{name}: the largest {what} is {largest:g}, and its square is no float64. Divide the latents by a constant first."
+                f"{name}: the largest {what} is {largest:g}, and its square is no float64. Divide the latents by a "
+                "constant first."
             )
 
 
 def _constant_factors(name: str, statistics: Statistics) -> list[str]:
     names = statistics.codes.factor_names
     if not names:
-        raise CodesError(f"{name} compares latents with factors, and these codes have no factors. Give labels for at least one.")
+        raise CodesError(
+            f"{name} compares latents with factors, and these codes have no factors. Give labels for at least one."
+        )
     constant = [factor for factor, varies in zip(names, statistics.varies, strict=True) if not varies]
     if len(constant) == len(names):
         raise CodesError(

@@ -18,12 +18,14 @@ ValueWeights = Literal["frequency", "uniform"]
 @final
 @dataclass(frozen=True)
 class MIG(InformationMetric):
-    """MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b say most about factor k. Higher is better, at most 1.
+    """MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b say most about factor k. Higher is
+    better, at most 1.
 
     Chen et al., arXiv:1802.04942v5, eq. 6. H(v_k) is the entropy of the labels as they are.
 
-    `value_weights="uniform"` does as the authors' code does: it divides by log |V_k| and takes H(z_j) - mean_v H(z_j | v) for the information, each
-    value counted once. That is the same only where all values are equally frequent; elsewhere it is no information, and may exceed log |V_k|.
+    `value_weights="uniform"` does as the authors' code does: it divides by log |V_k| and takes H(z_j) - mean_v H(z_j |
+    v) for the information, each value counted once. That is the same only where all values are equally frequent;
+    elsewhere it is no information, and may exceed log |V_k|.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -33,7 +35,10 @@ class MIG(InformationMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.value_weights not in get_args(ValueWeights):
-            raise SpecError(f"MIG: there are no value_weights {self.value_weights!r}. Use one of {', '.join(get_args(ValueWeights))}.")
+            raise SpecError(
+                f"MIG: there are no value_weights {self.value_weights!r}. Use one of "
+                f"{', '.join(get_args(ValueWeights))}."
+            )
 
     @property
     def limits(self) -> Interval:

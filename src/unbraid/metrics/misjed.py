@@ -26,14 +26,16 @@ _MAX_DENSE_CELLS = 4_000_000
 @final
 @dataclass(frozen=True)
 class MISJED(Metric):
-    """What two latents share, in B bins: MISJED(z_i, z_j) = (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B). Lower is better.
+    """What two latents share, in B bins: MISJED(z_i, z_j) = (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B). Lower is
+    better.
 
     The value is the mean over pairs of latents.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of the quantised aggregate posterior,
-    the joint entropy that of the posteriors' means. `num_bins`, `low`, `high` and `masses` are those of `Bins`; their Table 5 has 50 bins. Not a
-    mutual information: wide posteriors raise it, and nothing keeps it above 0. The tables hold the whole matrix, in nats and normalised, with
-    the diagonal that the formula gives.
+    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
+    the quantised aggregate posterior, the joint entropy that of the posteriors' means. `num_bins`, `low`, `high` and
+    `masses` are those of `Bins`; their Table 5 has 50 bins. Not a mutual information: wide posteriors raise it, and
+    nothing keeps it above 0. The tables hold the whole matrix, in nats and normalised, with the diagonal that the
+    formula gives.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
@@ -49,11 +51,13 @@ class MISJED(Metric):
         super().__post_init__()
         if self.num_bins < 2:
             raise SpecError(
-                f"MISJED: num_bins is {self.num_bins}; with fewer than 2 bins nothing is told apart. The paper uses 50 and 100."
+                f"MISJED: num_bins is {self.num_bins}; with fewer than 2 bins nothing is told apart. The paper uses "
+                "50 and 100."
             )
         if self.num_bins > _MAX_BINS:
             raise SpecError(
-                f"MISJED: num_bins is {self.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents have the square of it."
+                f"MISJED: num_bins is {self.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents have the "
+                "square of it."
             )
         _ = self.bins  # refuses a range that is none
 
@@ -74,7 +78,9 @@ class MISJED(Metric):
             notes: tuple[str, ...] = ("MISJED compares pairs of latents, and there is only one.",)
             value, settled = Value(math.nan), None
         else:
-            value = Value.of(_mean(table, pairs) / scale, _standard_error(statistics, self.bins, pairs) / scale, self.bounds)
+            value = Value.of(
+                _mean(table, pairs) / scale, _standard_error(statistics, self.bins, pairs) / scale, self.bounds
+            )
             settled, notes = self._settled(value, statistics, pairs)
         score = Score(
             metric="MISJED",
@@ -87,18 +93,25 @@ class MISJED(Metric):
         )
         return with_range_checked(score, statistics, self.bins)
 
-    def _settled(self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[bool | None, tuple[str, ...]]:
+    def _settled(
+        self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]
+    ) -> tuple[bool | None, tuple[str, ...]]:
         """Whether twice as many bins leave the value within its interval, judged by a subset of the images."""
         some = statistics.subset()
         finer = replace(self.bins, num_bins=2 * self.num_bins)
-        before, after = (_mean(_table(some, bins), pairs) / (2 * math.log(bins.num_bins)) for bins in (self.bins, finer))
+        before, after = (
+            _mean(_table(some, bins), pairs) / (2 * math.log(bins.num_bins)) for bins in (self.bins, finer)
+        )
         if math.isnan(value.value + after - before):
             return None, ()
         low, high = value.interval or (-math.inf, math.inf)
         if low - 1e-9 <= value.value + after - before <= high + 1e-9:
             return True, ()
         return False, (
-            f"{finer.num_bins} bins in place of {self.num_bins} would move it by {after - before:+.2g}, more than its interval.",
+            (
+                f"{finer.num_bins} bins in place of {self.num_bins} would move it by {after - before:+.2g}, more than "
+                "its interval."
+            ),
         )
 
 
@@ -121,13 +134,17 @@ def _table(statistics: Statistics, bins: Bins) -> Float64[Tensor, "latent latent
 
 def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]:
     """The bin of each mean."""
-    return statistics.once(("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device)))
+    return statistics.once(
+        ("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device))
+    )
 
 
 def _histogram(
     statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
 ) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
-    """The mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered in a row."""
+    """The mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered in a
+    row.
+    """
     weights = None if statistics.codes.weights is None else statistics.weights
     cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
     if num_cells > _MAX_DENSE_CELLS:
@@ -139,7 +156,10 @@ def _histogram(
 def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[int, int]]) -> float:
     """Of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) - H for each image."""
     rows = statistics.influence_rows
-    places, scale = _places(statistics, bins), statistics.influence_sample.weights * statistics.influence_sample.correction
+    places, scale = (
+        _places(statistics, bins),
+        statistics.influence_sample.weights * statistics.influence_sample.correction,
+    )
     alone = statistics.quantised_influences(bins)["entropy"]
     total = alone.new_zeros(len(rows))
     for i, j in pairs:

@@ -18,11 +18,13 @@ UNINFORMATIVE = 1e-6
 @final
 @dataclass(frozen=True)
 class Modularity(InformationMetric):
-    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where factor k* is the one that latent i says most of; the mean over latents.
+    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where factor k* is the one that latent i says
+    most of; the mean over latents.
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (estimator="means_histogram"); Do & Tran, arXiv:1908.09961v4, section 4, Fig. 8c, who take
-    the information from q(z | x), which is the default here. Higher is better, at most 1. A latent that says nothing scores 0. K counts the
-    factors that vary; with one there is nothing to compare, and the value is NaN.
+    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (estimator="means_histogram"); Do & Tran,
+    arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
+    better, at most 1. A latent that says nothing scores 0. K counts the factors that vary; with one there is nothing to
+    compare, and the value is NaN.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

@@ -19,7 +19,8 @@ from unbraid.metrics.statistics import Statistics
 class PredictionTask:
     """One factor, to be predicted from the means of the latents. All on the CPU.
 
-    The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are values, floats are measurements.
+    The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are
+    values, floats are measurements.
     """
 
     name: str
@@ -42,7 +43,9 @@ class PredictionTask:
         return self.rows(slice(max(1, len(self.train_labels) // 2)))
 
 
-def prediction_tasks(statistics: Statistics, num_train: int, num_test: int, seed: int) -> tuple[PredictionTask | None, ...]:
+def prediction_tasks(
+    statistics: Statistics, num_train: int, num_test: int, seed: int
+) -> tuple[PredictionTask | None, ...]:
     """A task for each factor; None for one that never varies. Factors with all labels share their rows."""
 
     def compute() -> tuple[PredictionTask | None, ...]:
@@ -59,17 +62,21 @@ def check_classes(metric: str, task: PredictionTask) -> None:
     num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
     if num_values > num_rows:
         raise CodesError(
-            f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images than classes. Give more images, or drop "
+            f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images "
+            "than classes. Give more images, or drop "
             "the factor; if its values are measurements, pass them as floats."
         )
 
 
 def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int) -> PredictionTask:
     codes = statistics.codes
-    train, test = sampling.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights)
+    train, test = sampling.train_and_test_rows(
+        len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
+    )
     if len(test) == 0 or len(train) < 2:
         raise CodesError(
-            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor takes at least 3. Give more labels."
+            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
+            "takes at least 3. Give more labels."
         )
     values = label_numbers(labels)
 

@@ -1,4 +1,5 @@
-"""Metrics set as published code sets them, to compare with published numbers. docs/metrics/published.md says what each choice is.
+"""Metrics set as published code sets them, to compare with published numbers. docs/metrics/published.md says what each
+choice is.
 
 Their images and their random draws are not ours: what agrees is the quantity that is computed, not its noise.
 """
@@ -69,7 +70,11 @@ def do_tran() -> tuple[Metric, ...]:
     )
 
 
-_BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {"disentanglement-lib": disentanglement_lib, "chen": chen, "do-tran": do_tran}
+_BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
+    "disentanglement-lib": disentanglement_lib,
+    "chen": chen,
+    "do-tran": do_tran,
+}
 
 
 def like(name: str) -> tuple[Metric, ...]:

@@ -15,10 +15,11 @@ from unbraid.metrics.metric import Interval
 @final
 @dataclass(frozen=True)
 class RMIG(InformationMetric):
-    """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b say most about factor k. Higher is better, at most 1.
+    """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b say most about factor k. Higher is
+    better, at most 1.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, read through 100 bins by default. The part "unnormalised" is the mean gap in nats, as is the table
-    "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
+    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, read through 100 bins by default. The part "unnormalised" is the
+    mean gap in nats, as is the table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

@@ -12,8 +12,9 @@ from torch import Tensor
 @final
 @dataclass(frozen=True)
 class ROCAUC:
-    """`area` is P(a positive scores above a negative), ties counting half. `influence` is what each row adds to it, of mean zero: the variance of the
-    area is the mean of its square over the number of rows (DeLong, DeLong & Clarke-Pearson, Biometrics 1988).
+    """`area` is P(a positive scores above a negative), ties counting half. `influence` is what each row adds to it, of
+    mean zero: the variance of the area is the mean of its square over the number of rows (DeLong, DeLong &
+    Clarke-Pearson, Biometrics 1988).
     """
 
     area: float

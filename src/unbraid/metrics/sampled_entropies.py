@@ -22,10 +22,12 @@ _SETS = ("each", "joint", "without", "groups")
 @final
 @dataclass(frozen=True)
 class SampledEntropies:
-    """H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as "each_given_image" and so on, in nats.
+    """H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as
+    "each_given_image" and so on, in nats.
 
-    `half` are the averages over the first half of the draws. `of_draws` holds what each draw adds to an average that was taken over draws, a row a
-    draw. `of_images` holds, twice, what a draw's image adds to any average: what is known in closed form as it is for the image, or as it is at the draw.
+    `half` are the averages over the first half of the draws. `of_draws` holds what each draw adds to an average that
+    was taken over draws, a row a draw. `of_images` holds, twice, what a draw's image adds to any average: what is known
+    in closed form as it is for the image, or as it is at the draw.
     """
 
     averages: Averages
@@ -36,15 +38,18 @@ class SampledEntropies:
     num_images: float
 
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
-        """Of a function of the averages: the Monte-Carlo error of the draws and the error of the images, whose variances add up."""
+        """Of a function of the averages: the Monte-Carlo error of the draws and the error of the images, whose
+        variances add up.
+        """
         of_draws = standard_error(function, self.averages, self.of_draws, float(self.num_draws))
         return (of_draws.square() + self.standard_error_of_images(function).square()).sqrt()
 
     def standard_error_of_images(self, function: Callable[[Averages], Tensor]) -> Tensor:
         """The error of the images alone, which errs on the wide side.
 
-        What an image adds is the mean over its posterior; one draw has that mean, and noise besides. Where a closed form stands in for part of it, the noise
-        is less for some functions (the KL) and more for others (I(x, z), where it would cancel). Both are too wide, so the narrower is right.
+        What an image adds is the mean over its posterior; one draw has that mean, and noise besides. Where a closed
+        form stands in for part of it, the noise is less for some functions (the KL) and more for others (I(x, z), where
+        it would cancel). Both are too wide, so the narrower is right.
         """
         errors = [standard_error(function, self.averages, deviations, self.num_images) for deviations in self.of_images]
         return torch.minimum(*errors)
@@ -61,7 +66,9 @@ class SampledEntropies:
         )
 
     def with_closed_form(self, name: str, average: Tensor, of_images: Tensor, at_draws: Tensor) -> "SampledEntropies":
-        """With an average over all images; `of_images` is the term of each draw's image, and `at_draws` the same at the draw, with its noise."""
+        """With an average over all images; `of_images` is the term of each draw's image, and `at_draws` the same at the
+        draw, with its noise.
+        """
         with_average = self.with_constant(name, average)
         return replace(with_average, of_images=self._and_of_images(name, _deviations(of_images), _deviations(at_draws)))
 
@@ -81,9 +88,11 @@ def _deviations(terms: Tensor) -> Tensor:
 def sampled_entropies(
     statistics: Statistics, num_samples: int, seed: int, conditional: Conditional, density_floor: float | None = None
 ) -> SampledEntropies:
-    """The entropies of these codes. "analytic": H(. | x) in closed form, over all images; "mc": averaged over the same draws.
+    """The entropies of these codes. "analytic": H(. | x) in closed form, over all images; "mc": averaged over the same
+    draws.
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see `information.floored`.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see
+    `information.floored`.
     """
 
     def compute() -> SampledEntropies:
@@ -110,7 +119,9 @@ def sampled_entropies(
     return statistics.once(("sampled_entropies", num_samples, seed, conditional, density_floor), compute)
 
 
-def _with_closed_forms(found: SampledEntropies, statistics: Statistics, draws: Draws, logs: LogDensities) -> SampledEntropies:
+def _with_closed_forms(
+    found: SampledEntropies, statistics: Statistics, draws: Draws, logs: LogDensities
+) -> SampledEntropies:
     posteriors, weights, groups = statistics.posteriors, statistics.weights, statistics.codes.groups
     closed = posteriors.entropy()
     of_groups = [weights @ posteriors.entropy_of_group(group) for group in groups]

@@ -24,10 +24,12 @@ ANY_LABELS: frozenset[Feature] = frozenset(OF_FACTORS)
 
 @dataclass(frozen=True)
 class SampledMetric(Metric):
-    """A metric computed from `SampledEntropies`: `num_samples` draws, made with `seed`, against the mixture of all images.
+    """A metric computed from `SampledEntropies`: `num_samples` draws, made with `seed`, against the mixture of all
+    images.
 
-    `conditional`: "analytic" takes H(. | x) in closed form over all images. "mc" averages it over the same draws, as Do & Tran's code does; its noise
-    then cancels in I(x, z), which is at most log N draw by draw. All metrics with equal settings share one pass over draws and images.
+    `conditional`: "analytic" takes H(. | x) in closed form over all images. "mc" averages it over the same draws, as Do
+    & Tran's code does; its noise then cancels in I(x, z), which is at most log N draw by draw. All metrics with equal
+    settings share one pass over draws and images.
     """
 
     num_samples: int = 10_000
@@ -40,7 +42,9 @@ class SampledMetric(Metric):
 
     @abstractmethod
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        """Every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables. Differentiable."""
+        """Every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables.
+        Differentiable.
+        """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +67,9 @@ def sampled_score(
     bounds: Interval,
     settings: Mapping[str, Any],
 ) -> Score:
-    """The score whose numbers are functions of sampled entropies, with intervals, and whether half the draws would have done."""
+    """The score whose numbers are functions of sampled entropies, with intervals, and whether half the draws would have
+    done.
+    """
     found = numbers(entropies.averages)
     scalars = [key for key, number in found.items() if number.ndim == 0]
 
@@ -73,7 +79,9 @@ def sampled_score(
 
     errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
     value = Value.of(found["value"], errors["value"], bounds)
-    settled, notes = _settled(value.value, float(numbers(entropies.half)["value"]), errors["value"], entropies.num_draws)
+    settled, notes = _settled(
+        value.value, float(numbers(entropies.half)["value"]), errors["value"], entropies.num_draws
+    )
     return Score(
         metric=name,
         value=value.value,
@@ -88,7 +96,9 @@ def sampled_score(
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
-    """The statistics for estimators that also look at labels: without the continuous ones, which these cannot take and we do not read."""
+    """The statistics for estimators that also look at labels: without the continuous ones, which these cannot take and
+    we do not read.
+    """
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)
     return statistics
@@ -109,4 +119,9 @@ def _settled(value: float, of_half: float, error: float, num_draws: int) -> tupl
         return None, ()
     if abs(moved) <= QUANTILE * error + _ROUNDING:
         return True, ()
-    return False, (f"The second half of the {num_draws} draws moved it by {moved:+.2g}, more than its interval: take more samples.",)
+    return False, (
+        (
+            f"The second half of the {num_draws} draws moved it by {moved:+.2g}, more than its interval: take more "
+            "samples."
+        ),
+    )

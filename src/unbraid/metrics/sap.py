@@ -29,13 +29,16 @@ _MIN_VARIANCE = 1e-12
 @final
 @dataclass(frozen=True)
 class SAP(Metric):
-    """SAP = mean_k (S_ik - S_jk), where latents i and j predict factor k best, each by itself. Higher is better, at most 1.
+    """SAP = mean_k (S_ik - S_jk), where latents i and j predict factor k best, each by itself. Higher is better, at
+    most 1.
 
-    Kumar et al., *DIP-VAE*, ICLR 2018 (arXiv:1711.00848v3, section 3). For a continuous factor S is the squared correlation with the latent's means,
-    over all images. For a discrete one it is the accuracy on test rows of a classifier that sees one latent: "svm" is a linear SVM (C = 0.01, classes
-    weighted to balance) and plain accuracy, as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for
-    factors with two values only (others are left out). `factors_as="measurements"` takes value indices of ordered factors as measurements.
-    The SVM sees the latents unscaled; only those beyond 2^20, on which it would not end, are divided by a power of two.
+    Kumar et al., *DIP-VAE*, ICLR 2018 (arXiv:1711.00848v3, section 3). For a continuous factor S is the squared
+    correlation with the latent's means, over all images. For a discrete one it is the accuracy on test rows of a
+    classifier that sees one latent: "svm" is a linear SVM (C = 0.01, classes weighted to balance) and plain accuracy,
+    as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for factors with two
+    values only (others are left out). `factors_as="measurements"` takes value indices of ordered factors as
+    measurements. The SVM sees the latents unscaled; only those beyond 2^20, on which it would not end, are divided by a
+    power of two.
     """
 
     classifier: LatentClassifier = "svm"
@@ -49,7 +52,9 @@ class SAP(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classifier not in get_args(LatentClassifier):
-            raise SpecError(f"SAP: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(LatentClassifier))}.")
+            raise SpecError(
+                f"SAP: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(LatentClassifier))}."
+            )
         if self.factors_as not in get_args(FactorsAs):
             raise SpecError(f"SAP: factors_as is {self.factors_as!r}. Use one of {', '.join(get_args(FactorsAs))}.")
         check_counts("SAP", num_train=self.num_train, num_test=self.num_test)
@@ -57,7 +62,14 @@ class SAP(Metric):
     @property
     def accepts(self) -> frozenset[Feature]:
         return frozenset(
-            {"continuous factors", "missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+            {
+                "continuous factors",
+                "missing labels",
+                "weights",
+                "correlated posteriors",
+                "means without std",
+                "draws without densities",
+            }
         )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -81,9 +93,16 @@ class SAP(Metric):
                 matrix[:, k], resampled[:, :, k] = self._accuracies(task)
                 half[:, k] = self._accuracies(task.half(), resample=False)[0]
         if len(left_out) == sum(statistics.varies):
-            raise CodesError(f"SAP: no factor can be scored this way: {', '.join(left_out)}. Use classifier='svm' and factors_as='labels'.")
+            raise CodesError(
+                f"SAP: no factor can be scored this way: {', '.join(left_out)}. Use classifier='svm' and "
+                "factors_as='labels'."
+            )
         value = Value.of(_mean_gap(matrix), spread(torch.stack([_mean_gap(table) for table in resampled])), self.bounds)
-        settled, notes = settled_by_half(value.value, float(_mean_gap(half)), value.interval, "training rows") if is_fitted else (None, ())
+        settled, notes = (
+            settled_by_half(value.value, float(_mean_gap(half)), value.interval, "training rows")
+            if is_fitted
+            else (None, ())
+        )
         if left_out:
             notes = (*notes, f"Left out: {', '.join(left_out)}.")
         return Score(
@@ -120,7 +139,9 @@ class SAP(Metric):
 
 
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """The score of the best latent less that of the second best, for each factor; of a single latent its score. NaN columns stay NaN."""
+    """The score of the best latent less that of the second best, for each factor; of a single latent its score. NaN
+    columns stay NaN.
+    """
     return top_two(matrix).gap
 
 
@@ -167,8 +188,11 @@ def predicted_labels(
 
 
 def _shrink(latent: Float64[Tensor, " train"]) -> float:
-    """What to multiply a latent by before the SVM sees it: 1, or where it exceeds 2^20 a power of two that brings it there."""
-    # liblinear does not come to an end on huge numbers. At 2^20 the penalty on the weight is long negligible, so the classes stay the same.
+    """What to multiply a latent by before the SVM sees it: 1, or where it exceeds 2^20 a power of two that brings it
+    there.
+    """
+    # liblinear does not come to an end on huge numbers. At 2^20 the penalty on the weight is long negligible, so the
+    # classes stay the same.
     return 2.0 ** min(0, 20 - math.frexp(float(latent.abs().max()))[1])
 
 
@@ -199,13 +223,17 @@ def _by_threshold(
     ranked = train.sort()
     is_high = (labels[ranked.indices] == high).double()
     # After cutting below rank r: the share of either value that lies below the cut.
-    high_below, low_below = (torch.cat([part.new_zeros(1), part.cumsum(0) / part.sum()]) for part in (is_high, 1 - is_high))
+    high_below, low_below = (
+        torch.cat([part.new_zeros(1), part.cumsum(0) / part.sum()]) for part in (is_high, 1 - is_high)
+    )
     lead = low_below - high_below
     # Equal codes cannot be parted.
     inseparable = torch.cat([torch.tensor([False]), ranked.values[1:] == ranked.values[:-1], torch.tensor([False])])
     cut = int(torch.where(inseparable, -math.inf, lead.abs()).argmax())
     edges = torch.cat([torch.tensor([-math.inf]).double(), ranked.values, torch.tensor([math.inf]).double()])
-    threshold = edges[cut] + (edges[cut + 1] - edges[cut]) / 2 if 0 < cut < len(train) else edges[cut if cut == 0 else cut + 1]
+    threshold = (
+        edges[cut] + (edges[cut + 1] - edges[cut]) / 2 if 0 < cut < len(train) else edges[cut if cut == 0 else cut + 1]
+    )
     above, below = (high, low) if float(lead[cut]) >= 0 else (low, high)
     return torch.where(test > threshold, above, below)
 
@@ -221,6 +249,10 @@ def _correlations(statistics: Statistics, labels: Labels, task: PredictionTask) 
     weights = None if codes.weights is None else codes.weights[known]
     column = squared_correlations(codes.mean[known], label_numbers(labels)[known], weights).cpu()
     z, y = torch.cat([task.train_codes, task.test_codes]), torch.cat([task.train_labels, task.test_labels])
-    scatter = torch.stack([squared_correlations(z, y, row) for row in resampled_weights(len(y))]) - squared_correlations(z, y)
-    num_images = statistics.num_effective_images * (1.0 if labels.known is None else float(labels.known.double().mean()))
+    scatter = torch.stack(
+        [squared_correlations(z, y, row) for row in resampled_weights(len(y))]
+    ) - squared_correlations(z, y)
+    num_images = statistics.num_effective_images * (
+        1.0 if labels.known is None else float(labels.known.double().mean())
+    )
     return column, column + scatter * math.sqrt(len(y) / num_images)

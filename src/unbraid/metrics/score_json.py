@@ -14,7 +14,9 @@ def score_to_json(score: Score) -> dict[str, Any]:
         "metric": score.metric,
         "value": _number(score.value),
         "interval": _ends(score.interval),
-        "parts": {name: {"value": _number(part.value), "interval": _ends(part.interval)} for name, part in score.parts.items()},
+        "parts": {
+            name: {"value": _number(part.value), "interval": _ends(part.interval)} for name, part in score.parts.items()
+        },
         "per_factor": {name: _number(value) for name, value in score.per_factor.items()},
         "per_latent": [_number(value) for value in score.per_latent],
         "tables": {name: _nested(table.tolist()) for name, table in score.tables.items()},
@@ -30,7 +32,10 @@ def score_from_json(content: dict[str, Any]) -> Score:
         metric=content["metric"],
         value=_float(content["value"]),
         interval=_interval(content["interval"]),
-        parts={name: Value(_float(part["value"]), _interval(part["interval"])) for name, part in content.get("parts", {}).items()},
+        parts={
+            name: Value(_float(part["value"]), _interval(part["interval"]))
+            for name, part in content.get("parts", {}).items()
+        },
         per_factor={name: _float(value) for name, value in content["per_factor"].items()},
         per_latent=tuple(_float(value) for value in content["per_latent"]),
         tables={name: torch.tensor(_floats(table), dtype=torch.float64) for name, table in content["tables"].items()},

@@ -21,7 +21,9 @@ _SETTLED = {True: "yes", False: "no", None: ""}
 @final
 @dataclass(frozen=True)
 class Row:
-    """One number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the value of the metric."""
+    """One number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the value of
+    the metric.
+    """
 
     name: str
     metric: str
@@ -39,7 +41,9 @@ def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[
     """Every number of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 
-    def row(quantity: Literal["value", "part", "factor", "latent"], of: str, value: float, interval: Interval | None) -> Row:
+    def row(
+        quantity: Literal["value", "part", "factor", "latent"], of: str, value: float, interval: Interval | None
+    ) -> Row:
         low, high = interval or (math.nan, math.nan)
         better, settled = (higher_is_better, score.settled) if quantity == "value" else (None, None)
         return Row(name, score.metric, quantity, of, value, low, high, better, settled, settings)
@@ -61,7 +65,9 @@ def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple
         if row.quantity == "value":
             num_parts = 0
             interval = interval_text(row.low, row.high)
-            shown.append((row.name, number_text(row.value), interval, _ARROWS[row.higher_is_better], _SETTLED[row.settled]))
+            shown.append(
+                (row.name, number_text(row.value), interval, _ARROWS[row.higher_is_better], _SETTLED[row.settled])
+            )
         elif row.quantity == "part":
             num_parts += 1
             if max_parts is None or num_parts <= max_parts:
@@ -75,20 +81,30 @@ def plain_table(rows: Sequence[Row]) -> str:
     table = [_COLUMNS, *cells(rows)]
     widths = [max(len(line[column]) for line in table) for column in range(len(_COLUMNS))]
     aligned = (
-        [line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3].center(widths[3]), line[4]] for line in table
+        [
+            line[0].ljust(widths[0]),
+            line[1].rjust(widths[1]),
+            line[2].rjust(widths[2]),
+            line[3].center(widths[3]),
+            line[4],
+        ]
+        for line in table
     )
     return "\n".join("  ".join(line).rstrip() for line in aligned)
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
     header = ["| " + " | ".join(_COLUMNS) + " |", "|---|---:|---:|:---:|---|"]
-    return "\n".join([*header, *("| " + " | ".join(_in_markdown(cell) for cell in line) + " |" for line in cells(rows, None))])
+    return "\n".join(
+        [*header, *("| " + " | ".join(_in_markdown(cell) for cell in line) + " |" for line in cells(rows, None))]
+    )
 
 
 def html_table(rows: Sequence[Row]) -> str:
     header = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell).replace('  ', '&emsp;')}</td>" for cell in line) + "</tr>" for line in cells(rows)
+        "<tr>" + "".join(f"<td>{html.escape(cell).replace('  ', '&emsp;')}</td>" for cell in line) + "</tr>"
+        for line in cells(rows)
     )
     return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -99,7 +115,9 @@ def csv_text(rows: Sequence[Row]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(f.name for f in fields(Row))
     for row in rows:
-        writer.writerow("" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in astuple(row))
+        writer.writerow(
+            "" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in astuple(row)
+        )
     return stream.getvalue()
 
 

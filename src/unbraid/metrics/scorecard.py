@@ -23,8 +23,9 @@ SUFFIXES = (".json", ".csv", ".md")
 class Scorecard:
     """Scores by name: `card["mig"]` is a `Score`, `print(card)` a table, and `card.save("scores.json")` keeps it all.
 
-    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `notes` hold for all scores. `seed` is the one
-    that was given to every metric, None if each kept its own; each score tells in its settings which it used.
+    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `notes` hold
+    for all scores. `seed` is the one that was given to every metric, None if each kept its own; each score tells in its
+    settings which it used.
     """
 
     names: tuple[str, ...]
@@ -42,9 +43,13 @@ class Scorecard:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
-            raise SpecError(f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score its own.")
+            raise SpecError(
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score "
+                "its own."
+            )
 
-    # ---------------------------------------------------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------------------------------------------
+    # a look
 
     def __getitem__(self, name: str | int) -> Score:
         """The score of this name, as the table shows it; or by its place."""
@@ -84,12 +89,19 @@ class Scorecard:
     @property
     def headline(self) -> str:
         """What was scored."""
-        factors = f"{len(self.factor_names)} factors ({', '.join(self.factor_names)})" if self.factor_names else "no factors"
-        return f"{self.num_images:,} images, {self.num_latents} latents, {factors}. unbraid {self.version}, on {self.device}."
+        factors = (
+            f"{len(self.factor_names)} factors ({', '.join(self.factor_names)})" if self.factor_names else "no factors"
+        )
+        return (
+            f"{self.num_images:,} images, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
+            f"{self.device}."
+        )
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """What to know beside the numbers: sentences under "not defined", "left out" and "notes", those of several metrics said once."""
+        """What to know beside the numbers: sentences under "not defined", "left out" and "notes", those of several
+        metrics said once.
+        """
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
             for note in score.notes:
@@ -106,7 +118,10 @@ class Scorecard:
         return {title: sentences for title, sentences in found.items() if sentences}
 
     def __str__(self) -> str:
-        remarks = [f"{title}:\n" + "\n".join(f"  {sentence}" for sentence in sentences) for title, sentences in self.remarks.items()]
+        remarks = [
+            f"{title}:\n" + "\n".join(f"  {sentence}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
         return "\n\n".join([self.headline, plain_table(self.rows), *remarks])
 
     __repr__ = __str__
@@ -118,7 +133,8 @@ class Scorecard:
         ]
         return f"<p>{html.escape(self.headline)}</p>{html_table(self.rows)}{''.join(remarks)}"
 
-    # ------------------------------------------------------------------------------------------------------------------ to keep it
+    # ------------------------------------------------------------------------------------------------------------------
+    # to keep it
 
     def to_json(self) -> str:
         """Everything, the matrices too. NaN is null; infinity is "inf"."""
@@ -130,7 +146,9 @@ class Scorecard:
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
-                raise CodesError(f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}.")
+                raise CodesError(
+                    f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
+                )
             scores = content["scores"]
             return cls(
                 names=tuple(score["name"] for score in scores),
@@ -155,7 +173,10 @@ class Scorecard:
 
     def to_markdown(self) -> str:
         """A table of values and parts, and what to know beside them."""
-        remarks = [f"**{title}**\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) for title, sentences in self.remarks.items()]
+        remarks = [
+            f"**{title}**\n\n" + "\n".join(f"- {sentence}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
         return "\n\n".join([self.headline, markdown_table(self.rows), *remarks]) + "\n"
 
     def to_frame(self) -> Any:
@@ -163,7 +184,9 @@ class Scorecard:
         try:
             import pandas as pd
         except ImportError:
-            raise SpecError("to_frame needs pandas, which is not installed. Install it (pip install pandas), or use to_csv.") from None
+            raise SpecError(
+                "to_frame needs pandas, which is not installed. Install it (pip install pandas), or use to_csv."
+            ) from None
         return pd.DataFrame([asdict(row) for row in self.rows])
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
@@ -207,7 +230,9 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
     """The path, if a scorecard can be saved there. For whoever wants to know before hours of work."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise SpecError(f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them.")
+        raise SpecError(
+            f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them."
+        )
     files.check_writable(path)
     if not path.parent.is_dir():
         raise SpecError(f"There is no folder {path.parent} to save {path.name} in. Make it first.")

@@ -38,7 +38,9 @@ class Selection:
 def registry() -> dict[str, type[Metric]]:
     """Every metric that the package exports, by name: those that need factors first."""
     exported = vars(importlib.import_module("unbraid.metrics")).values()
-    found = {cls for cls in exported if inspect.isclass(cls) and issubclass(cls, Metric) and not inspect.isabstract(cls)}
+    found = {
+        cls for cls in exported if inspect.isclass(cls) and issubclass(cls, Metric) and not inspect.isabstract(cls)
+    }
     return {kebab_case(cls): cls for cls in sorted(found, key=lambda cls: (not cls.needs_factors, kebab_case(cls)))}
 
 
@@ -47,11 +49,15 @@ def select(metrics: Metrics, seed: int | None = None) -> Selection:
     if seed is not None:
         check_seed("seed", seed)
     selection = _asked_for(metrics)
-    return dataclasses.replace(selection, metrics={name: _with_seed(metric, seed) for name, metric in selection.metrics.items()})
+    return dataclasses.replace(
+        selection, metrics={name: _with_seed(metric, seed) for name, metric in selection.metrics.items()}
+    )
 
 
 def metric_of(name: str) -> Metric:
-    """The metric of this name. After colons come settings: a value alone where only one setting has it, else `field=value`."""
+    """The metric of this name. After colons come settings: a value alone where only one setting has it, else
+    `field=value`.
+    """
     first, *settings = name.strip().split(":")
     canonical, known = first.lower().replace("_", "-"), registry()
     if canonical not in known:
@@ -63,13 +69,19 @@ def metric_of(name: str) -> Metric:
 def name_of(metric: Metric) -> str:
     """The name by which `metric_of` finds the metric: its class, and the settings that differ from the defaults."""
     changed = [(f.name, value) for f in fields(metric) if (value := getattr(metric, f.name)) != f.default]
-    return ":".join([kebab_case(type(metric)), *(value if isinstance(value, str) else f"{name}={_text(value)}" for name, value in changed)])
+    return ":".join(
+        [
+            kebab_case(type(metric)),
+            *(value if isinstance(value, str) else f"{name}={_text(value)}" for name, value in changed),
+        ]
+    )
 
 
 def _asked_for(metrics: Metrics) -> Selection:
     if not isinstance(metrics, str | Sequence):
         raise SpecError(
-            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', names separated by commas, or a list of names and metrics."
+            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', names separated by commas, or a list "
+            "of names and metrics."
         )
     each = metrics.split(",") if isinstance(metrics, str) else metrics
     if not each:
@@ -123,13 +135,19 @@ def _setting(cls: type[Metric], text: str, name: str) -> tuple[str, Any]:
     choices = {choice: of_field for of_field, hint in hints.items() for choice in _choices(hint)}
     if value not in choices:
         raise SpecError(
-            f"{name!r}: {cls.__name__} has no choice {text!r}. {suggestion(value, choices)} Other settings are given as field=value."
+            f"{name!r}: {cls.__name__} has no choice {text!r}. {suggestion(value, choices)} Other settings are given "
+            "as field=value."
         )
     return choices[value], value
 
 
 def _choices(hint: Any) -> list[str]:
-    return [value for choice in _alternatives(hint) if typing.get_origin(choice) is Literal for value in typing.get_args(choice)]
+    return [
+        value
+        for choice in _alternatives(hint)
+        if typing.get_origin(choice) is Literal
+        for value in typing.get_args(choice)
+    ]
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -149,8 +167,13 @@ def _value(text: str, hint: Any, where: str) -> Any:
                 return kind(text)
             except ValueError:
                 continue
-    raise SpecError(f"{where} is {text!r}; expected {hint.__name__ if isinstance(hint, type) else str(hint).replace('typing.', '')}.")
+    raise SpecError(
+        f"{where} is {text!r}; expected "
+        f"{hint.__name__ if isinstance(hint, type) else str(hint).replace('typing.', '')}."
+    )
 
 
 def _text(value: Any) -> str:
-    return {True: "true", False: "false", None: "none"}[value] if value is None or isinstance(value, bool) else repr(value)
+    return (
+        {True: "true", False: "false", None: "none"}[value] if value is None or isinstance(value, bool) else repr(value)
+    )

@@ -15,9 +15,11 @@ from unbraid.metrics.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class Separability(SeparationMetric):
-    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): what each latent shares with all others, in nats. Lower is better; 0 is fully separable.
+    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): what each latent shares with all others, in nats. Lower is better;
+    0 is fully separable.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2. The value is the mean over latents, "max" and "min" are parts. An estimate may be below 0, by its noise.
+    Do & Tran, arXiv:1908.09961v4, section 3.2. The value is the mean over latents, "max" and "min" are parts. An
+    estimate may be below 0, by its noise.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

@@ -48,8 +48,9 @@ class Terms:
 class SeparationMetric(SampledMetric):
     """A metric computed from `Terms`.
 
-    `density_floor` is None, but for comparison with Do & Tran's code, which takes no density for less than 1e-8 and clips every information at 0: with
-    more than about 15 latents that is an artefact, their Fig. 19. It needs conditional="mc", as their code has it.
+    `density_floor` is None, but for comparison with Do & Tran's code, which takes no density for less than 1e-8 and
+    clips every information at 0: with more than about 15 latents that is an artefact, their Fig. 19. It needs
+    conditional="mc", as their code has it.
     """
 
     density_floor: float | None = None
@@ -77,7 +78,8 @@ class SeparationMetric(SampledMetric):
 
 @dataclass(frozen=True)
 class WeightedSeparation(SeparationMetric):
-    """A number for each latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means of the k largest.
+    """A number for each latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means
+    of the k largest.
 
     `normalise_bins` divides each by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
     """
@@ -125,7 +127,9 @@ def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:
 
 
 def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
-    """With H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as they are if there are none."""
+    """With H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as they are if there are
+    none.
+    """
     if num_bins is None:
         return entropies
     return entropies.with_constant("normaliser", labels_aside(statistics).quantised(Bins(num_bins)).entropy)
@@ -145,13 +149,19 @@ def check_floor(name: str, density_floor: float | None, conditional: str) -> Non
         return
     if not (math.isfinite(density_floor) and density_floor > 0):
         raise SpecError(
-            f"{name}: density_floor is {density_floor}; expected a number above 0 (Do & Tran's code has 1e-8), or None for no floor."
+            f"{name}: density_floor is {density_floor}; expected a number above 0 (Do & Tran's code has 1e-8), or "
+            "None for no floor."
         )
     if conditional != "mc":
-        raise SpecError(f"{name}: density_floor is for Do & Tran's numbers, whose H(z | x) is averaged over draws. Add conditional='mc'.")
+        raise SpecError(
+            f"{name}: density_floor is for Do & Tran's numbers, whose H(z | x) is averaged over draws. Add "
+            "conditional='mc'."
+        )
 
 
 def check_normaliser(name: str, num_bins: int | None) -> None:
     """Refuse a normaliser that is always 0."""
     if num_bins is not None and num_bins < 2:
-        raise SpecError(f"{name}: normalise_bins is {num_bins}; expected at least 2 (100 is usual), or None not to normalise.")
+        raise SpecError(
+            f"{name}: normalise_bins is {num_bins}; expected at least 2 (100 is usual), or None not to normalise."
+        )

@@ -27,7 +27,8 @@ _KINDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "True 
 
 
 def check_settings(metric: Any) -> None:
-    """Refuse a field of the wrong type, a seed out of range and an absurd size. numpy's numbers are stored as Python's, whole ones as floats where due.
+    """Refuse a field of the wrong type, a seed out of range and an absurd size. numpy's numbers are stored as Python's,
+    whole ones as floats where due.
 
     Choices among words are left to the metric, which knows what to say of them.
     """
@@ -55,7 +56,9 @@ def check_seed(where: str, seed: Any) -> None:
 
 
 def setting_of(where: str, value: Any, hint: Any) -> Any:
-    """The value as a plain Python one of the type that the hint names; hints that hold choices among words take everything."""
+    """The value as a plain Python one of the type that the hint names; hints that hold choices among words take
+    everything.
+    """
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     if not all(kind in _KINDS for kind in kinds):
         return value

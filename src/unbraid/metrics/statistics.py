@@ -20,7 +20,14 @@ from unbraid.information.influence import influences
 from unbraid.information.latent_information import LatentInformation, information_of_tables, joined
 from unbraid.information.means_histogram import histogram_bins, means_histogram_information
 from unbraid.information.posteriors import Draws, Posteriors
-from unbraid.information.quantised import Bins, QuantisedStatistics, quantise, quantise_draws, quantised_statistics, statistics_of_masses
+from unbraid.information.quantised import (
+    Bins,
+    QuantisedStatistics,
+    quantise,
+    quantise_draws,
+    quantised_statistics,
+    statistics_of_masses,
+)
 from unbraid.information.sampled import LogDensities, log_densities
 
 # The spread of influences is estimated from so many images: to about 1 % of a standard error.
@@ -43,7 +50,8 @@ class Statistics:
     def __init__(self, codes: Codes, tell: Tell | None = None, draws: Draws | None = None) -> None:
         if not isinstance(codes, Codes):
             raise CodesError(
-                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with Codes.from_arrays(mean, std, factors=labels)."
+                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with "
+                "Codes.from_arrays(mean, std, factors=labels)."
             )
         self.codes = _with_sane_weights(codes)
         self.tell = tell or (lambda what, share: None)
@@ -76,7 +84,8 @@ class Statistics:
             return self
         return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample), self.tell))
 
-    # ------------------------------------------------------------------------------------------------------------------- factors
+    # ------------------------------------------------------------------------------------------------------------------
+    # factors
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
@@ -98,14 +107,21 @@ class Statistics:
     def values(self) -> FactorValues:
         """The factors, all discrete, as the estimators of information take them."""
         return FactorValues.of(
-            tuple(f.assignment() for f in self.codes.factors), len(self.codes), self.codes.weights, self.codes.mean.device
+            tuple(f.assignment() for f in self.codes.factors),
+            len(self.codes),
+            self.codes.weights,
+            self.codes.mean.device,
         )
 
     @cached_property
     def weights(self) -> Float64[Tensor, " image"]:
         """p(n), summing to one."""
         given = self.codes.weights
-        p = torch.ones(len(self.codes), dtype=torch.float64, device=self.codes.mean.device) if given is None else given.double()
+        p = (
+            torch.ones(len(self.codes), dtype=torch.float64, device=self.codes.mean.device)
+            if given is None
+            else given.double()
+        )
         return p / p.sum()
 
     @cached_property
@@ -113,7 +129,8 @@ class Statistics:
         """1 / sum_n p(n)^2: how many equally likely images would be as informative."""
         return float(1 / self.weights.square().sum())
 
-    # --------------------------------------------------------------------------------------------------------------- information
+    # ---------------------------------------------------------------------------------------------------------------
+    # information
 
     def exact(self, quadrature: Quadrature = "auto") -> LatentInformation:
         """By quadrature of the Gaussian mixtures."""
@@ -167,12 +184,14 @@ class Statistics:
             return self.codes.mean
         if std is None:
             raise CodesError(
-                "This estimator needs the std of each posterior, and these codes have only means or draws. Give std or log_var; for a deterministic "
+                "This estimator needs the std of each posterior, and these codes have only means or draws. Give std "
+                "or log_var; for a deterministic "
                 "encoder give a std of 0 and use estimator='quantised'; draws alone can be quantised too."
             )
         return std
 
-    # ---------------------------------------------------------------------------------------------------------------- influences
+    # ----------------------------------------------------------------------------------------------------------------
+    # influences
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
@@ -213,7 +232,9 @@ class Statistics:
         return self.once(("means_histogram_influences", num_bins), lambda: self._influences(compute))
 
     def density_influences(self) -> Influences:
-        """What each of some images adds to the differential information, seen through bins that span the range of each latent."""
+        """What each of some images adds to the differential information, seen through bins that span the range of each
+        latent.
+        """
 
         def compute() -> tuple[Tensor, QuantisedStatistics]:
             rows = self.influence_rows
@@ -221,7 +242,9 @@ class Statistics:
             low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
             width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
             masses = quantise((mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0))
-            values = FactorValues.of(tuple(a[rows] for a in self.values.assignments), len(rows), self.influence_sample.weights, rows.device)
+            values = FactorValues.of(
+                tuple(a[rows] for a in self.values.assignments), len(rows), self.influence_sample.weights, rows.device
+            )
             return masses, statistics_of_masses(lambda part: masses[part], masses.shape[1], _INFLUENCE_BINS, values)
 
         return self.once("density_influences", lambda: self._influences(compute))
@@ -233,21 +256,30 @@ class Statistics:
         return quantise(self.codes.mean[rows], self.std[rows], bins)
 
     def _influences(self, continuous: Callable[[], tuple[Tensor, QuantisedStatistics]]) -> Influences:
-        """Of the continuous latents, if there are any, then of the discrete ones: masses of some images, with the sums over all."""
+        """Of the continuous latents, if there are any, then of the discrete ones: masses of some images, with the sums
+        over all.
+        """
         rows = self.influence_rows
         parts = [continuous()] if self.codes.mean.shape[1] > 0 else []
-        parts += [(table[rows].double()[:, None], discrete_statistics(table, self.values)) for table in self.codes.probabilities]
+        parts += [
+            (table[rows].double()[:, None], discrete_statistics(table, self.values))
+            for table in self.codes.probabilities
+        ]
         weights, correction = self.influence_sample.weights, self.influence_sample.correction
-        columns = self.values.columns(rows) / self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)[:, None]
+        columns = (
+            self.values.columns(rows) / self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)[:, None]
+        )
         assignments = self.values.split(columns)
         found = [influences(masses, assignments, weights, sums.marginal, sums.joints) for masses, sums in parts]
         # A factor's own entropy is the same in all parts.
         joined = {
-            name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1) for name, one in found[0].items()
+            name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1)
+            for name, one in found[0].items()
         }
         return {name: part * correction.reshape(-1, *[1] * (part.ndim - 1)) for name, part in joined.items()}
 
-    # ------------------------------------------------------------------------------------------------------------------- sampled
+    # ------------------------------------------------------------------------------------------------------------------
+    # sampled
 
     @cached_property
     def posteriors(self) -> Posteriors:
@@ -264,7 +296,9 @@ class Statistics:
             weights = None if self.codes.weights is None else self.weights
             image = sampling.images(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
             noise = sampling.normal((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
-            uniform = sampling.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(device)
+            uniform = sampling.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(
+                device
+            )
             return self.posteriors.draw(image, noise, uniform)
 
         return self._whole.once(("draws", num_samples, seed), compute)
@@ -272,14 +306,18 @@ class Statistics:
     def draws_settings(self, num_samples: int, seed: int) -> dict[str, int | None]:
         """How the draws were made: their number and seed; no seed where they were given."""
         given = self.given_draws
-        return {"num_samples": num_samples, "seed": seed} if given is None else {"num_samples": len(given), "seed": None}
+        return (
+            {"num_samples": num_samples, "seed": seed} if given is None else {"num_samples": len(given), "seed": None}
+        )
 
     def log_densities(self, num_samples: int, seed: int) -> LogDensities:
         """log q at the draws, against the mixture of all images."""
 
         def compute() -> LogDensities:
             draws = self.draws(num_samples, seed)
-            return log_densities(self.posteriors, draws, self.codes.groups, tell=lambda share: self.tell("sampled densities", share))
+            return log_densities(
+                self.posteriors, draws, self.codes.groups, tell=lambda share: self.tell("sampled densities", share)
+            )
 
         return self._whole.once(("log_densities", num_samples, seed), compute)
 
@@ -289,8 +327,8 @@ class Statistics:
 class InfluenceSample:
     """Images drawn from r(n): which, p(n) / r(n), and sqrt(N r(n)).
 
-    A sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their number: so deviations are scaled by the
-    product of the two.
+    A sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their number:
+    so deviations are scaled by the product of the two.
     """
 
     rows: Int64[Tensor, " row"]
@@ -326,7 +364,11 @@ def _with_sane_weights(codes: Codes) -> Codes:
 
 
 def _varies(labels: Labels, weights: Tensor | None) -> bool:
-    counts = torch.ones(len(labels.values), dtype=torch.bool, device=labels.values.device) if labels.known is None else labels.known
+    counts = (
+        torch.ones(len(labels.values), dtype=torch.bool, device=labels.values.device)
+        if labels.known is None
+        else labels.known
+    )
     if weights is not None:
         counts = counts & (weights > 0)
     given = labels.values[counts]

@@ -21,10 +21,11 @@ from unbraid.metrics.value_groups import check_counts
 class TopAttributes(Metric):
     """mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, section 4 and figure 2: for each attribute the latent that correlates with it most, and the `num_top`
-    largest correlations of that latent with the other attributes. Table "top_latent" numbers the latents; "top_attributes" and "top_correlations" hold, in
-    a row for each attribute, the others by number and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it
-    comes near the value, latents follow several attributes (as attributes follow each other).
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, section 4 and figure 2: for each attribute the latent that correlates
+    with it most, and the `num_top` largest correlations of that latent with the other attributes. Table "top_latent"
+    numbers the latents; "top_attributes" and "top_correlations" hold, in a row for each attribute, the others by number
+    and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it comes near
+    the value, latents follow several attributes (as attributes follow each other).
     """
 
     num_top: int = 4
@@ -38,7 +39,14 @@ class TopAttributes(Metric):
     @property
     def accepts(self) -> frozenset[Feature]:
         return frozenset(
-            {"continuous factors", "missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"}
+            {
+                "continuous factors",
+                "missing labels",
+                "weights",
+                "means without std",
+                "draws without densities",
+                "correlated posteriors",
+            }
         )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -48,7 +56,8 @@ class TopAttributes(Metric):
         resampled = torch.where(varies, found.resampled, math.nan)
         if bool(matrix.isnan().all()):
             raise CodesError(
-                f"TopAttributes: the values of {', '.join(skipped)} have no order, so there is nothing to correlate with. Give at least one factor whose "
+                f"TopAttributes: the values of {', '.join(skipped)} have no order, so there is nothing to correlate "
+                "with. Give at least one factor whose "
                 "values are measurements, ordered, or two."
             )
         top, best = _top_latents(matrix)
@@ -59,16 +68,27 @@ class TopAttributes(Metric):
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
-            parts={"runner_up": Value.of(runner_up, spread(torch.stack([_runner_up(one, top) for one in resampled])), self.bounds)},
+            parts={
+                "runner_up": Value.of(
+                    runner_up, spread(torch.stack([_runner_up(one, top) for one in resampled])), self.bounds
+                )
+            },
             per_factor=dict(zip(statistics.codes.factor_names, best.tolist(), strict=True)),
-            tables={"latent_factor": matrix, "top_latent": top, "top_attributes": others, "top_correlations": correlations},
+            tables={
+                "latent_factor": matrix,
+                "top_latent": top,
+                "top_attributes": others,
+                "top_correlations": correlations,
+            },
             notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
             settings=self.settings,
         )
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
-    """The latent with the largest |correlation| for each attribute (the lowest of those that tie; -1 where undefined), and how large it is."""
+    """The latent with the largest |correlation| for each attribute (the lowest of those that tie; -1 where undefined),
+    and how large it is.
+    """
     sizes = matrix.abs()
     best = sizes.amax(dim=-2)
     # Not argmax, which may name any of those that tie.
@@ -80,21 +100,32 @@ def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Te
 def _other_attributes(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], num_top: int
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
-    """The other attributes that the latent of each attribute correlates with most, and by how much. NaN where there are none."""
+    """The other attributes that the latent of each attribute correlates with most, and by how much. NaN where there are
+    none.
+    """
     by_attribute = _of_others(matrix, top)
-    order = by_attribute.abs().nan_to_num(-1.0).sort(dim=1, descending=True, stable=True).indices[:, : min(num_top, len(top) - 1)]
+    order = (
+        by_attribute.abs()
+        .nan_to_num(-1.0)
+        .sort(dim=1, descending=True, stable=True)
+        .indices[:, : min(num_top, len(top) - 1)]
+    )
     correlations = by_attribute.gather(1, order)
     return torch.where(correlations.isnan(), math.nan, order.double()), correlations
 
 
 def _runner_up(matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]) -> Float64[Tensor, ""]:
-    """The mean over attributes of the largest |correlation| of their latent with another attribute. NaN with a single attribute."""
+    """The mean over attributes of the largest |correlation| of their latent with another attribute. NaN with a single
+    attribute.
+    """
     sizes = _of_others(matrix, top).abs()
     largest = sizes.nan_to_num(-1.0).amax(dim=1)
     return torch.where(largest < 0, math.nan, largest).nanmean()
 
 
-def _of_others(matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]) -> Float64[Tensor, "factor factor"]:
+def _of_others(
+    matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]
+) -> Float64[Tensor, "factor factor"]:
     """In row k, the correlations of the latent of attribute k with all other attributes; NaN with itself."""
     rows = torch.where((top >= 0)[:, None], matrix[top], math.nan)
     return rows.clone().fill_diagonal_(math.nan)

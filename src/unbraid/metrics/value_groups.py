@@ -20,7 +20,9 @@ def value_groups(statistics: Statistics) -> tuple[ImagesByValue, ...]:
     codes = statistics.codes
 
     def compute() -> tuple[ImagesByValue, ...]:
-        return tuple(ImagesByValue.of(codes.factors[k].assignment(), codes.weights) for k in varying_factors(statistics))
+        return tuple(
+            ImagesByValue.of(codes.factors[k].assignment(), codes.weights) for k in varying_factors(statistics)
+        )
 
     return statistics.once("value_groups", compute)
 
@@ -42,10 +44,15 @@ def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> 
     """Refuse to draw more images than memory holds."""
     if num_points * num_each > _MAX_DRAWN:
         raise SpecError(
-            f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most {_MAX_DRAWN:,} in all."
+            f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most "
+            f"{_MAX_DRAWN:,} in all."
         )
 
 
 def of_one_factor(varying: Sequence[int]) -> tuple[str, ...]:
     """The note of a score that guesses the factor."""
-    return ("Only one factor varies: there is nothing to tell apart, and the score is 1 by construction.",) if len(varying) == 1 else ()
+    return (
+        ("Only one factor varies: there is nothing to tell apart, and the score is 1 by construction.",)
+        if len(varying) == 1
+        else ()
+    )

@@ -14,7 +14,14 @@ from unbraid.metrics.convergence import quietly
 from unbraid.metrics.metric import Feature, Metric, Score
 from unbraid.metrics.settings import sklearn_seed
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts, check_num_drawn, chunks, of_one_factor, value_groups, varying_factors
+from unbraid.metrics.value_groups import (
+    check_counts,
+    check_num_drawn,
+    chunks,
+    of_one_factor,
+    value_groups,
+    varying_factors,
+)
 
 PairClassifier = Literal["logistic", "svm"]
 PairLatents = Literal["means", "samples"]
@@ -23,12 +30,14 @@ PairLatents = Literal["means", "samples"]
 @final
 @dataclass(frozen=True)
 class ZDiff(Metric):
-    """The accuracy with which a linear classifier tells, from how far apart pairs of codes lie, which factor the pairs share. Higher is better.
+    """The accuracy with which a linear classifier tells, from how far apart pairs of codes lie, which factor the pairs
+    share. Higher is better.
 
-    A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|, latent by latent. Higgins et
-    al., *beta-VAE*, ICLR 2017, section 3. `classifier`: "logistic" is multinomial (Higgins et al., disentanglement_lib); "svm" is one-vs-rest with
-    hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). `latents`: the "means" of the posteriors, or "samples" of them, one for each
-    image of a pair. The interval is that of a share of `num_test` points, drawn with `seed`: it tells nothing of the choice of images.
+    A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|,
+    latent by latent. Higgins et al., *beta-VAE*, ICLR 2017, section 3. `classifier`: "logistic" is multinomial (Higgins
+    et al., disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1).
+    `latents`: the "means" of the posteriors, or "samples" of them, one for each image of a pair. The interval is that
+    of a share of `num_test` points, drawn with `seed`: it tells nothing of the choice of images.
     """
 
     classifier: PairClassifier = "logistic"
@@ -44,7 +53,9 @@ class ZDiff(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classifier not in get_args(PairClassifier):
-            raise SpecError(f"ZDiff: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(PairClassifier))}.")
+            raise SpecError(
+                f"ZDiff: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(PairClassifier))}."
+            )
         if self.latents not in get_args(PairLatents):
             raise SpecError(f"ZDiff: latents is {self.latents!r}. Use one of {', '.join(get_args(PairLatents))}.")
         check_counts("ZDiff", pairs_per_point=self.pairs_per_point, num_train=self.num_train, num_test=self.num_test)
@@ -65,7 +76,9 @@ class ZDiff(Metric):
         predicted = predicted_factors(features[train], factor[train], features[test], self.classifier, self.seed)
         correct = (predicted == factor[test]).double()
         half = slice(max(1, self.num_train // 2))
-        with_half = (predicted_factors(features[half], factor[half], features[test], self.classifier, self.seed) == factor[test]).double()
+        with_half = (
+            predicted_factors(features[half], factor[half], features[test], self.classifier, self.seed) == factor[test]
+        ).double()
 
         value, names = float(correct.mean()), statistics.codes.factor_names
         interval = wilson(value, self.num_test)
@@ -74,7 +87,9 @@ class ZDiff(Metric):
         notes = (*notes, *of_one_factor(varying))
         confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
         confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)
-        recalls = dict(zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True))
+        recalls = dict(
+            zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True)
+        )
         return Score(
             metric=type(self).__name__,
             value=value,
@@ -96,7 +111,9 @@ class ZDiff(Metric):
             parts.append((z[0] - z[1]).abs().mean(dim=1))
         return torch.cat(parts)
 
-    def _samples(self, statistics: Statistics, image: Int64[Tensor, " draw"], start: int) -> Float64[Tensor, "draw latent"]:
+    def _samples(
+        self, statistics: Statistics, image: Int64[Tensor, " draw"], start: int
+    ) -> Float64[Tensor, "draw latent"]:
         mean = statistics.codes.mean
         noise = sampling.normal((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
         image = image.to(mean.device)

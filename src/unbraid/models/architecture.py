@@ -13,9 +13,9 @@ ImageShape = tuple[int, int, int]
 class Architecture(ABC):
     """A recipe for two plain `nn.Module`s, which know nothing of fleets and objectives.
 
-    For nets of one's own, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm layers may be among the layers: they
-    see the statistics of the batch while training, and those of all images afterwards. No other layer may hold buffers that training changes, and none may
-    draw random numbers.
+    For nets of one's own, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm
+    layers may be among the layers: they see the statistics of the batch while training, and those of all images
+    afterwards. No other layer may hold buffers that training changes, and none may draw random numbers.
     """
 
     @abstractmethod
@@ -27,4 +27,6 @@ class Architecture(ABC):
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        """A module from (batch, num_inputs) to (batch, channel, height, width), without a final squashing: the likelihood does that."""
+        """A module from (batch, num_inputs) to (batch, channel, height, width), without a final squashing: the
+        likelihood does that.
+        """

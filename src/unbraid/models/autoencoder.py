@@ -24,7 +24,8 @@ from unbraid.models.seeded import seeded
 class Autoencoder:
     """The recipe of a model. Without a `decoder` of its own, the decoder is the mirror of the `encoder`.
 
-    `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is reconstructed they are 0.
+    `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is
+    reconstructed they are 0.
     """
 
     encoder: Architecture = field(default_factory=MLP)
@@ -42,7 +43,9 @@ class Autoencoder:
         return seeded(lambda: self._assemble(image_shape), seed)
 
     def check(self, image_shape: ImageShape) -> None:
-        """Refuse images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a fleet. No weights are made."""
+        """Refuse images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a
+        fleet. No weights are made.
+        """
         encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
         with torch.device("meta"):
             model = self._assemble(image_shape)
@@ -52,10 +55,13 @@ class Autoencoder:
                     f"The encoder {encoder} puts out {_numbers(outputs)} for an image; {type(self.latents).__name__} "
                     f"need {self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
                 )
-            images = _tried(f"decoder {decoder}", model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes")
+            images = _tried(
+                f"decoder {decoder}", model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes"
+            )
             if images.shape != (2, *image_shape):
                 raise SpecError(
-                    f"The decoder {decoder} puts out {_numbers(images)} for images of {image_shape}. Make it end in the shape of the images."
+                    f"The decoder {decoder} puts out {_numbers(images)} for images of {image_shape}. Make it end in "
+                    "the shape of the images."
                 )
         for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
             _check_layers(name, net)
@@ -63,7 +69,9 @@ class Autoencoder:
     def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
         return AutoencoderModule(
             encoder=self.encoder.make_encoder(image_shape, self.latents),
-            decoder=(self.decoder or self.encoder).make_decoder(self.latents.num_columns + self.noise_inputs, image_shape),
+            decoder=(self.decoder or self.encoder).make_decoder(
+                self.latents.num_columns + self.noise_inputs, image_shape
+            ),
             latents=self.latents,
             likelihood=self.likelihood,
             noise_inputs=self.noise_inputs,
@@ -74,7 +82,9 @@ class Autoencoder:
 class AutoencoderModule(nn.Module):
     """One model with its weights: `encode` gives q(z | x), `decode` gives the image that a code stands for."""
 
-    def __init__(self, encoder: nn.Module, decoder: nn.Module, latents: Latents, likelihood: Likelihood, noise_inputs: int = 0) -> None:
+    def __init__(
+        self, encoder: nn.Module, decoder: nn.Module, latents: Latents, likelihood: Likelihood, noise_inputs: int = 0
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
@@ -106,7 +116,9 @@ def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tens
     try:
         output: Tensor = net(torch.zeros(2, *shape))
     except (RuntimeError, ValueError, TypeError) as error:
-        raise SpecError(f"The {name} cannot take {what} of {shape}: {error} Make it start with what it is given.") from error
+        raise SpecError(
+            f"The {name} cannot take {what} of {shape}: {error} Make it start with what it is given."
+        ) from error
     return output
 
 
@@ -119,12 +131,14 @@ def _check_layers(name: str, net: nn.Module) -> None:
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
-                f"The {name} has a {type(layer).__name__}, which draws random numbers of its own: no run could be repeated. Leave it out."
+                f"The {name} has a {type(layer).__name__}, which draws random numbers of its own: no run could be "
+                "repeated. Leave it out."
             )
         if isinstance(layer, _NormBase) and isinstance(layer, _BatchNorm) != layer.track_running_stats:
             fix = "Set track_running_stats=True" if isinstance(layer, _BatchNorm) else "Set track_running_stats=False"
             raise SpecError(
-                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. Of running averages, those of BatchNorm "
+                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. Of "
+                "running averages, those of BatchNorm "
                 f"alone are kept, and it needs them: without, a code would depend on its batch. {fix}."
             )
 

@@ -13,12 +13,16 @@ from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
 
 
 @torch.no_grad()
-def set_population_statistics(model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024) -> None:
-    """Give every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes decoded.
+def set_population_statistics(
+    model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024
+) -> None:
+    """Give every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes
+    decoded.
 
-    One pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training. Order and codes are draws, from this
-    seed: images come sorted by their factors, and a batch of neighbours would not look like the batches that the weights were trained on. Images with
-    weights are drawn with replacement, as in training. A model without such layers is left as it is.
+    One pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training. Order
+    and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbours would not look
+    like the batches that the weights were trained on. Images with weights are drawn with replacement, as in training. A
+    model without such layers is left as it is.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -30,7 +34,9 @@ def set_population_statistics(model: AutoencoderModule, images: FactorImages, se
     # Rather fewer batches than one too small: of a single image no layer could take the variance.
     for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
         posterior = model.encode(images.batch(rows).to(weights.dtype))
-        noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(weights.dtype)
+        noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(
+            weights.dtype
+        )
         model.decoder(with_noise_inputs(posterior.rsample(noise), model.noise_inputs))
     for of_layer in moments:
         of_layer.settle()

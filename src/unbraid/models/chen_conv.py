@@ -13,11 +13,13 @@ from unbraid.models.convolutions import Canvas, activation, check_channels, chec
 @final
 @dataclass(frozen=True)
 class ChenConv(Architecture):
-    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code), with BatchNorm before every ReLU.
+    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code), with BatchNorm
+    before every ReLU.
 
-    Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes `hidden` units. The decoder is the mirror
-    image. A convolution over 1 x 1 maps is a linear layer: at the ends of the encoder and of the decoder the released code has such convolutions. The
-    biases that it has before BatchNorm do nothing, and are left out.
+    Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes
+    `hidden` units. The decoder is the mirror image. A convolution over 1 x 1 maps is a linear layer: at the ends of the
+    encoder and of the decoder the released code has such convolutions. The biases that it has before BatchNorm do
+    nothing, and are left out.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

@@ -14,11 +14,13 @@ from unbraid.models.initial_weights import InitialWeights, initialised
 @final
 @dataclass(frozen=True)
 class Conv(Architecture):
-    """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4). With `hidden=256`, those of Higgins et al. for chairs and faces.
+    """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4). With `hidden=256`, those
+    of Higgins et al. for chairs and faces.
 
-    Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of `hidden` units. The decoder
-    is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder puts out logits, as its authors' code does.
-    Initial weights are torch's own unless `init` asks for the authors' truncated normal.
+    Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of
+    `hidden` units. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the
+    decoder puts out logits, as its authors' code does. Initial weights are torch's own unless `init` asks for the
+    authors' truncated normal.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
@@ -44,7 +46,8 @@ class Conv(Architecture):
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         canvas = Canvas.of("Conv", image_shape)
         smallest = (self.channels[-1], canvas.map_size(self.channels), canvas.map_size(self.channels))
-        # First, though they come last: layers draw their initial weights in the order in which they are made, and runs of earlier versions made these first.
+        # First, though they come last: layers draw their initial weights in the order in which they are made, and runs
+        # of earlier versions made these first.
         convolutions = doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels))
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),

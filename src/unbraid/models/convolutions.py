@@ -23,11 +23,14 @@ class Canvas:
 
     @classmethod
     def of(cls, net: str, image_shape: ImageShape) -> "Canvas":
-        """The canvas for such images: 28 pixels get a margin of 2, the others none. `net` is who asks, for the message that refuses."""
+        """The canvas for such images: 28 pixels get a margin of 2, the others none. `net` is who asks, for the message
+        that refuses.
+        """
         num_channels, height, width = image_shape
         if height != width or height not in (28, 32, 64, 128) or num_channels not in (1, 3):
             raise SpecError(
-                f"{net} takes square images of 28, 32, 64 or 128 pixels with 1 or 3 channels; these are {num_channels} x {height} x {width} "
+                f"{net} takes square images of 28, 32, 64 or 128 pixels with 1 or 3 channels; these are "
+                f"{num_channels} x {height} x {width} "
                 "(channels x height x width). Use MLP, which takes any size, or resize the images."
             )
         return cls(num_channels, *((32, 2) if height == 28 else (height, 0)))
@@ -52,7 +55,9 @@ class Canvas:
 def check_channels(net: str, channels: Sequence[int], least: int = 1) -> None:
     # Five halve 32 pixels to one.
     if not least <= len(channels) <= 5 or min(channels) < 1:
-        raise SpecError(f"{net}: channels is {tuple(channels)}; expected {least} to 5 positive widths, such as (32, 32, 64, 64).")
+        raise SpecError(
+            f"{net}: channels is {tuple(channels)}; expected {least} to 5 positive widths, such as (32, 32, 64, 64)."
+        )
 
 
 def check_width(net: str, name: str, width: int, example: int) -> None:
@@ -69,7 +74,9 @@ def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modul
 
 
 def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
-    """Transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU between any two and none after the last."""
+    """Transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU between any two and
+    none after the last.
+    """
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = []
     for fan_in, fan_out in inner:
@@ -80,6 +87,7 @@ def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modu
 def activation(width: int, *, batch_norm: bool) -> list[nn.Module]:
     """ReLU, after BatchNorm if there is one.
 
-    A layer before BatchNorm has no bias: BatchNorm would subtract it, and its gradient would be rounding errors, which Adam blows up.
+    A layer before BatchNorm has no bias: BatchNorm would subtract it, and its gradient would be rounding errors, which
+    Adam blows up.
     """
     return [nn.BatchNorm2d(width), nn.ReLU()] if batch_norm else [nn.ReLU()]

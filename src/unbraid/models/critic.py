@@ -18,8 +18,8 @@ from unbraid.schedule import Weight, extremes
 class Critic:
     """A net with leaky ReLUs (slope 0.2), and how it is trained: by an Adam of its own.
 
-    Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`. The layers are those of Do & Tran,
-    arXiv:1908.09961v4: five of 1000 units.
+    Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`.
+    The layers are those of Do & Tran, arXiv:1908.09961v4: five of 1000 units.
     """
 
     hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
@@ -30,17 +30,22 @@ class Critic:
 
     def __post_init__(self) -> None:
         if not self.hidden or min(self.hidden) < 1:
-            raise SpecError(f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000).")
+            raise SpecError(
+                f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000)."
+            )
         if self.channels and min(self.channels) < 1:
             raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
         least, greatest = extremes(self.learning_rate)
         if not (math.isfinite(least) and math.isfinite(greatest) and least >= 0 < greatest):
             raise SpecError(
-                f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4, or a schedule."
+                f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4, or "
+                "a schedule."
             )
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
-                raise SpecError(f"Critic: {name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+                raise SpecError(
+                    f"Critic: {name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1."
+                )
 
     def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
         """A module from (batch, num_inputs) to (batch, num_outputs)."""
@@ -57,5 +62,9 @@ class Critic:
             layers += [Conv2d(fan_in, fan_out), nn.LeakyReLU(0.2)]
             height, width = height // 2, width // 2
         if min(height, width) < 1:
-            raise SpecError(f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels.")
-        return nn.Sequential(*layers, nn.Flatten(), self.for_codes(height * width * (self.channels or (num_channels,))[-1], num_outputs))
+            raise SpecError(
+                f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels."
+            )
+        return nn.Sequential(
+            *layers, nn.Flatten(), self.for_codes(height * width * (self.channels or (num_channels,))[-1], num_outputs)
+        )

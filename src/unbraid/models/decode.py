@@ -11,12 +11,16 @@ from unbraid.codes import Codes
 
 
 def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) -> Float[Tensor, "row column"]:
-    """The code that stands for each of these images: means of the continuous latents, the likeliest category of each discrete one.
+    """The code that stands for each of these images: means of the continuous latents, the likeliest category of each
+    discrete one.
 
     `widths` is how many columns each latent takes, as `Latents.widths` says.
     """
     of_discrete = widths[codes.mean.shape[1] :]
-    chosen = [columns_of(table[rows].argmax(dim=1), width) for table, width in zip(codes.probabilities, of_discrete, strict=True)]
+    chosen = [
+        columns_of(table[rows].argmax(dim=1), width)
+        for table, width in zip(codes.probabilities, of_discrete, strict=True)
+    ]
     return torch.cat([codes.mean[rows], *(columns.to(codes.mean) for columns in chosen)], dim=1)
 
 

@@ -17,30 +17,39 @@ from unbraid.precision import Precision, matrix_units
 
 _NUM_DRAWS = 16
 _IMAGES_ON_A_CPU = 1024
-# A GPU takes as many images at once as have so many pixels: enough to keep it busy with one model (16,384 of 64 x 64), and few enough for what a
-# convolution puts out, some eight times as much, to stay at 2 GB. Not a share of the memory that happens to be free: codes would depend on it.
+# A GPU takes as many images at once as have so many pixels: enough to keep it busy with one model (16,384 of 64 x 64),
+# and few enough for what a convolution puts out, some eight times as much, to stay at 2 GB. Not a share of the memory
+# that happens to be free: codes would depend on it.
 _PIXELS_ON_A_GPU = 2**26
 
 
-def encode(model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32") -> Codes:
+def encode(
+    model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
+) -> Codes:
     """q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images lie.
 
-    Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the image is encoded. `batch_size` is
-    1024 on a CPU and larger on a GPU, unless it is given. With the `precision` "tf32" or "bf16" a GPU may round the inputs of products to TF32.
+    Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the
+    image is encoded. `batch_size` is 1024 on a CPU and larger on a GPU, unless it is given. With the `precision` "tf32"
+    or "bf16" a GPU may round the inputs of products to TF32.
     """
     return encode_all([model], images, batch_size, precision=precision)[0]
 
 
 @torch.no_grad()
 def encode_all(
-    models: Sequence[AutoencoderModule], images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
+    models: Sequence[AutoencoderModule],
+    images: FactorImages,
+    batch_size: int | None = None,
+    *,
+    precision: Precision = "float32",
 ) -> list[Codes]:
     """The codes of each model, as `encode` gives them. The images are read, unpacked and moved once for all models."""
     found = [_Tables(len(images)) for _ in models]
     with matrix_units(precision):
         for rows in _batches(images, batch_size):
             x = images.batch(rows)
-            # One model after the other: a batch this large keeps a GPU busy, and none has to hold what all of them put out in between.
+            # One model after the other: a batch this large keeps a GPU busy, and none has to hold what all of them put
+            # out in between.
             for model, tables in zip(models, found, strict=True):
                 tables.put(rows, _described(model, x, rows))
     labels = _labels(images.factors, images.factor_table)
@@ -55,7 +64,9 @@ def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
         yield slice(begin, min(begin + batch_size, len(images)))
 
 
-def _described(model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice) -> dict[str, Tensor]:
+def _described(
+    model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice
+) -> dict[str, Tensor]:
     """What codes keep of the posteriors of these images, by name."""
     posterior = model.encode(x.to(next(model.parameters()).dtype))
     numbers = torch.arange(rows.start, rows.stop, device=x.device)
@@ -85,7 +96,9 @@ class _Tables:
                 self._tensors[name] = part.new_empty(shape)
             self._tensors[name].narrow(axis, rows.start, rows.stop - rows.start).copy_(part)
 
-    def codes(self, model: AutoencoderModule, weights: Float[Tensor, " image"] | None, labels: tuple[Labels, ...]) -> Codes:
+    def codes(
+        self, model: AutoencoderModule, weights: Float[Tensor, " image"] | None, labels: tuple[Labels, ...]
+    ) -> Codes:
         mean = self._tensors["mean"]
         return Codes(
             mean=mean,
@@ -99,7 +112,9 @@ class _Tables:
         )
 
 
-def _draws(posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int) -> Float[Tensor, "draw image latent"] | None:
+def _draws(
+    posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int
+) -> Float[Tensor, "draw image latent"] | None:
     """Draws of the continuous latents, where neither std nor covariance says what they look like."""
     if posterior.std is not None or posterior.covariance is not None:
         return None
@@ -109,7 +124,9 @@ def _draws(posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int) 
     return torch.stack([posterior.rsample(each)[:, :num_continuous] for each in noise.unbind(dim=1)])
 
 
-def _labels(values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], table: Sequence[Factor]) -> tuple[Labels, ...]:
+def _labels(
+    values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], table: Sequence[Factor]
+) -> tuple[Labels, ...]:
     return tuple(
         Labels(factor.name, column.to(torch.int64) if factor.size else column, ordered=factor.ordered)
         for factor, column in zip(table, values.unbind(1), strict=True)

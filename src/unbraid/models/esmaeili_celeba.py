@@ -14,11 +14,13 @@ from unbraid.models.heads import Branched
 @final
 @dataclass(frozen=True)
 class EsmaeiliCelebA(Architecture):
-    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v4, table 5), with 20 Gaussian latents and two Bernoulli ones.
+    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v4, table 5), with 20 Gaussian latents and two
+    Bernoulli ones.
 
-    Convolutions (4 x 4, stride 2) with BatchNorm and ReLU halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from
-    the smallest map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with BatchNorm and ReLU. The table's
-    ReLU on the means is a slip: those are linear. Biases before BatchNorm would do nothing, and are left out.
+    Convolutions (4 x 4, stride 2) with BatchNorm and ReLU halve the image; then 256 - means, 256 - log-variances and
+    logits of the discrete latents, each from the smallest map. The decoder is code - 256 with ReLU - smallest map with
+    tanh, and transposed convolutions with BatchNorm and ReLU. The table's ReLU on the means is a slip: those are
+    linear. Biases before BatchNorm would do nothing, and are left out.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

@@ -16,10 +16,12 @@ from unbraid.models.mlp import check_widths, fully_connected
 @final
 @dataclass(frozen=True)
 class EsmaeiliDSprites(Architecture):
-    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v4, table 4), with 10 Gaussian latents and one of 3 categories.
+    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v4, table 4), with 10 Gaussian latents and one
+    of 3 categories.
 
-    The encoder is pixels - 1200 - 1200 with ReLU, then 400 - means, 400 - log-variances and logits of the discrete latents, each from the second 1200. The
-    decoder is code - 400 - 1200 - 1200 - pixels with tanh between. Images of any size.
+    The encoder is pixels - 1200 - 1200 with ReLU, then 400 - means, 400 - log-variances and logits of the discrete
+    latents, each from the second 1200. The decoder is code - 400 - 1200 - 1200 - pixels with tanh between. Images of
+    any size.
     """
 
     hidden: tuple[int, ...] = (1200, 1200)

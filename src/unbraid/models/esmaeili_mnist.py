@@ -16,10 +16,11 @@ from unbraid.models.mlp import check_widths, fully_connected
 @final
 @dataclass(frozen=True)
 class EsmaeiliMNIST(Architecture):
-    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v4, table 3), with 10 Gaussian latents and one of 10 categories.
+    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v4, table 3), with 10 Gaussian
+    latents and one of 10 categories.
 
-    The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the 400. The decoder is
-    code - 200 - 400 - pixels. ReLU between layers. Images of any size.
+    The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the
+    400. The decoder is code - 200 - 400 - pixels. ReLU between layers. Images of any size.
     """
 
     hidden: tuple[int, ...] = (400,)

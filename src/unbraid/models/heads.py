@@ -20,8 +20,8 @@ from unbraid.models.mlp import fully_connected
 class Head:
     """What latents of one family take: so many numbers for each of them.
 
-    Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent by latent (all logits of the first,
-    then all of the second).
+    Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent
+    by latent (all logits of the first, then all of the second).
     """
 
     num_latents: int
@@ -44,8 +44,10 @@ def heads(latents: Latents) -> tuple[Head, ...]:
     numbers_each, rest = divmod(latents.num_parameters, latents.num_latents)
     if rest or latents.num_discrete not in (0, latents.num_latents):
         raise SpecError(
-            f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of different kinds, so there cannot be a "
-            "head for each. Put families side by side with GroupedLatents, or use a net without heads, such as MLP or Conv."
+            f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of "
+            "different kinds, so there cannot be a "
+            "head for each. Put families side by side with GroupedLatents, or use a net without heads, such as MLP or "
+            "Conv."
         )
     return (Head(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 
@@ -54,13 +56,15 @@ def heads(latents: Latents) -> tuple[Head, ...]:
 class Branched(nn.Module):
     """From features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v4, tables 3 to 5.
 
-    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own. Logits of discrete latents come straight
-    from the features.
+    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own.
+    Logits of discrete latents come straight from the features.
     """
 
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
         super().__init__()
-        self.branches = nn.ModuleList(chain.from_iterable(_branches(num_features, width, head) for head in heads(latents)))
+        self.branches = nn.ModuleList(
+            chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))
+        )
 
     def forward(self, features: Float[Tensor, "batch feature"]) -> Float[Tensor, "batch parameter"]:
         return torch.cat([branch(features) for branch in self.branches], dim=1)
@@ -69,11 +73,17 @@ class Branched(nn.Module):
 def _branches(num_features: int, width: int, head: Head) -> list[nn.Module]:
     if head.is_discrete:
         return [nn.Linear(num_features, head.num_parameters)]
-    return [nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents)) for _ in range(head.numbers_each)]
+    return [
+        nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents))
+        for _ in range(head.numbers_each)
+    ]
 
 
 def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
     """Fully connected layers with ReLU after each, then the branches of the latents."""
     return nn.Sequential(
-        nn.Flatten(), *fully_connected((num_inputs, *hidden), nn.ReLU), nn.ReLU(), Branched(hidden[-1], branch_width, latents)
+        nn.Flatten(),
+        *fully_connected((num_inputs, *hidden), nn.ReLU),
+        nn.ReLU(),
+        Branched(hidden[-1], branch_width, latents),
     )

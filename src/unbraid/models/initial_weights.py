@@ -5,7 +5,9 @@ from typing import Literal
 from torch import nn
 
 InitialWeights = Literal["torch", "truncated_normal"]
-"""torch's own, or as Do & Tran's code (arXiv:1908.09961v4) has it: weights from N(0, 0.02^2) cut off at two standard deviations, biases 0."""
+"""torch's own, or as Do & Tran's code (arXiv:1908.09961v4) has it: weights from N(0, 0.02^2) cut off at two standard
+deviations, biases 0.
+"""
 
 
 def initialised(net: nn.Module, how: InitialWeights) -> nn.Module:

@@ -16,9 +16,11 @@ from unbraid.models.architecture import Architecture, ImageShape
 @final
 @dataclass(frozen=True)
 class MLP(Architecture):
-    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code), and Higgins et al. before them.
+    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code), and
+    Higgins et al. before them.
 
-    The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels with tanh between.
+    The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels
+    with tanh between.
     """
 
     hidden: tuple[int, ...] = (1200, 1200)
@@ -28,7 +30,9 @@ class MLP(Architecture):
         check_widths("MLP", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        return nn.Sequential(nn.Flatten(), *fully_connected((math.prod(image_shape), *self.hidden, latents.num_parameters), nn.ReLU))
+        return nn.Sequential(
+            nn.Flatten(), *fully_connected((math.prod(image_shape), *self.hidden, latents.num_parameters), nn.ReLU)
+        )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         return nn.Sequential(

@@ -13,8 +13,9 @@ Made = TypeVar("Made")
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
     """What `make` returns when the global generator of the CPU starts from this seed. The generator is put back.
 
-    A plain module initialises itself from the global generator. Only the CPU's is seeded: torch.manual_seed would seed every GPU's too, for good.
-    A named stream keeps two nets of one seed apart: their weights would else be the same numbers, scaled.
+    A plain module initialises itself from the global generator. Only the CPU's is seeded: torch.manual_seed would seed
+    every GPU's too, for good. A named stream keeps two nets of one seed apart: their weights would else be the same
+    numbers, scaled.
     """
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         start = int(draws.bits(torch.tensor([seed]), f"weights of {stream}", 0, (1,))) if stream else seed

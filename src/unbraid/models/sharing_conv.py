@@ -16,11 +16,13 @@ from unbraid.models.strided_convolutions import Conv2d
 @final
 @dataclass(frozen=True)
 class SharingConv(Architecture):
-    """The sharing-parameter encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous, submitted to ICLR 2020).
+    """The sharing-parameter encoder of *An Information Theoretic Perspective on Disentangled Representation Learning*
+    (anonymous, submitted to ICLR 2020).
 
-    It has convolutions only (4 x 4, stride 2), which halve the image until `map_size` x `map_size` is left; the last map, flattened, is the parameters of
-    the latents, several from each kernel. The widths before are `channels`, as many as it takes; beyond their end the last is repeated. At 64 pixels and 10
-    Gaussian latents the last map is 5 x 2 x 2. The paper gives no shapes. The decoder is that of `Conv`, with `hidden` units.
+    It has convolutions only (4 x 4, stride 2), which halve the image until `map_size` x `map_size` is left; the last
+    map, flattened, is the parameters of the latents, several from each kernel. The widths before are `channels`, as
+    many as it takes; beyond their end the last is repeated. At 64 pixels and 10 Gaussian latents the last map is 5 x 2
+    x 2. The paper gives no shapes. The decoder is that of `Conv`, with `hidden` units.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
@@ -32,7 +34,8 @@ class SharingConv(Architecture):
         check_width("SharingConv", "hidden", self.hidden, 256)
         if self.map_size not in (2, 4, 8):
             raise SpecError(
-                f"SharingConv: map_size is {self.map_size}; expected 2, 4 or 8. (A map of 1 x 1 would be a fully connected layer, which shares nothing.)"
+                f"SharingConv: map_size is {self.map_size}; expected 2, 4 or 8. (A map of 1 x 1 would be a fully "
+                "connected layer, which shares nothing.)"
             )
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
@@ -53,7 +56,8 @@ class SharingConv(Architecture):
         last, rest = divmod(latents.num_parameters, self.map_size**2)
         if rest:
             raise SpecError(
-                f"SharingConv puts out maps of {self.map_size} x {self.map_size}, so the latents must take a multiple of {self.map_size**2} numbers; "
+                f"SharingConv puts out maps of {self.map_size} x {self.map_size}, so the latents must take a multiple "
+                f"of {self.map_size**2} numbers; "
                 f"these {type(latents).__name__} take {latents.num_parameters}. "
                 + (
                     "Use an even number of Gaussian latents."

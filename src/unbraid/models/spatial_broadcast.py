@@ -19,9 +19,9 @@ from unbraid.models.mlp import check_widths
 class SpatialBroadcast(Architecture):
     """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017, appendix A.1), with the encoder they use.
 
-    The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and applies convolutions (3 x 3, stride 1) of
-    `decoder_channels`, and one more to the image, with ReLU between. It works at full size throughout, so it costs many times a decoder that doubles. The
-    encoder is `Conv(channels, hidden)`.
+    The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and
+    applies convolutions (3 x 3, stride 1) of `decoder_channels`, and one more to the image, with ReLU between. It works
+    at full size throughout, so it costs many times a decoder that doubles. The encoder is `Conv(channels, hidden)`.
     """
 
     channels: tuple[int, ...] = (64, 64, 64, 64)
@@ -57,8 +57,15 @@ class _Broadcast(nn.Module):
         self.height, self.width = height, width
 
     def forward(self, z: Float[Tensor, "batch input"]) -> Float[Tensor, "batch channel height width"]:
-        rows, columns = (torch.linspace(-1, 1, size, dtype=z.dtype, device=z.device) for size in (self.height, self.width))
+        rows, columns = (
+            torch.linspace(-1, 1, size, dtype=z.dtype, device=z.device) for size in (self.height, self.width)
+        )
         shape = (len(z), 1, self.height, self.width)
         return torch.cat(
-            [z[:, :, None, None].expand(-1, -1, self.height, self.width), rows[:, None].expand(shape), columns.expand(shape)], dim=1
+            [
+                z[:, :, None, None].expand(-1, -1, self.height, self.width),
+                rows[:, None].expand(shape),
+                columns.expand(shape),
+            ],
+            dim=1,
         )

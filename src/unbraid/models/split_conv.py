@@ -20,11 +20,13 @@ from unbraid.models.strided_convolutions import Conv2d
 @final
 @dataclass(frozen=True)
 class SplitConv(Architecture):
-    """The split encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous, submitted to ICLR 2020).
+    """The split encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous,
+    submitted to ICLR 2020).
 
-    It has a trunk for all latents, then a branch for each. The trunk is the convolutions of `Conv` but the last. A branch is that last convolution, a
-    layer of `branch_width` units and one that puts out the parameters of its latent; no two branches share a weight. The paper gives no widths: these are
-    those of `Conv(hidden=256)`, the baseline. The decoder is that of `Conv`, with `hidden` units.
+    It has a trunk for all latents, then a branch for each. The trunk is the convolutions of `Conv` but the last. A
+    branch is that last convolution, a layer of `branch_width` units and one that puts out the parameters of its latent;
+    no two branches share a weight. The paper gives no widths: these are those of `Conv(hidden=256)`, the baseline. The
+    decoder is that of `Conv`, with `hidden` units.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
@@ -51,7 +53,9 @@ class SplitConv(Architecture):
 
 @final
 class _Branches(nn.Module):
-    """All branches at once. All read the same map, so their convolutions are one of many channels; what follows is a stack of linear layers."""
+    """All branches at once. All read the same map, so their convolutions are one of many channels; what follows is a
+    stack of linear layers.
+    """
 
     def __init__(self, fan_in: int, channels: int, map_size: int, width: int, latents: Latents) -> None:
         super().__init__()
@@ -63,7 +67,9 @@ class _Branches(nn.Module):
 
     def forward(self, trunk: Float[Tensor, "batch channel height width"]) -> Float[Tensor, "batch parameter"]:
         maps = torch.relu(self.convolution(trunk))
-        features = rearrange(maps, "batch (branch channel) height width -> branch batch (channel height width)", branch=self.num_branches)
+        features = rearrange(
+            maps, "batch (branch channel) height width -> branch batch (channel height width)", branch=self.num_branches
+        )
         features = torch.relu(self.hidden(features))
         of_heads = features.split([head.num_latents for head in self.heads])
         outputs = [layer(each).transpose(0, 1) for layer, each in zip(self.outputs, of_heads, strict=True)]

@@ -1,15 +1,21 @@
-"""Convolutions that halve an image and transposed ones that double it (4 x 4, stride 2, padding 1), on a GPU as products of matrices.
+"""Convolutions that halve an image and transposed ones that double it (4 x 4, stride 2, padding 1), on a GPU as
+products of matrices.
 
-In a fleet every member has kernels of its own. To torch that is one convolution of many groups, at which GPUs are slow; a product of matrices becomes a
-batch of products, at which they are fast. What is left to save is memory traffic, so all here is laid out with channels last and nothing is written twice.
+In a fleet every member has kernels of its own. To torch that is one convolution of many groups, at which GPUs are slow;
+a product of matrices becomes a batch of products, at which they are fast. What is left to save is memory traffic, so
+all here is laid out with channels last and nothing is written twice.
 
-With a margin of 1, the larger image, of C channels, falls into blocks of 2 x 2 pixels. A kernel covers 2 x 2 blocks and moves by one block, so the smaller
-image, of O channels, is y[i, j] = Σ W[a, b] block[i + a, j + b] over a, b in {0, 1}. There are two ways to make that one product:
+With a margin of 1, the larger image, of C channels, falls into blocks of 2 x 2 pixels. A kernel covers 2 x 2 blocks and
+moves by one block, so the smaller image, of O channels, is y[i, j] = Σ W[a, b] block[i + a, j + b] over a, b in {0, 1}.
+There are two ways to make that one product:
 
-- by blocks: each of (4 C numbers) times all four W[a, b]; a pixel of y is the sum of four results (4 O numbers a block are written);
-- by patches: the four blocks of each pixel of y, side by side (16 C numbers), times all of W. It is the lesser traffic where O is 3 C or more: next to images.
+- by blocks: each of (4 C numbers) times all four W[a, b]; a pixel of y is the sum of four results (4 O numbers a block
+  are written);
+- by patches: the four blocks of each pixel of y, side by side (16 C numbers), times all of W. It is the lesser traffic
+  where O is 3 C or more: next to images.
 
-The transposed convolution is the adjoint of either: from y to windows of 2 x 2 pixels to blocks, or from y to patches that are added up where they overlap.
+The transposed convolution is the adjoint of either: from y to windows of 2 x 2 pixels to blocks, or from y to patches
+that are added up where they overlap.
 """
 
 from collections.abc import Callable
@@ -24,7 +30,9 @@ from torch.nn.functional import pad
 
 @final
 class Conv2d(nn.Conv2d):
-    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but for rounding, fast in fleets on a GPU."""
+    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but
+    for rounding, fast in fleets on a GPU.
+    """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
@@ -35,7 +43,9 @@ class Conv2d(nn.Conv2d):
 
 @final
 class ConvTranspose2d(nn.ConvTranspose2d):
-    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but for rounding, fast in fleets on a GPU."""
+    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but
+    for rounding, fast in fleets on a GPU.
+    """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
@@ -73,10 +83,13 @@ def doubled(
     size = (2 * x.shape[2], 2 * x.shape[3])
     if _by_patches(weight):
         rows = _linear(pixels, _copied, _copied)
-        maps = _plus(_linear(_product(rows, _patch_matrix(weight).mT), partial(_from_patches, size=size), _patches), bias)
+        maps = _plus(
+            _linear(_product(rows, _patch_matrix(weight).mT), partial(_from_patches, size=size), _patches), bias
+        )
     else:
         rows = _linear(pixels, _windows, _from_windows)
-        # Before the blocks are taken apart: the gradient of the bias then sums blocks, which are written anyway for the products.
+        # Before the blocks are taken apart: the gradient of the bias then sums blocks, which are written anyway for the
+        # products.
         blocks = _plus(_product(rows, _block_matrix(weight).mT), None if bias is None else bias.repeat(4))
         maps = _linear(blocks, partial(_from_blocks, size=size), _blocks)
     return maps.to(x.dtype).permute(0, 3, 1, 2)
@@ -93,7 +106,9 @@ def _by_patches(weight: Tensor) -> bool:
 
 
 def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "block_number window_number"]:
-    """From a block (pixel of the block, channel) to windows (pixel of the window, channel). W[0, 0] meets the last pixel of a window, hence the flip."""
+    """From a block (pixel of the block, channel) to windows (pixel of the window, channel). W[0, 0] meets the last
+    pixel of a window, hence the flip.
+    """
     kernels = weight.unflatten(3, (2, 2)).unflatten(2, (2, 2)).flip((2, 4))
     return kernels.permute(3, 5, 1, 2, 4, 0).flatten(3).flatten(0, 2)
 
@@ -141,11 +156,14 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
     return result
 
 
-# ------------------------------------------------------------------------------------------ from images to rows of a matrix and back
+# ------------------------------------------------------------------------------------------ from images to rows of a
+# matrix and back
 
 
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:
-    """Blocks of 2 x 2 pixels of the image with a margin of 1. The margin below or to the right of an odd number of pixels is in no kernel's reach."""
+    """Blocks of 2 x 2 pixels of the image with a margin of 1. The margin below or to the right of an odd number of
+    pixels is in no kernel's reach.
+    """
     framed = pad(x, (0, 0, 1, 1 - x.shape[2] % 2, 1, 1 - x.shape[1] % 2))
     return framed.unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
 
@@ -163,7 +181,9 @@ def _windows(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
     return _unfolded(x, 2, 1)
 
 
-def _from_windows(windows: Float[Tensor, "image window_row window_column number"]) -> Float[Tensor, "image height width channel"]:
+def _from_windows(
+    windows: Float[Tensor, "image window_row window_column number"],
+) -> Float[Tensor, "image height width channel"]:
     """The adjoint of `_windows`: each pixel is the sum of its places in four windows."""
     parts = _wide(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
@@ -178,7 +198,9 @@ def _patches(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
 def _from_patches(
     patches: Float[Tensor, "image patch_row patch_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_patches`: an image of this size, each pixel the sum of its places in the patches that cover it."""
+    """The adjoint of `_patches`: an image of this size, each pixel the sum of its places in the patches that cover
+    it.
+    """
     parts = _wide(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
     parts = pad(parts[:, :, :, 0], (*unpadded * 5, 0, 1)) + pad(parts[:, :, :, 1], (*unpadded * 5, 1, 0))
@@ -189,12 +211,15 @@ def _from_patches(
 def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image height width channel"]:
     """The same pixels, written anew with channels last; the adjoint is the same.
 
-    Where this is not said, torch.compile stores the image with channels first and turns it round before every product. A plain clone it leaves out.
+    Where this is not said, torch.compile stores the image with channels first and turns it round before every product.
+    A plain clone it leaves out.
     """
     return x.flip(1).flip(1)
 
 
-def _unfolded(x: Float[Tensor, "image height width channel"], side: int, step: int) -> Float[Tensor, "image row column number"]:
+def _unfolded(
+    x: Float[Tensor, "image height width channel"], side: int, step: int
+) -> Float[Tensor, "image row column number"]:
     """Squares of this side, so many pixels apart, of the image with a margin of 1."""
     squares = pad(x, (0, 0, 1, 1, 1, 1)).unfold(1, side, step).unfold(2, side, step)
     return squares.permute(0, 1, 2, 4, 5, 3).flatten(3)

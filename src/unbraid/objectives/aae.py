@@ -15,10 +15,12 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class AAE(Objective):
-    """distortion - weight log D(z): an autoencoder whose codes must pass for draws from the prior. Makhzani et al., arXiv:1511.05644v2, section 2.
+    """distortion - weight log D(z): an autoencoder whose codes must pass for draws from the prior. Makhzani et al.,
+    arXiv:1511.05644v2, section 2.
 
-    The critic D tells draws from the prior (real) from codes (fake): it minimises -log D(p) - log(1 - D(z)). Only draws are compared, so the encoder may be
-    deterministic as well as stochastic. No density of a code is penalised, and the rate is not logged: there may be none.
+    The critic D tells draws from the prior (real) from codes (fake): it minimises -log D(p) - log(1 - D(z)). Only draws
+    are compared, so the encoder may be deterministic as well as stochastic. No density of a code is penalised, and the
+    rate is not logged: there may be none.
     """
 
     weight: Weight = 10.0
@@ -31,7 +33,9 @@ class AAE(Objective):
     def check(self, model: Autoencoder) -> None:
         check_fixed_prior(self, model)
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 

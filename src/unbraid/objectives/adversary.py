@@ -18,10 +18,14 @@ def judged(
 
 
 def critic_loss(real: Float[Tensor, "batch 1"], fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """-log D(real) - log(1 - D(fake)), averaged over each, in nats; 2 log 2 is guessing. Goodfellow et al., arXiv:1406.2661v1, eq. 1."""
+    """-log D(real) - log(1 - D(fake)), averaged over each, in nats; 2 log 2 is guessing. Goodfellow et al.,
+    arXiv:1406.2661v1, eq. 1.
+    """
     return softplus(-real).mean() + softplus(fake).mean()
 
 
 def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """-log D(fake), in nats: the form whose gradient does not fade while the critic wins. Goodfellow et al., arXiv:1406.2661v1, section 3."""
+    """-log D(fake), in nats: the form whose gradient does not fade while the critic wins. Goodfellow et al.,
+    arXiv:1406.2661v1, section 3.
+    """
     return softplus(-fake).mean()

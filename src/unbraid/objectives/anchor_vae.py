@@ -21,8 +21,8 @@ from unbraid.schedule import Weight
 class AnchorVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) - weight I(x; z_a) for the chosen latents z_a, the `anchors`.
 
-    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v4, table 1. The mutual information is the mean of log q(z_a|x) - log q(z_a), with
-    eq. 13 for the latter. It is at most log N, so the loss is bounded below.
+    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v4, table 1. The mutual information is the
+    mean of log q(z_a|x) - log q(z_a), with eq. 13 for the latter. It is at most log N, so the loss is bounded below.
     """
 
     weight: Weight = 1.0
@@ -41,7 +41,8 @@ class AnchorVAE(Objective):
         parts = elbo_parts(step, decomposition(step, "eq13"))
         information = anchor_information(step, self.anchors)
         return Loss(
-            total=parts["distortion"] + parts["rate"] - self.weight * information, parts=parts | {"anchor_information": information}
+            total=parts["distortion"] + parts["rate"] - self.weight * information,
+            parts=parts | {"anchor_information": information},
         )
 
 
@@ -58,5 +59,6 @@ def check_anchors(objective: Objective, anchors: tuple[int, ...], model: Autoenc
     last = model.latents.num_latents - 1
     if not all(0 <= latent <= last for latent in anchors) or len(set(anchors)) < len(anchors):
         raise SpecError(
-            f"{type(objective).__name__}: anchors is {anchors}; expected some of the latents 0 to {last} of the model, each once."
+            f"{type(objective).__name__}: anchors is {anchors}; expected some of the latents 0 to {last} of the "
+            "model, each once."
         )

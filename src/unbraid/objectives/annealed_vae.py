@@ -12,10 +12,11 @@ from unbraid.schedule import Linear, Weight
 @final
 @dataclass(frozen=True)
 class AnnealedVAE(Objective):
-    """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken. Burgess et al., arXiv:1804.03599v1, eq. 8.
+    """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken. Burgess et
+    al., arXiv:1804.03599v1, eq. 8.
 
-    The capacity, in nats, is let out over training: by default from 0 to 25 along a straight line. Averaging after the distance, as some codes do, asks
-    every single image to have the same KL, which is another objective.
+    The capacity, in nats, is let out over training: by default from 0 to 25 along a straight line. Averaging after the
+    distance, as some codes do, asks every single image to have the same KL, which is another objective.
     """
 
     gamma: Weight = 1000.0

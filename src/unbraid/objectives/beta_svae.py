@@ -11,10 +11,12 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class BetaSVAE(Objective):
-    """distortion + beta (KL of the continuous latents + KL of the discrete ones). Esmaeili et al., arXiv:1804.02086v4, section 6.
+    """distortion + beta (KL of the continuous latents + KL of the discrete ones). Esmaeili et al., arXiv:1804.02086v4,
+    section 6.
 
-    It is beta-VAE on a structured code: give the model `GroupedLatents`. A discrete latent counts by its probabilities, so its KL is
-    sum_c q_c (log q_c - log p_c); with the measure "density" there is no closed form, and log q(z|x) - log p(z) of the draw stands in for it.
+    It is beta-VAE on a structured code: give the model `GroupedLatents`. A discrete latent counts by its probabilities,
+    so its KL is sum_c q_c (log q_c - log p_c); with the measure "density" there is no closed form, and log q(z|x) - log
+    p(z) of the draw stands in for it.
     """
 
     beta: Weight = 4.0
@@ -27,5 +29,9 @@ class BetaSVAE(Objective):
 
     def general(self) -> DecomposedELBO:
         return DecomposedELBO(
-            rate=self.beta, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0
+            rate=self.beta,
+            mutual_information=0.0,
+            total_correlation=0.0,
+            total_correlation_within=0.0,
+            dimension_wise_kl=0.0,
         )

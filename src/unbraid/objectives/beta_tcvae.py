@@ -14,9 +14,9 @@ from unbraid.schedule import Weight, shifted
 class BetaTCVAE(Objective):
     """distortion + alpha MI + beta TC + gamma DWKL. Chen et al., arXiv:1802.04942v5, eq. 4.
 
-    MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL; their sum is the rate.
-    With `analytic_kl` the rate is taken in closed form and the sampled parts enter with the weights alpha - 1, beta - 1, gamma - 1:
-    the same expectation, less noise.
+    MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL;
+    their sum is the rate. With `analytic_kl` the rate is taken in closed form and the sampled parts enter with the
+    weights alpha - 1, beta - 1, gamma - 1: the same expectation, less noise.
     """
 
     alpha: Weight = 1.0

@@ -26,5 +26,9 @@ class BetaVAE(Objective):
 
     def general(self) -> DecomposedELBO:
         return DecomposedELBO(
-            rate=self.beta, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0
+            rate=self.beta,
+            mutual_information=0.0,
+            total_correlation=0.0,
+            total_correlation_within=0.0,
+            dimension_wise_kl=0.0,
         )

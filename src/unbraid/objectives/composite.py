@@ -29,10 +29,12 @@ from unbraid.schedule import Weight, extremes
 class Composite(Objective):
     """distortion + the sum of weight times term, over all terms that are named below. By default, the VAE.
 
-    `rate`, `mutual_information`, `total_correlation`, `total_correlation_within` and `dimension_wise_kl` are the weights of the terms of `DecomposedELBO`,
-    with its `groups` and `estimator`. The other terms are there only if asked for. With `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`;
-    a negative weight rewards it. With a `capacity`: `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or
-    "ii": `off_diagonal` and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that of `FactorVAE`.
+    `rate`, `mutual_information`, `total_correlation`, `total_correlation_within` and `dimension_wise_kl` are the
+    weights of the terms of `DecomposedELBO`, with its `groups` and `estimator`. The other terms are there only if asked
+    for. With `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a
+    `capacity`: `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii":
+    `off_diagonal` and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that
+    of `FactorVAE`.
 
     A weight may be negative, and then nobody warrants that the sum is bounded below.
     """
@@ -63,8 +65,12 @@ class Composite(Objective):
             raise SpecError(f"Composite: capacity is {self.capacity}; expected nats, 0 or more at every moment.")
         self._check_switch("anchor_information", self.anchors != (), "anchors=(0,), or the latents that are meant")
         self._check_switch("capacity_distance", self.capacity is not None, "a capacity, in nats")
-        self._check_switch("off_diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)')
-        self._check_switch("diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)')
+        self._check_switch(
+            "off_diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)'
+        )
+        self._check_switch(
+            "diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)'
+        )
         self._check_switch("critic_total_correlation", self.critic, "critic=True")
 
     @property
@@ -84,7 +90,9 @@ class Composite(Objective):
         if self.critic:
             FactorVAE().check(model)
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         return FactorVAE().draw_shapes(batch_size, model, image_shape) if self.critic else {}
 
     def __call__(self, step: Step) -> Loss:
@@ -124,7 +132,10 @@ class Composite(Objective):
 
     def _check_switch(self, name: str, is_on: bool, switch: str) -> None:
         if not is_on and extremes(getattr(self, name)) != (0.0, 0.0):
-            raise SpecError(f"Composite: {name} is {getattr(self, name)}, and there is no such term without its setting. Give {switch}.")
+            raise SpecError(
+                f"Composite: {name} is {getattr(self, name)}, and there is no such term without its setting. Give "
+                f"{switch}."
+            )
 
 
 def _loss_of_critic(step: Step) -> Float[Tensor, ""]:

@@ -31,7 +31,9 @@ def moments_of_means(posterior: Posterior) -> Moments:
 
 
 def moments_of_codes(posterior: Posterior) -> Moments:
-    """The moments of the codes, so that their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by the law of total covariance."""
+    """The moments of the codes, so that their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by the law of
+    total covariance.
+    """
     of_means = moments_of_means(posterior)
     return Moments(of_means.first, of_means.second + expected_covariance(posterior))
 

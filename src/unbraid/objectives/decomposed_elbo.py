@@ -26,22 +26,27 @@ from unbraid.objectives.parts import elbo_parts
 from unbraid.schedule import Weight
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
-"""Latents that belong together: by number; or "each", every latent by itself; or "model", as the model's latents say."""
+"""Latents that belong together: by number; or "each", every latent by itself; or "model", as the model's latents
+say.
+"""
 
 
 @final
 @dataclass(frozen=True)
 class DecomposedELBO(Objective):
-    """distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' + dimension_wise_kl DWKL.
+    """distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' +
+    dimension_wise_kl DWKL.
 
-    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are its parts, estimated from the
-    batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have the same expectation: the VAE. TC is the total correlation
-    between `groups` of latents, TC' the one within them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every
-    latent by itself, and TC' is 0; or "model", as the model's latents say. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are
-    cases of this objective, which is why those with the same groups and estimator can share a fleet.
+    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are
+    its parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1)
+    have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
+    them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
+    itself, and TC' is 0; or "model", as the model's latents say. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
+    information dropout are cases of this objective, which is why those with the same groups and estimator can share a
+    fleet.
 
-    The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v4, because the constants of "mws" have
-    no gradient but shift its total correlation by (L - 1) log N.
+    The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v4, because the
+    constants of "mws" have no gradient but shift its total correlation by (L - 1) log N.
     """
 
     rate: Weight = 0.0
@@ -99,27 +104,35 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
         repeated = sorted({latent for latent in named if named.count(latent) > 1})
         unknown = sorted(set(named) - set(every))
         raise SpecError(
-            f"{type(objective).__name__}: the groups {groups} do not hold each of the latents 0 to {every[-1]} once (missing {missing}, repeated "
+            f"{type(objective).__name__}: the groups {groups} do not hold each of the latents 0 to {every[-1]} once "
+            f"(missing {missing}, repeated "
             f"{repeated}, unknown {unknown}). Give every latent one group, and leave no group empty."
         )
 
 
 def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups) -> list[Decomposition]:
     z, given = step.z, _groups_of(step, groups)
-    tables = [log_weights(each, len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device) for each in estimators]
+    tables = [
+        log_weights(each, len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
+        for each in estimators
+    ]
     if given is None and sums_as_it_goes(step):
         return fused_decompositions(step, tables)
     return pairwise_decompositions(step, tables, given)
 
 
 def sums_as_it_goes(step: Step) -> bool:
-    """Whether densities are summed as they are computed: on a GPU that saves most of the time. Elsewhere a table of them all is as fast."""
+    """Whether densities are summed as they are computed: on a GPU that saves most of the time. Elsewhere a table of
+    them all is as fast.
+    """
     is_factorised = isinstance(step.posterior, DiagonalGaussian) and step.prior.is_factorised
     return is_factorised and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """The parts with each table of weights, without a table of all densities. For independent Gaussian latents, each a group of its own."""
+    """The parts with each table of weights, without a table of all densities. For independent Gaussian latents, each a
+    group of its own.
+    """
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
     log_posterior, log_prior = posterior.log_prob(z), step.prior.log_prob(z)
@@ -132,7 +145,11 @@ def pairwise_decompositions(
 ) -> list[Decomposition]:
     """The parts with each table of weights, from one table of all densities."""
     z = step.z
-    log_posterior, pairwise, log_prior = step.posterior.log_prob(z), step.posterior.pairwise_log_prob(z), step.prior.log_prob(z)
+    log_posterior, pairwise, log_prior = (
+        step.posterior.log_prob(z),
+        step.posterior.pairwise_log_prob(z),
+        step.prior.log_prob(z),
+    )
     product = product_densities(log_posterior, pairwise, log_prior, groups)
     joint = _with_correlations(product, step, groups, range(log_prior.shape[1]))
     return [decompose(log_posterior, pairwise, table, log_prior, groups, joint) for table in tables]
@@ -142,7 +159,8 @@ def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None
     if groups == "model":
         if not step.groups:
             raise SpecError(
-                'The groups are to be those of the model ("model"), and the step has none. Give Step.groups, or name the groups.'
+                'The groups are to be those of the model ("model"), and the step has none. Give Step.groups, or name '
+                "the groups."
             )
         return step.groups
     return None if groups == "each" else groups
@@ -151,14 +169,25 @@ def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None
 def _with_correlations(
     product: JointDensities, step: Step, groups: tuple[tuple[int, ...], ...] | None, everything: Sequence[int]
 ) -> JointDensities:
-    """The joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in the product."""
+    """The joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in the
+    product.
+    """
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     if not posterior.is_factorised:
-        joint = replace(joint, own=posterior.joint_log_prob(z, everything), pairwise=posterior.pairwise_joint_log_prob(z, everything))
+        joint = replace(
+            joint,
+            own=posterior.joint_log_prob(z, everything),
+            pairwise=posterior.pairwise_joint_log_prob(z, everything),
+        )
         if groups is not None:
-            joint = replace(joint, pairwise_groups=torch.stack([posterior.pairwise_joint_log_prob(z, group) for group in groups], dim=2))
+            joint = replace(
+                joint,
+                pairwise_groups=torch.stack([posterior.pairwise_joint_log_prob(z, group) for group in groups], dim=2),
+            )
     if not prior.is_factorised:
         joint = replace(joint, prior=prior.joint_log_prob(z, everything))
         if groups is not None:
-            joint = replace(joint, prior_groups=torch.stack([prior.joint_log_prob(z, group) for group in groups], dim=1))
+            joint = replace(
+                joint, prior_groups=torch.stack([prior.joint_log_prob(z, group) for group in groups], dim=1)
+            )
     return joint

@@ -12,7 +12,13 @@ from unbraid.distributions.latents import Latents
 from unbraid.distributions.posterior import Posterior
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.covariance import Moments, covariance_of_means, expected_covariance, moments_of_codes, moments_of_means
+from unbraid.objectives.covariance import (
+    Moments,
+    covariance_of_means,
+    expected_covariance,
+    moments_of_codes,
+    moments_of_means,
+)
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.parts import elbo_parts
@@ -25,12 +31,14 @@ DIAGONAL: dict[str, float] = {"i": 100.0, "ii": 10.0}
 @final
 @dataclass(frozen=True)
 class DIPVAE(Objective):
-    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al., arXiv:1711.00848v1, eq. 6.
+    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al.,
+    arXiv:1711.00848v1, eq. 6.
 
-    C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j) and as (j, i). Without a `diagonal` it is
-    100 for "i" and 10 for "ii". C is that of the batch, or a running estimate in which the past is constant: "ema" averages the covariances
-    of batches, "moments" the first and second moments, both with weight `decay` on the past, from the first batch on. Then only the share
-    1 - decay of C has a gradient; with `rescale` the gradient is that of a whole batch.
+    C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j)
+    and as (j, i). Without a `diagonal` it is 100 for "i" and 10 for "ii". C is that of the batch, or a running estimate
+    in which the past is constant: "ema" averages the covariances of batches, "moments" the first and second moments,
+    both with weight `decay` on the past, from the first batch on. Then only the share 1 - decay of C has a gradient;
+    with `rescale` the gradient is that of a whole batch.
     """
 
     kind: Literal["i", "ii"] = "i"
@@ -44,7 +52,8 @@ class DIPVAE(Objective):
         check_weights(self)
         if not extremes(self.decay)[1] < 1:
             raise SpecError(
-                f"DIPVAE: decay is {self.decay}; expected a number from 0 up to, but not including, 1: at 1 no batch would count."
+                f"DIPVAE: decay is {self.decay}; expected a number from 0 up to, but not including, 1: at 1 no batch "
+                "would count."
             )
 
     def check(self, model: Autoencoder) -> None:
@@ -52,11 +61,13 @@ class DIPVAE(Objective):
         posterior = _a_posterior(model.latents)
         if posterior.mean.shape[1] < 1:
             raise SpecError(
-                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as GaussianLatents."
+                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as "
+                "GaussianLatents."
             )
         if self.kind == "ii" and posterior.std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not tell it. Use GaussianLatents, or kind 'i'."
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not tell "
+                "it. Use GaussianLatents, or kind 'i'."
             )
 
     def general(self) -> "DIPVAE":
@@ -70,7 +81,11 @@ class DIPVAE(Objective):
             case "ema":
                 return {"started": torch.zeros(()), "covariance": torch.zeros(size, size)}
             case "moments":
-                return {"started": torch.zeros(()), "first_moment": torch.zeros(size), "second_moment": torch.zeros(size, size)}
+                return {
+                    "started": torch.zeros(()),
+                    "first_moment": torch.zeros(size),
+                    "second_moment": torch.zeros(size, size),
+                }
 
     def __call__(self, step: Step) -> Loss:
         covariance, state = self._covariance(step)
@@ -80,7 +95,10 @@ class DIPVAE(Objective):
         parts = elbo_parts(step, decomposition(step, "eq13"))
         weight_of_diagonal = DIAGONAL[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
-            total=parts["distortion"] + parts["rate"] + self.off_diagonal * off_diagonal_part + weight_of_diagonal * diagonal_part,
+            total=parts["distortion"]
+            + parts["rate"]
+            + self.off_diagonal * off_diagonal_part
+            + weight_of_diagonal * diagonal_part,
             parts=parts | {"off_diagonal": off_diagonal_part, "diagonal": diagonal_part},
             state=state,
         )
@@ -112,7 +130,9 @@ class DIPVAE(Objective):
 
 
 def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
-    return {"started": torch.ones_like(step.state["started"])} | {name: tensor.detach() for name, tensor in tensors.items()}
+    return {"started": torch.ones_like(step.state["started"])} | {
+        name: tensor.detach() for name, tensor in tensors.items()
+    }
 
 
 def _a_posterior(latents: Latents) -> Posterior:

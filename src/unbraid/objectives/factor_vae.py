@@ -22,11 +22,13 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class FactorVAE(Objective):
-    """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic tells TC. Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2.
+    """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic tells TC. Kim & Mnih, arXiv:1802.05983v3, eq. 2 and
+    algorithm 2.
 
-    The critic puts out two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their difference over the codes of the
-    batch. It learns to tell those codes from the codes of a second, independent batch whose latents are permuted; with `same_batch`, from
-    the permuted codes of the batch itself, which costs one encoding less. The estimate is known to be too low.
+    The critic puts out two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their
+    difference over the codes of the batch. It learns to tell those codes from the codes of a second, independent batch
+    whose latents are permuted; with `same_batch`, from the permuted codes of the batch itself, which costs one encoding
+    less. The estimate is known to be too low.
     """
 
     gamma: Weight = 35.0
@@ -41,13 +43,18 @@ class FactorVAE(Objective):
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
         if model.latents.num_latents < 2:
-            raise SpecError("FactorVAE: the code has one latent, which cannot be correlated with another. Give at least 2, or use VAE.")
+            raise SpecError(
+                "FactorVAE: the code has one latent, which cannot be correlated with another. Give at least 2, or use "
+                "VAE."
+            )
 
     @property
     def needs_other_batch(self) -> bool:
         return not self.same_batch
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         del image_shape
         return {"permutation": (batch_size, model.latents.num_latents)}
 

@@ -13,11 +13,13 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class HFVAE(Objective):
-    """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al., arXiv:1804.02086v4, eq. 9.
+    """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al.,
+    arXiv:1804.02086v4, eq. 9.
 
-    Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are tuples of latents, by number
-    (continuous ones first); or "model", as the model's latents say; or "each", every latent by itself: that is beta-TCVAE with eq. 13, and gamma has no
-    effect. With one group of all latents, beta has none. The defaults are the authors' for dSprites.
+    Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are
+    tuples of latents, by number (continuous ones first); or "model", as the model's latents say; or "each", every
+    latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta has
+    none. The defaults are the authors' for dSprites.
     """
 
     alpha: Weight = 1.0

@@ -17,11 +17,13 @@ from unbraid.schedule import Weight, extremes
 @final
 @dataclass(frozen=True)
 class InfoVAE(Objective):
-    """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)). Zhao et al., arXiv:1706.02262v3, section 3.
+    """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)). Zhao et al.,
+    arXiv:1706.02262v3, section 3.
 
-    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may tell of the image what it likes as long as
-    all codes together look like the prior; weight = 1 - alpha is the beta-VAE with that beta. The MMD compares the codes of the batch with as
-    many draws from the prior. The defaults are ours, chosen on MNIST (docs/objectives/info-vae.md).
+    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may tell of
+    the image what it likes as long as all codes together look like the prior; weight = 1 - alpha is the beta-VAE with
+    that beta. The MMD compares the codes of the batch with as many draws from the prior. The defaults are ours, chosen
+    on MNIST (docs/objectives/info-vae.md).
     """
 
     alpha: Weight = 0.5
@@ -36,17 +38,22 @@ class InfoVAE(Objective):
         finite = all(abs(end) < float("inf") for end in (least_alpha, greatest_alpha, least_weight, greatest_weight))
         if not (finite and greatest_alpha <= 1 and least_weight >= 0 and least_alpha + least_weight >= 1):
             raise SpecError(
-                f"InfoVAE: alpha is {self.alpha} and weight {self.weight}; expected alpha <= 1, so that the KL is not rewarded, weight >= 0, and "
+                f"InfoVAE: alpha is {self.alpha} and weight {self.weight}; expected alpha <= 1, so that the KL is not "
+                "rewarded, weight >= 0, and "
                 "alpha + weight >= 1, so that the MMD is not rewarded; of schedules the least values count."
             )
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        discrepancy = squared_mmd(step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic)
+        discrepancy = squared_mmd(
+            step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
+        )
         return Loss(
             total=parts["distortion"] + (1 - self.alpha) * parts["rate"] + (self.alpha + self.weight - 1) * discrepancy,
             parts=parts | {"squared_mmd": discrepancy},

@@ -20,11 +20,13 @@ from unbraid.schedule import Linear, Weight
 @final
 @dataclass(frozen=True)
 class InfoGAN(Objective):
-    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes. Chen et al., arXiv:1606.03657v1, eq. 6.
+    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes. Chen et al.,
+    arXiv:1606.03657v1, eq. 6.
 
-    The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is standard normal, one number for each
-    of the model's `noise_inputs`. The encoder is Q: it sees generated images alone in training, and real ones afterwards, so every metric applies. The critic D
-    tells real images from generated ones, both with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the `weight`, discrete
+    The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is
+    standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it sees generated images alone
+    in training, and real ones afterwards, so every metric applies. The critic D tells real images from generated ones,
+    both with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the `weight`, discrete
     ones the `discrete_weight`.
     """
 
@@ -44,11 +46,14 @@ class InfoGAN(Objective):
             likelihood = model.likelihood.make()
         if any(True for _ in likelihood.parameters()):
             raise SpecError(
-                f"InfoGAN reads the mean of the likelihood alone, so what {type(model.likelihood).__name__} learns would stay as it began. Use one "
+                f"InfoGAN reads the mean of the likelihood alone, so what {type(model.likelihood).__name__} learns "
+                "would stay as it began. Use one "
                 "without weights, such as GaussianLikelihood."
             )
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         return {
             "code": (batch_size, model.latents.num_columns),
             "noise": (batch_size, model.noise_inputs),
@@ -61,12 +66,19 @@ class InfoGAN(Objective):
         assert step.critic_in_training is not None
         code = step.prior.sample(step.draws["code"])
         fake = _generated(step, code)
-        noisy_real, noisy_fake = step.x + self.instance_noise * step.draws["real"], fake + self.instance_noise * step.draws["fake"]
+        noisy_real, noisy_fake = (
+            step.x + self.instance_noise * step.draws["real"],
+            fake + self.instance_noise * step.draws["fake"],
+        )
         generator = generator_loss(step.critic(noisy_fake))
         continuous, discrete = _information(step, code, fake)
         return Loss(
             total=generator - self.weight * continuous - self.discrete_weight * discrete,
-            parts={"distortion": -step.log_likelihood.mean(), "generator": generator, "code_information": continuous + discrete},
+            parts={
+                "distortion": -step.log_likelihood.mean(),
+                "generator": generator,
+                "code_information": continuous + discrete,
+            },
             critic=critic_loss(*judged(step.critic_in_training, noisy_real, noisy_fake)),
         )
 
@@ -80,9 +92,11 @@ def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor,
 def _information(
     step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image tells of them, in nats.
+    """E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image tells of
+    them, in nats.
 
-    -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come first.
+    -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come
+    first.
     """
     assert step.encode is not None
     posterior = step.encode(image)

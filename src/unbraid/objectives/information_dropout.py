@@ -16,11 +16,12 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class InformationDropout(Objective):
-    """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v4, table 1.
+    """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al.,
+    arXiv:1804.02086v4, table 1.
 
-    Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal with the prior, so means and stds
-    may drift together. Bins with a fixed range then say little; use metrics that do not depend on scale, or add a small `dimension_wise_kl` with
-    `DecomposedELBO`.
+    Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal
+    with the prior, so means and stds may drift together. Bins with a fixed range then say little; use metrics that do
+    not depend on scale, or add a small `dimension_wise_kl` with `DecomposedELBO`.
     """
 
     beta: Weight = 1.0
@@ -35,9 +36,11 @@ class InformationDropout(Objective):
         with torch.device("meta"):
             prior = model.latents.make_prior()
         if any(True for _ in prior.parameters()):
-            # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j) grows without bound.
+            # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j)
+            # grows without bound.
             raise SpecError(
-                f"InformationDropout compares no code with the prior, and {type(model.latents).__name__} learn theirs. Give them a prior without "
+                f"InformationDropout compares no code with the prior, and {type(model.latents).__name__} learn "
+                "theirs. Give them a prior without "
                 "weights, such as StandardNormalPrior or, if discrete, UniformCategories."
             )
 

@@ -17,22 +17,26 @@ def squared_mmd(
     bandwidth: Bandwidth = "dimension",
     statistic: Statistic = "biased",
 ) -> Float[Tensor, ""]:
-    """mean k(a, a') + mean k(b, b') - 2 mean k(a, b). Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3 ("unbiased").
+    """mean k(a, a') + mean k(b, b') - 2 mean k(a, b). Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3
+    ("unbiased").
 
-    "biased" counts each code with itself too: it is never negative, and 0 for two equal sets. "unbiased" leaves those out: where both sets are from one
-    distribution its mean is 0, so it is often negative. No unit.
+    "biased" counts each code with itself too: it is never negative, and 0 for two equal sets. "unbiased" leaves those
+    out: where both sets are from one distribution its mean is 0, so it is often negative. No unit.
     """
-    within = _mean(similarity(a, a, kernel, bandwidth), statistic) + _mean(similarity(b, b, kernel, bandwidth), statistic)
+    within = _mean(similarity(a, a, kernel, bandwidth), statistic) + _mean(
+        similarity(b, b, kernel, bandwidth), statistic
+    )
     return within - 2 * similarity(a, b, kernel, bandwidth).mean()
 
 
 def similarity(
     a: Float[Tensor, "sample column"], b: Float[Tensor, "other_sample column"], kernel: Kernel, bandwidth: Bandwidth
 ) -> Float[Tensor, "sample other_sample"]:
-    """k(a, b) of every pair: exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the number of columns.
+    """k(a, b) of every pair: exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the
+    number of columns.
 
-    s is 2 h^2: d for the bandwidth "dimension", under which two draws from a standard normal have |a - b|^2 = 2 s on average; d^2 for "zhao", as in the code
-    of Zhao et al., arXiv:1706.02262v3.
+    s is 2 h^2: d for the bandwidth "dimension", under which two draws from a standard normal have |a - b|^2 = 2 s on
+    average; d^2 for "zhao", as in the code of Zhao et al., arXiv:1706.02262v3.
     """
     # Differences, not |a|^2 + |b|^2 - 2 ab, which cancels, and whose root of a rounding error has no gradient.
     squared_distance = (a[:, None, :] - b[None, :, :]).square().sum(dim=2)

@@ -35,16 +35,18 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """One batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it over many.
+    """One batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it over
+    many.
 
-    `draws` holds the standard normal numbers that the objective asked for, by name. `progress` runs from 0 to 1 over training. `weights` is p(n) of the
-    batch, where sampling is biased. `other` is a second, independent batch, for objectives that ask for one. `encode` and `decode` are this
-    model's nets (`decode` gives what the `likelihood` reads), for objectives that send something else through them. `state` is what the
-    objective returned at the last step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, as the model
+    `draws` holds the standard normal numbers that the objective asked for, by name. `progress` runs from 0 to 1 over
+    training. `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for
+    objectives that ask for one. `encode` and `decode` are this model's nets (`decode` gives what the `likelihood`
+    reads), for objectives that send something else through them. `state` is what the objective returned at the last
+    step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, as the model
     says; without `widths`, each has one.
 
-    The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, for the loss of the model;
-    `critic_in_training` takes its input as a constant, for the loss of the critic.
+    The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, for the loss of
+    the model; `critic_in_training` takes its input as a constant, for the loss of the critic.
     """
 
     x: Float[Tensor, "batch channel height width"]
@@ -72,8 +74,8 @@ class Step:
 class Loss:
     """What to minimise, and what it is made of.
 
-    `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's weights alone. `state` is handed
-    back at the next step; it carries no gradient.
+    `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's
+    weights alone. `state` is handed back at the next step; it carries no gradient.
     """
 
     total: Float[Tensor, ""]
@@ -86,9 +88,9 @@ class Loss:
 class Objective(ABC):
     """A formula. Its hyperparameters are its fields; it owns no weights, no optimiser and no randomness.
 
-    Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it arrives as a 0-d tensor, so the formula
-    must not branch on it. What else an objective needs it says by the properties and methods below. Its critic, if any, makes `critic_outputs`
-    numbers of what it reads.
+    Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it arrives as a
+    0-d tensor, so the formula must not branch on it. What else an objective needs it says by the properties and methods
+    below. Its critic, if any, makes `critic_outputs` numbers of what it reads.
     """
 
     critic_outputs: ClassVar[int] = 1
@@ -97,11 +99,15 @@ class Objective(ABC):
     def __call__(self, step: Step) -> Loss: ...
 
     def general(self) -> "Objective":
-        """The same loss as a case of the widest family it belongs to, so that kin can share a fleet. By default, itself."""
+        """The same loss as a case of the widest family it belongs to, so that kin can share a fleet. By default,
+        itself.
+        """
         return self
 
     def check(self, model: Autoencoder) -> None:
-        """Refuse a model that this formula cannot train. By default: one without a finite rate, and what the wider family of the formula refuses."""
+        """Refuse a model that this formula cannot train. By default: one without a finite rate, and what the wider
+        family of the formula refuses.
+        """
         check_rate(self, model)
         general = self.general()
         if general is not self:
@@ -109,7 +115,9 @@ class Objective(ABC):
 
     @property
     def critic_reads(self) -> Literal["codes", "images"] | None:
-        """What the critic is shown. By default there is none. A class whose every member has one may say so with a class variable."""
+        """What the critic is shown. By default there is none. A class whose every member has one may say so with a
+        class variable.
+        """
         return None
 
     @property
@@ -117,7 +125,9 @@ class Objective(ABC):
         """Whether a step needs a second, independent batch. By default, no."""
         return False
 
-    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(
+        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
+    ) -> Mapping[str, tuple[int, ...]]:
         """The standard normal numbers that a step needs beyond the posterior's own, by name. By default, none."""
         del batch_size, model, image_shape
         return {}
@@ -135,7 +145,8 @@ class Objective(ABC):
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
         """A copy with these hyperparameters. Not `replace`: a tensor under `vmap` cannot be validated.
 
-        A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so validate, the general form.
+        A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so
+        validate, the general form.
         """
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
@@ -144,7 +155,9 @@ class Objective(ABC):
 
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
         """The formula as it is at this moment of training, with schedules resolved."""
-        numbers: dict[str, Any] = {name: float(value_at(weight, progress)) for name, weight in self.hyperparameters.items()}
+        numbers: dict[str, Any] = {
+            name: float(value_at(weight, progress)) for name, weight in self.hyperparameters.items()
+        }
         return replace(self, **numbers)
 
 
@@ -152,7 +165,8 @@ def check_density(objective: Objective, model: Autoencoder) -> None:
     """Refuse a model whose posterior has no density."""
     if not model.latents.has_density:
         raise SpecError(
-            f"{type(objective).__name__} needs the density of q(z | x), and {type(model.latents).__name__} have none. Use GaussianLatents, or an "
+            f"{type(objective).__name__} needs the density of q(z | x), and {type(model.latents).__name__} have none. "
+            "Use GaussianLatents, or an "
             "objective that reads draws alone, such as AAE."
         )
 
@@ -162,7 +176,8 @@ def check_rate(objective: Objective, model: Autoencoder) -> None:
     check_density(objective, model)
     if model.latents.prior_is_bounded:
         raise SpecError(
-            f"{type(objective).__name__} needs a finite KL(q(z | x) || p(z)), and the prior of {type(model.latents).__name__} is 0 where q is not. Use "
+            f"{type(objective).__name__} needs a finite KL(q(z | x) || p(z)), and the prior of "
+            f"{type(model.latents).__name__} is 0 where q is not. Use "
             "StandardNormalPrior, or an objective that only draws from the prior, such as InfoGAN."
         )
 

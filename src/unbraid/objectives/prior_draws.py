@@ -13,6 +13,7 @@ def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
         prior = model.latents.make_prior()
     if any(True for _ in prior.parameters()):
         raise SpecError(
-            f"{type(objective).__name__} draws from the prior and compares, so a learned prior would stay as it began. Give {type(model.latents).__name__} "
+            f"{type(objective).__name__} draws from the prior and compares, so a learned prior would stay as it "
+            f"began. Give {type(model.latents).__name__} "
             "a prior without weights, such as StandardNormalPrior or, if discrete, UniformCategories."
         )

@@ -10,10 +10,14 @@ from unbraid.objectives.objective import Loss, Objective, Step
 @final
 @dataclass(frozen=True)
 class VAE(Objective):
-    """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form. Kingma & Welling, arXiv:1312.6114v10, eq. 10."""
+    """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form. Kingma & Welling,
+    arXiv:1312.6114v10, eq. 10.
+    """
 
     def __call__(self, step: Step) -> Loss:
         return self.general()(step)
 
     def general(self) -> DecomposedELBO:
-        return DecomposedELBO(rate=1.0, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0)
+        return DecomposedELBO(
+            rate=1.0, mutual_information=0.0, total_correlation=0.0, total_correlation_within=0.0, dimension_wise_kl=0.0
+        )

@@ -27,7 +27,9 @@ class ScoreRow:
 
 
 def all_scores(groups: Sequence[Group]) -> list[ScoreRow]:
-    """A row for each metric and setting, in the order in which they were kept. Nothing if MIG is all there is: the page shows it anyway."""
+    """A row for each metric and setting, in the order in which they were kept. Nothing if MIG is all there is: the page
+    shows it anyway.
+    """
     by_group = [[_by_question(member) for member in group.members] for group in groups]
     questions = {key: score for kept in by_group for of_member in kept for key, score in of_member.items()}
     if all(score.metric == "MIG" for score in questions.values()):
@@ -48,7 +50,10 @@ def all_scores(groups: Sequence[Group]) -> list[ScoreRow]:
 def _by_question(member: Member) -> dict[str, Score]:
     # The quadrature is two ways to take one integral.
     asked = ({name: value for name, value in score.settings.items() if name != "quadrature"} for score in member.scores)
-    return {json.dumps([score.metric, settings], sort_keys=True): score for score, settings in zip(member.scores, asked, strict=True)}
+    return {
+        json.dumps([score.metric, settings], sort_keys=True): score
+        for score, settings in zip(member.scores, asked, strict=True)
+    }
 
 
 def _what_differs(score: Score, kin: Sequence[Score]) -> str:

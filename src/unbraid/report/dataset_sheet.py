@@ -1,4 +1,6 @@
-"""A data set at a glance, as one picture: samples, each factor on its own, and how likely combinations of factors are."""
+"""A data set at a glance, as one picture: samples, each factor on its own, and how likely combinations of factors
+are.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +29,12 @@ _MIN_NUMBER = 64
 
 
 def write_dataset_sheet(
-    path: Path, images: FactorImages, title: str, notes: Sequence[str] = (), maps: Sequence[JointMap] = (), seed: int = 0
+    path: Path,
+    images: FactorImages,
+    title: str,
+    notes: Sequence[str] = (),
+    maps: Sequence[JointMap] = (),
+    seed: int = 0,
 ) -> Path:
     """Draw the picture and write it as a PNG. The same images, words and seed give the same bytes."""
     picture = draw_dataset_sheet(images, title, notes, maps, seed)
@@ -39,7 +46,9 @@ def write_dataset_sheet(
 def draw_dataset_sheet(
     images: FactorImages, title: str, notes: Sequence[str] = (), maps: Sequence[JointMap] = (), seed: int = 0
 ) -> Image.Image:
-    """The title and the notes; below them samples, drawn by the seed, and a line for each factor; the maps beside these."""
+    """The title and the notes; below them samples, drawn by the seed, and a line for each factor; the maps beside
+    these.
+    """
     swept = factor_sweeps(images, seed)
     shown = swept.sweeps[:MAX_FACTORS]
     longest = max((drawing.text_width(sweep.factor.name) for sweep in shown), default=0)
@@ -50,7 +59,11 @@ def draw_dataset_sheet(
     if maps:
         body = drawing.beside([body, drawing.stacked([draw_joint_map(each) for each in maps], 2 * _SPACE)], _BESIDE)
     head = drawing.stacked(
-        [drawing.paragraph(title, body.width, TITLE), *(drawing.paragraph(note, body.width, TEXT, SOFT) for note in notes)], 4
+        [
+            drawing.paragraph(title, body.width, TITLE),
+            *(drawing.paragraph(note, body.width, TEXT, SOFT) for note in notes),
+        ],
+        4,
     )
     return drawing.with_margin(drawing.stacked([head, body], _SPACE), _MARGIN)
 
@@ -107,11 +120,16 @@ class _Lines:
             f"{some}{sweep.num_values:,} values" if sweep.num_values else "continuous",
             *(["all else varies"] if marked and not sweep.is_alone else []),
         ]
-        return self._labelled(sweep.factor.name, how, drawing.beside(blocks, 0 if sweep.width == 1 else _BETWEEN_VALUES))
+        return self._labelled(
+            sweep.factor.name, how, drawing.beside(blocks, 0 if sweep.width == 1 else _BETWEEN_VALUES)
+        )
 
     def _labelled(self, name: str, below: Sequence[str], frames: Image.Image) -> Image.Image:
         label = [drawing.paragraph(drawing.fitting(name, self.label_width), self.label_width)]
-        label += [drawing.paragraph(drawing.fitting(line, self.label_width, SMALL), self.label_width, SMALL, SOFT) for line in below]
+        label += [
+            drawing.paragraph(drawing.fitting(line, self.label_width, SMALL), self.label_width, SMALL, SOFT)
+            for line in below
+        ]
         column = drawing.blank(self.label_width, 1)
         return drawing.beside([drawing.stacked([*label, column], 2), frames], _SPACE)
 

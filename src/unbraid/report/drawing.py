@@ -1,4 +1,6 @@
-"""Text, frames and colours on a picture. Sizes are in pixels, twice those of a plain screen, so that a fine one shows it sharp."""
+"""Text, frames and colours on a picture. Sizes are in pixels, twice those of a plain screen, so that a fine one shows
+it sharp.
+"""
 
 import functools
 import unicodedata
@@ -40,11 +42,15 @@ def write(
     colour: Colour = INK,
     anchor: Literal["la", "ma", "ra", "lm", "mm", "rm"] = "la",
 ) -> None:
-    """Text at a place; the anchor says which point of the text is there: left, middle or right, at its ascent or its middle."""
+    """Text at a place; the anchor says which point of the text is there: left, middle or right, at its ascent or its
+    middle.
+    """
     ImageDraw.Draw(picture).text(place, writable(text), fill=colour, font=_font(size), anchor=anchor)
 
 
-def write_upwards(picture: Image.Image, place: tuple[int, int], text: str, size: int = TEXT, colour: Colour = INK) -> None:
+def write_upwards(
+    picture: Image.Image, place: tuple[int, int], text: str, size: int = TEXT, colour: Colour = INK
+) -> None:
     """Text that runs from the bottom to the top, its middle at the place."""
     width, height = text_width(text, size) + 2, 2 * size
     sheet = blank(width, height)
@@ -88,10 +94,13 @@ def paragraph(text: str, width: int, size: int = TEXT, colour: Colour = INK) -> 
 def writable(text: str) -> str:
     """The text in letters that the font has: without their accents, and ? for those that it has nothing like."""
     plain = "".join(
-        letter if letter in _OTHER_GLYPHS else unicodedata.normalize("NFKD", letter) for letter in text.translate(_REPLACEMENTS)
+        letter if letter in _OTHER_GLYPHS else unicodedata.normalize("NFKD", letter)
+        for letter in text.translate(_REPLACEMENTS)
     )
     kept = (letter for letter in plain if not unicodedata.combining(letter))
-    return "".join(letter if (letter.isascii() and letter.isprintable()) or letter in _OTHER_GLYPHS else "?" for letter in kept)
+    return "".join(
+        letter if (letter.isascii() and letter.isprintable()) or letter in _OTHER_GLYPHS else "?" for letter in kept
+    )
 
 
 def frame_size(height: int, width: int) -> tuple[int, int]:
@@ -104,8 +113,12 @@ def frame_size(height: int, width: int) -> tuple[int, int]:
 
 
 def frame(image: UInt8[Tensor, "channel height width"]) -> Image.Image:
-    """The image as it is shown: its pixels as squares, or averaged if it is made smaller. Images of neither 1 nor 3 channels are shown as their mean."""
-    pixels: UInt8[np.ndarray, "height width channel"] = rearrange(image, "channel height width -> height width channel").numpy()
+    """The image as it is shown: its pixels as squares, or averaged if it is made smaller. Images of neither 1 nor 3
+    channels are shown as their mean.
+    """
+    pixels: UInt8[np.ndarray, "height width channel"] = rearrange(
+        image, "channel height width -> height width channel"
+    ).numpy()
     if pixels.shape[2] not in (1, 3):
         pixels = pixels.mean(axis=2, keepdims=True).round().astype(np.uint8)
     picture = Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]).convert("RGB")
@@ -117,7 +130,9 @@ def frame(image: UInt8[Tensor, "channel height width"]) -> Image.Image:
 def paste_framed(picture: Image.Image, place: tuple[int, int], frame_: Image.Image) -> None:
     """The frame with a line around it: without, an image on white would have no edge."""
     left, top = place
-    ImageDraw.Draw(picture).rectangle((left - 2, top - 2, left + frame_.width + 1, top + frame_.height + 1), outline=LINE, width=2)
+    ImageDraw.Draw(picture).rectangle(
+        (left - 2, top - 2, left + frame_.width + 1, top + frame_.height + 1), outline=LINE, width=2
+    )
     picture.paste(frame_, place)
 
 
@@ -129,7 +144,9 @@ def heat(share: float) -> tuple[int, int, int]:
 
 def beside(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
     """Pictures from left to right, their tops level."""
-    together = blank(sum(each.width for each in pictures) + gap * (len(pictures) - 1), max(each.height for each in pictures))
+    together = blank(
+        sum(each.width for each in pictures) + gap * (len(pictures) - 1), max(each.height for each in pictures)
+    )
     left = 0
     for each in pictures:
         together.paste(each, (left, 0))
@@ -139,7 +156,9 @@ def beside(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
 
 def stacked(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
     """Pictures from top to bottom, their left edges level."""
-    together = blank(max(each.width for each in pictures), sum(each.height for each in pictures) + gap * (len(pictures) - 1))
+    together = blank(
+        max(each.width for each in pictures), sum(each.height for each in pictures) + gap * (len(pictures) - 1)
+    )
     top = 0
     for each in pictures:
         together.paste(each, (0, top))

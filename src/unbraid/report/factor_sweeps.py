@@ -1,4 +1,6 @@
-"""Which images show what a factor does: those that differ in it alone, where there are such, or else some for each of its values."""
+"""Which images show what a factor does: those that differ in it alone, where there are such, or else some for each of
+its values.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ from unbraid import sampling
 from unbraid.data.dataset import Factor, FactorImages
 
 MAX_COLUMNS = 12
-# Of a factor that nothing can be held fixed for, one image a value says little. So there are several, unless there are many factors to show.
+# Of a factor that nothing can be held fixed for, one image a value says little. So there are several, unless there are
+# many factors to show.
 _NUM_LINES, _MAX_FACTORS_WITH_LINES = 3, 4
 _NUM_ANCHORS = 16
 _STREAM = "dataset sheet"
@@ -23,10 +26,11 @@ Column = Int[Tensor, " image"] | Float[Tensor, " image"]
 @final
 @dataclass(frozen=True)
 class Sweep:
-    """Images in the order of a factor's values: for each of the `values` that are shown, the `rows` of the images that show it.
+    """Images in the order of a factor's values: for each of the `values` that are shown, the `rows` of the images that
+    show it.
 
-    `is_alone`: the images agree in all other factors. `num_values` is how many values occur, shown or not; 0 for a continuous factor. `width` is how many
-    images of a value stand side by side.
+    `is_alone`: the images agree in all other factors. `num_values` is how many values occur, shown or not; 0 for a
+    continuous factor. `width` is how many images of a value stand side by side.
     """
 
     factor: Factor
@@ -44,7 +48,9 @@ class Sweep:
 @final
 @dataclass(frozen=True)
 class Sweeps:
-    """A sweep of each factor that varies; the image `anchor`, which is among those of every sweep that is alone; and the factors that do not vary."""
+    """A sweep of each factor that varies; the image `anchor`, which is among those of every sweep that is alone; and
+    the factors that do not vary.
+    """
 
     sweeps: tuple[Sweep, ...]
     anchor: int | None
@@ -52,7 +58,9 @@ class Sweeps:
 
 
 def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, " row"]:
-    """Rows of images as training draws them: from p(n) where there are weights, else every image once, as far as they go."""
+    """Rows of images as training draws them: from p(n) where there are weights, else every image once, as far as they
+    go.
+    """
     if images.weights is None:
         return sampling.images(min(count, len(images)), len(images), seed, _STREAM)
     return sampling.images(count, len(images), seed, _STREAM, images.weights.cpu())
@@ -63,7 +71,9 @@ def factor_sweeps(images: FactorImages, seed: int = 0) -> Sweeps:
     rows = torch.arange(len(images)) if images.weights is None else (images.weights.cpu() > 0).nonzero()[:, 0]
     factors, table = images.factors.cpu()[rows], images.factor_table
     varying = [place for place in range(len(table)) if bool((factors[:, place] != factors[0, place]).any())]
-    anchor, alone = _held_fixed(factors, varying, seed) if varying and _are_combinations_distinct(factors) else (None, {})
+    anchor, alone = (
+        _held_fixed(factors, varying, seed) if varying and _are_combinations_distinct(factors) else (None, {})
+    )
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1
     sweeps = [
         _alone(table[place], factors[:, place], rows, alone[place])
@@ -83,7 +93,9 @@ def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
 
 
 def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]) -> bool:
-    """Whether no two images have the same factors. Where some do, images differ in more than is labelled, and no factor can be seen alone."""
+    """Whether no two images have the same factors. Where some do, images differ in more than is labelled, and no factor
+    can be seen alone.
+    """
     keys, num_keys = torch.zeros(len(factors), dtype=torch.int64), 1
     for column in factors.unbind(1):
         ranks = column - column.min()
@@ -100,7 +112,9 @@ def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tens
 def _held_fixed(
     factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], varying: Sequence[int], seed: int
 ) -> tuple[int | None, dict[int, Int64[Tensor, " row"]]]:
-    """An image, and for each factor the images that differ from it in no other, where there are any. Of a few images, the one that has most of them."""
+    """An image, and for each factor the images that differ from it in no other, where there are any. Of a few images,
+    the one that has most of them.
+    """
     best: tuple[int | None, dict[int, Int64[Tensor, " row"]]] = (None, {})
     most, complete = 0, sum(len(torch.unique(factors[:, place])) for place in varying)
     for anchor in sampling.images(min(_NUM_ANCHORS, len(factors)), len(factors), seed, f"{_STREAM}/anchor").tolist():
@@ -133,7 +147,13 @@ def _by_value(factor: Factor, column: Column, rows: Int64[Tensor, " image"], num
     if factor.size == 0:
         order = column.argsort(stable=True)
         shown = order[evenly(len(order))]
-        return Sweep(factor, tuple(map(float, column[shown])), tuple((row,) for row in rows[shown].tolist()), is_alone=False, num_values=0)
+        return Sweep(
+            factor,
+            tuple(map(float, column[shown])),
+            tuple((row,) for row in rows[shown].tolist()),
+            is_alone=False,
+            num_values=0,
+        )
     occurring = torch.unique(column)
     values = occurring[evenly(len(occurring))]
     width = MAX_COLUMNS // len(values)

@@ -38,7 +38,9 @@ class Group:
 
 
 def group_members(members: Sequence[Member]) -> list[Group]:
-    """One group a spec: the objectives in the order in which they first come, those of a kind by their hyperparameters."""
+    """One group a spec: the objectives in the order in which they first come, those of a kind by their
+    hyperparameters.
+    """
     by_digest: dict[str, list[Member]] = {}
     for member in members:
         by_digest.setdefault(member.run.spec.digest, []).append(member)

@@ -10,7 +10,8 @@ from unbraid.report.latents import factor_shares
 
 # A model may have hundreds of latents; those that know most are enough.
 MAX_LATENTS = 16
-# From here on the background is so strong that black and white text change places (at a luminance of 0.18 both contrast 4.5 to 1).
+# From here on the background is so strong that black and white text change places (at a luminance of 0.18 both contrast
+# 4.5 to 1).
 _STRONG = 2 / 3
 # A latent that knows less than this share of a factor does not count as its home.
 _LEAST_SHARE = 0.1
@@ -19,7 +20,9 @@ _LEAST_SHARE = 0.1
 @final
 @dataclass(frozen=True)
 class Cell:
-    """I(z_j; v_k) / H(v_k) and I(z_j; v_k). `mark`: 1 for the latent that knows most of the factor, 2 for the runner-up, else 0."""
+    """I(z_j; v_k) / H(v_k) and I(z_j; v_k). `mark`: 1 for the latent that knows most of the factor, 2 for the
+    runner-up, else 0.
+    """
 
     share: float
     nats: float
@@ -47,14 +50,23 @@ class HeatMap:
     def shared(self) -> list[tuple[int, list[str]]]:
         """Latents that know most of several factors at once. MIG looks at one factor at a time and does not notice."""
         homes = [
-            (j, [name for name, cell in zip(self.factors, cells, strict=True) if cell.mark == 1 and cell.share >= _LEAST_SHARE])
+            (
+                j,
+                [
+                    name
+                    for name, cell in zip(self.factors, cells, strict=True)
+                    if cell.mark == 1 and cell.share >= _LEAST_SHARE
+                ],
+            )
             for j, cells in self.rows
         ]
         return [(j, names) for j, names in homes if len(names) > 1]
 
 
 def heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
-    """`order` are the latents, the most informative first. Factors that never vary have no column; latents past a limit no row."""
+    """`order` are the latents, the most informative first. Factors that never vary have no column; latents past a limit
+    no row.
+    """
     gaps = list(mig.per_factor.values())
     varying = [k for k, gap in enumerate(gaps) if not math.isnan(gap)]
     names = list(mig.per_factor)

@@ -37,7 +37,9 @@ _STRONG = 2 / 3
 @final
 @dataclass(frozen=True)
 class JointMap:
-    """The probability of each combination of the values of two factors, or of each value of one: `table` has one column then."""
+    """The probability of each combination of the values of two factors, or of each value of one: `table` has one column
+    then.
+    """
 
     title: str
     factors: tuple[Factor, ...]
@@ -68,7 +70,9 @@ class JointMap:
             words.append(f"mutual information {self.mutual_information:.3f} nats")
         if least > 0:
             ratio = f"{most / least:,.0f}" if most >= 100 * least else f"{most / least:.3g}"
-            words.append("all equally likely" if most / least < 1 + 1e-9 else f"the most likely {ratio} times the least")
+            words.append(
+                "all equally likely" if most / least < 1 + 1e-9 else f"the most likely {ratio} times the least"
+            )
         else:
             words.append(f"{int((self.table == 0).sum()):,} of {self.table.numel():,} never occur")
         return ", ".join(words)
@@ -94,7 +98,9 @@ def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[J
 def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int, int]:
     """The columns of two factors that a map can be drawn of, or an error that says why not."""
     if len(names) != 2 or names[0] == names[1]:
-        raise SpecError(f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma.")
+        raise SpecError(
+            f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
+        )
     first, second = (discrete_place_of(name, factors, "A joint map") for name in names)
     return first, second
 
@@ -104,22 +110,28 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
     table = images.factor_table
     first, second = places_of_pair(names, table)
     sizes = (table[first].size, table[second].size)
-    cells = value_indices(images.factors, first, table[first]) * sizes[1] + value_indices(images.factors, second, table[second])
+    cells = value_indices(images.factors, first, table[first]) * sizes[1] + value_indices(
+        images.factors, second, table[second]
+    )
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
     counts = torch.zeros(math.prod(sizes), dtype=torch.float64).index_add_(0, cells.cpu(), weights)
     return JointMap(title, (table[first], table[second]), (counts / counts.sum()).reshape(sizes))
 
 
 def draw_joint_map(shown: JointMap) -> Image.Image:
-    """The table as a heat map, the first factor to the right and the second up, with the probability of each value as bars along the edges.
+    """The table as a heat map, the first factor to the right and the second up, with the probability of each value as
+    bars along the edges.
 
-    Colours run from white, never, past the share of each combination if all were alike to dark blue, the greatest or twice that share.
+    Colours run from white, never, past the share of each combination if all were alike to dark blue, the greatest or
+    twice that share.
     """
     pooled = _Pooled.of(shown.table)
     grid = _heat_map(pooled, [factor.name for factor in shown.factors])
     width = max(grid.width, _SIDE)
     title = drawing.paragraph(shown.title, width)
-    return drawing.stacked([title, grid, _colour_bar(pooled), drawing.paragraph(shown.words, width, SMALL, SOFT)], _SEPARATION)
+    return drawing.stacked(
+        [title, grid, _colour_bar(pooled), drawing.paragraph(shown.words, width, SMALL, SOFT)], _SEPARATION
+    )
 
 
 @final
@@ -161,7 +173,9 @@ def _heat_map(pooled: _Pooled, names: Sequence[str]) -> Image.Image:
     picture.paste(_axis(names[0], columns, cell[0], pooled.steps[0], picture.width - left), (left, top + height))
     if len(names) == 2:
         bars = _bars(pooled.table.sum(dim=0), cell[1])
-        picture.paste(bars.rotate(-90, expand=True).transpose(Image.Transpose.FLIP_TOP_BOTTOM), (left + width + _GAP, top))
+        picture.paste(
+            bars.rotate(-90, expand=True).transpose(Image.Transpose.FLIP_TOP_BOTTOM), (left + width + _GAP, top)
+        )
         for row in _ticks(rows, cell[1]):
             middle = top + (rows - row - 0.5) * cell[1]
             drawing.write(picture, (left - 14, middle), str(row * pooled.steps[1]), SMALL, SOFT, "rm")
@@ -199,7 +213,9 @@ def _bars(marginal: Float64[Tensor, " value"], cell: int) -> Image.Image:
     space = 2 if cell > 6 else 0
     for place, share in enumerate((marginal / marginal.max()).tolist()):
         if (length := round(share * _BARS)) > 0:
-            ImageDraw.Draw(picture).rectangle((place * cell, _BARS - length, (place + 1) * cell - 1 - space, _BARS - 1), fill=_BAR_COLOUR)
+            ImageDraw.Draw(picture).rectangle(
+                (place * cell, _BARS - length, (place + 1) * cell - 1 - space, _BARS - 1), fill=_BAR_COLOUR
+            )
     return picture
 
 

@@ -25,7 +25,8 @@ _LEAST_SHARE = 0.1
 class Reading:
     """One latent. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) / H(v_k).
 
-    A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories` is 0 if it is continuous.
+    A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories`
+    is 0 if it is continuous.
     """
 
     latent: int
@@ -39,7 +40,9 @@ class Reading:
 
 
 def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
-    """Every latent, the most informative first. I(x; z_j) = H(z_j) - H(z_j | x): Do & Tran, arXiv:1908.09961v4, section 3.1."""
+    """Every latent, the most informative first. I(x; z_j) = H(z_j) - H(z_j | x): Do & Tran, arXiv:1908.09961v4, section
+    3.1.
+    """
     nats = informativeness(codes, mig).tolist()
     shares = None if mig is None else factor_shares(mig)
     names = () if mig is None else tuple(mig.per_factor)
@@ -52,10 +55,14 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
 
 
 def informativeness(codes: Codes, mig: Score | None) -> Float64[Tensor, " latent"]:
-    """I(x; z_j) in nats; through bins where q(z | x) has no density. An exact MIG has already integrated H(z_j), which is the slow part."""
+    """I(x; z_j) in nats; through bins where q(z | x) has no density. An exact MIG has already integrated H(z_j), which
+    is the slow part.
+    """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:
-        raise CodesError("The report shows what each posterior says, and these codes have only means. Encode them with their std.")
+        raise CodesError(
+            "The report shows what each posterior says, and these codes have only means. Encode them with their std."
+        )
     statistics = Statistics(replace(codes, factors=()))
     if has_continuous and (std is None or bool((std <= 0).any())):
         return statistics.quantised(Bins()).informativeness
@@ -73,5 +80,8 @@ def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
 
 
 def _followed(shares: list[float], names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
-    ranked = sorted(((name, share) for name, share in zip(names, shares, strict=True) if share >= _LEAST_SHARE), key=lambda pair: -pair[1])
+    ranked = sorted(
+        ((name, share) for name, share in zip(names, shares, strict=True) if share >= _LEAST_SHARE),
+        key=lambda pair: -pair[1],
+    )
     return tuple(pair for pair in ranked[:2] if pair[1] >= ranked[0][1] / 2)

@@ -66,7 +66,10 @@ def loss_panels(groups: Sequence[Sequence[Member]]) -> list[Panel]:
     """Every part that any objective logs, in the order of the first, the loss itself last."""
     parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     names = sorted(parts, key=lambda part: part == "loss")
-    return [_panel(name, [[_thinned(m.history, name) for m in group if name in m.history.columns] for group in groups]) for name in names]
+    return [
+        _panel(name, [[_thinned(m.history, name) for m in group if name in m.history.columns] for group in groups])
+        for name in names
+    ]
 
 
 def spread_labels(places: Sequence[float], distance: float) -> list[float]:
@@ -106,7 +109,12 @@ def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
     y_axis = Axis.over([value for curve in curves for value in curve[1, int(_BEGINNING * curve.shape[1]) :].tolist()])
     title, meaning = _IN_WORDS.get(name, (in_words(name), ""))
     medians = {index: _median(group) for index, group in enumerate(groups) if group}
-    thin = [Line(_points(curve, x_axis, y_axis), index, False) for index, group in enumerate(groups) for curve in group if len(group) > 1]
+    thin = [
+        Line(_points(curve, x_axis, y_axis), index, False)
+        for index, group in enumerate(groups)
+        for curve in group
+        if len(group) > 1
+    ]
     thick = [Line(_points(curve, x_axis, y_axis), index, True) for index, curve in medians.items()]
     return Panel(
         name=title,
@@ -127,7 +135,9 @@ def _end_labels(medians: dict[int, np.ndarray], y_axis: Axis) -> tuple[EndLabel,
     ends = {index: float(curve[1, -1]) for index, curve in medians.items()}
     places = spread_labels([min(max(_y(y_axis, end), TOP), HEIGHT - BOTTOM) for end in ends.values()], _LABEL_DISTANCE)
     return tuple(
-        EndLabel(round(place, 1), f"{end:.{2 if abs(end) < 10 else 1 if abs(end) < 100 else 0}f}".replace("-", "−"), index)
+        EndLabel(
+            round(place, 1), f"{end:.{2 if abs(end) < 10 else 1 if abs(end) < 100 else 0}f}".replace("-", "−"), index
+        )
         for (index, end), place in zip(ends.items(), places, strict=True)
     )
 

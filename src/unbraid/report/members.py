@@ -18,7 +18,8 @@ Role = Literal["only", "best", "median", "worst"]
 @final
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous ones.
+    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous
+    ones.
 
     `scores` are all that the run has kept.
     """
@@ -30,7 +31,9 @@ class Member:
 
     @property
     def elbo(self) -> float:
-        """-(distortion + rate) at the end of training, in nats per image: it means the same for every objective that logs both."""
+        """-(distortion + rate) at the end of training, in nats per image: it means the same for every objective that
+        logs both.
+        """
         return -(self.history.at_the_end("distortion") + self.history.at_the_end("rate"))
 
 
@@ -50,7 +53,9 @@ class Ranking:
     def order(self, members: Sequence[Member]) -> list[Member]:
         """Best first; members without a value last, in the order given."""
         values = [self.value(member) for member in members]
-        places = sorted(range(len(members)), key=lambda i: (math.isnan(values[i]), -values[i] if math.isfinite(values[i]) else 0.0))
+        places = sorted(
+            range(len(members)), key=lambda i: (math.isnan(values[i]), -values[i] if math.isfinite(values[i]) else 0.0)
+        )
         return [members[i] for i in places]
 
 
@@ -59,7 +64,9 @@ def rank(members: Sequence[Member]) -> Ranking:
 
 
 def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Member]:
-    """The best, the median and the worst member; fewer where there are fewer. Of an even number the median is the lower middle one."""
+    """The best, the median and the worst member; fewer where there are fewer. Of an even number the median is the lower
+    middle one.
+    """
     ordered = ranking.order([member for member in members if not math.isnan(ranking.value(member))]) or list(members)
     if len(ordered) == 1:
         return {"only": ordered[0]}
@@ -69,7 +76,8 @@ def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Mem
 
 
 def read_members(runs: Sequence[Run]) -> list[Member]:
-    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed now and kept.
+    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed
+    now and kept.
 
     Where the codes of a run have no densities, the MIG of all is taken through bins.
     """
@@ -94,13 +102,19 @@ def why_left_out(run: Run) -> str:
 
 
 def _question(score: Score) -> dict[str, Any]:
-    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral. Nor do defaults, which older scores may lack."""
+    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral. Nor do
+    defaults, which older scores may lack.
+    """
     defaults = MIG().settings
-    return {name: value for name, value in score.settings.items() if name != "quadrature" and defaults.get(name) != value}
+    return {
+        name: value for name, value in score.settings.items() if name != "quadrature" and defaults.get(name) != value
+    }
 
 
 def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
-    """Scores can be compared only if they were computed alike. The exact estimator comes first, if it is among those that every run has."""
+    """Scores can be compared only if they were computed alike. The exact estimator comes first, if it is among those
+    that every run has.
+    """
     default: dict[str, Any] = {}
     shared = [s for s in map(_question, kept[0]) if all(s in map(_question, scores) for scores in kept)] if kept else []
     return default if default in shared or not shared else shared[0]

@@ -22,7 +22,9 @@ _MAX_SQUARES = 32
 @final
 @dataclass(frozen=True)
 class Sheet:
-    """A picture of rows and columns of frames, as a `data:` address. `is_small`: its pixels are to be shown as squares, not smoothed."""
+    """A picture of rows and columns of frames, as a `data:` address. `is_small`: its pixels are to be shown as squares,
+    not smoothed.
+    """
 
     address: str
     width: int
@@ -37,10 +39,13 @@ def sheet(frames: Float[Tensor, "row column channel height width"]) -> Sheet:
     height, width = flat.shape[2:]
     grey_or_colour = flat if channels in (1, 3) else flat.mean(dim=1, keepdim=True)
     opaque = torch.cat([grey_or_colour.clamp(0, 1), torch.ones_like(flat[:, :1])], dim=1)
-    spaced = rearrange(pad(opaque, (0, 1, 0, 1)), "(row column) channel h w -> (row h) (column w) channel", row=rows, column=columns)
+    spaced = rearrange(
+        pad(opaque, (0, 1, 0, 1)), "(row column) channel h w -> (row h) (column w) channel", row=rows, column=columns
+    )
     pixels: UInt8[np.ndarray, "h w channel"] = (spaced[:-1, :-1] * 255).round().to(torch.uint8).numpy()
     is_small = max(height, width) <= _MAX_SQUARES
-    # Large frames in colour are the one case that would fill megabytes as PNG, and they are smoothed on the page anyway.
+    # Large frames in colour are the one case that would fill megabytes as PNG, and they are smoothed on the page
+    # anyway.
     kind: Literal["png", "webp"] = "png" if channels != 3 or is_small else "webp"
     return Sheet(_data_address(Image.fromarray(pixels), kind), pixels.shape[1], pixels.shape[0], is_small)
 

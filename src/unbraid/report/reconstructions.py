@@ -21,7 +21,9 @@ NUM_IMAGES = 8
 @final
 @dataclass(frozen=True)
 class Reconstructions:
-    """Images of one data set or subset, and the same images from the means (or likeliest categories) of their codes, for each of these members."""
+    """Images of one data set or subset, and the same images from the means (or likeliest categories) of their codes,
+    for each of these members.
+    """
 
     originals: Sheet
     by_role: dict[Role, Sheet]
@@ -31,11 +33,16 @@ def reconstructions(shown: Mapping[Role, Member]) -> list[Reconstructions]:
     """One for each data set, and each subset of one, in the order in which the members come."""
     every = [_images_of(member) for member in shown.values()]
     distinct = [images for place, images in enumerate(every) if images not in every[:place]]
-    return [_of_images({role: member for role, member in shown.items() if _images_of(member) == images}) for images in distinct]
+    return [
+        _of_images({role: member for role, member in shown.items() if _images_of(member) == images})
+        for images in distinct
+    ]
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
-    """Rows from all over the data, the same every time. Not at equal steps: through a grid, those would keep some factors fixed."""
+    """Rows from all over the data, the same every time. Not at equal steps: through a grid, those would keep some
+    factors fixed.
+    """
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]
 
 

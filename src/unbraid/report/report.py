@@ -25,16 +25,20 @@ from unbraid.runs.spec_words import in_words
 from unbraid.version import __version__
 
 
-def write_report(runs: Sequence[Run], path: Path | str, *, title: str | None = None, date: datetime.date | None = None) -> Path:
+def write_report(
+    runs: Sequence[Run], path: Path | str, *, title: str | None = None, date: datetime.date | None = None
+) -> Path:
     """Write a page that shows these runs, and return its path: one file that needs no script and no network.
 
-    Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and left out of its figures. The
-    same runs, title and `date` (today by default) give the same bytes.
+    Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and
+    left out of its figures. The same runs, title and `date` (today by default) give the same bytes.
     """
     finished = [run for run in runs if run.status == "finished"]
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
-        raise RunError(f"A report needs at least one finished run, and here {states}. `unbraid runs` shows how each run stands.")
+        raise RunError(
+            f"A report needs at least one finished run, and here {states}. `unbraid runs` shows how each run stands."
+        )
     members = read_members(finished)
     left_out = [(run.name, why_left_out(run)) for run in runs if run.status != "finished"]
     html = render(members, left_out, title, date or datetime.datetime.now(datetime.UTC).date())
@@ -44,7 +48,9 @@ def write_report(runs: Sequence[Run], path: Path | str, *, title: str | None = N
     return path
 
 
-def render(members: Sequence[Member], left_out: Sequence[tuple[str, str]], title: str | None, date: datetime.date) -> str:
+def render(
+    members: Sequence[Member], left_out: Sequence[tuple[str, str]], title: str | None, date: datetime.date
+) -> str:
     """The page as text."""
     ranking, groups = rank(members), group_members(members)
     shown = shown_members(members, ranking)
@@ -109,13 +115,19 @@ def _group_of(member: Member, groups: Sequence[Group]) -> Group:
 def _gap_names(members: Sequence[Member]) -> list[str]:
     """The factors that have a gap in some member."""
     scores = [member.mig for member in members if member.mig is not None]
-    return list(dict.fromkeys(name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap)))
+    return list(
+        dict.fromkeys(name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
+    )
 
 
 def _environment() -> Environment:
     """Everything that is put into the page is escaped, and a name that is not there is an error."""
     environment = Environment(
-        loader=PackageLoader("unbraid.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("unbraid.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"fixed": _fixed, "words": in_words}
     return environment

@@ -1,6 +1,7 @@
 """Every member a dot, one strip an objective.
 
-Across, places are percent of the width, so that the plot fits a phone and a wall without its text being scaled; down, they are pixels.
+Across, places are percent of the width, so that the plot fits a phone and a wall without its text being scaled; down,
+they are pixels.
 """
 
 import math
@@ -34,7 +35,9 @@ class Dot:
 @final
 @dataclass(frozen=True)
 class Strip:
-    """The members of one spec that have a value. `half_height` is the room that the dots need above and below the middle, in pixels."""
+    """The members of one spec that have a value. `half_height` is the room that the dots need above and below the
+    middle, in pixels.
+    """
 
     dots: tuple[Dot, ...]
     median: float
@@ -66,7 +69,11 @@ def swarm(places: Sequence[float], diameter: float) -> list[float]:
     """How far each dot must leave the line so that no two overlap: the nearest free place, above before below."""
     offsets: dict[int, float] = {}
     for index in sorted(range(len(places)), key=lambda i: places[i]):
-        near = [(places[other] - places[index], y) for other, y in offsets.items() if abs(places[other] - places[index]) < diameter]
+        near = [
+            (places[other] - places[index], y)
+            for other, y in offsets.items()
+            if abs(places[other] - places[index]) < diameter
+        ]
         candidates = [0.0, *(y + sign * math.sqrt(diameter**2 - dx**2) for dx, y in near for sign in (-1, 1))]
         free = [y for y in candidates if all(math.hypot(dx, y - other) >= diameter * (1 - 1e-9) for dx, other in near)]
         offsets[index] = min(free, key=lambda y: (abs(y), y))

@@ -15,7 +15,9 @@ def title_of(groups: Sequence[Group]) -> str:
 
 
 def summary_of(groups: Sequence[Group], ranking: Ranking, best: Member) -> str:
-    """How many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG 0.33."."""
+    """How many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG
+    0.33.".
+    """
     num_members = sum(len(group.members) for group in groups)
     parts = [_count(num_members, "model"), _settings(groups), _images(groups)]
     value = ranking.value(best)

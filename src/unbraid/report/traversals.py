@@ -22,7 +22,9 @@ MAX_LATENTS = 16
 @final
 @dataclass(frozen=True)
 class Traversals:
-    """A strip of frames for each latent, the most informative first; of a discrete one, a frame for each category. They start from the image `start`."""
+    """A strip of frames for each latent, the most informative first; of a discrete one, a frame for each category. They
+    start from the image `start`.
+    """
 
     start: int
     strips: tuple[tuple[Reading, Sheet], ...]
@@ -57,7 +59,9 @@ def typical_image(codes: Codes) -> int:
 
 
 def _moved(code: Float[Tensor, " column"], reading: Reading, widths: Sequence[int]) -> Float[Tensor, "position column"]:
-    """The code, with one latent put at each of the positions: from -2 to 2 lie 95 % of a standard normal prior. A discrete one, at each category."""
+    """The code, with one latent put at each of the positions: from -2 to 2 lie 95 % of a standard normal prior. A
+    discrete one, at each category.
+    """
     first, width = sum(widths[: reading.latent]), widths[reading.latent]
     if reading.num_categories:
         places = columns_of(torch.arange(reading.num_categories), width).to(code)

@@ -24,18 +24,22 @@ _KINDS = ("mean", "std", "log_var", "sample")
 _FACTOR = "factor:"
 _FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
 _MISSING = frozenset({"", "nan", "NaN", "NAN"})
-# Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently would become one.
+# Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
+# would become one.
 _COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|weight|{_FILE}|{_FACTOR}.+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII
+)
 
 
 def read_csv(path: Path) -> Codes:
-    """Codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with `factor:NAME`, `weight` and `file` if there are any.
+    """Codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with `factor:NAME`,
+    `weight` and `file` if there are any.
 
-    A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical one. An empty label, or nan, is
-    missing. The first line names the columns; a row is an image, and a line: quoted fields may hold commas and doubled quotation marks, but no line
-    breaks. UTF-8, read a block of rows at a time.
+    A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical
+    one. An empty label, or nan, is missing. The first line names the columns; a row is an image, and a line: quoted
+    fields may hold commas and doubled quotation marks, but no line breaks. UTF-8, read a block of rows at a time.
     """
     try:
         with path.open(encoding="utf-8-sig") as stream:
@@ -45,9 +49,13 @@ def read_csv(path: Path) -> Codes:
             while block := list(islice(lines, num_rows)):
                 columns.add([line for line in block if not line.isspace()])
     except UnicodeDecodeError as error:
-        raise CodesError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8.") from None
+        raise CodesError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8."
+        ) from None
     except csv.Error as error:
-        raise CodesError(f"{path} cannot be read as comma-separated values ({error}). Check its quotation marks.") from None
+        raise CodesError(
+            f"{path} cannot be read as comma-separated values ({error}). Check its quotation marks."
+        ) from None
     return columns.codes()
 
 
@@ -58,10 +66,13 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
         if not line:
             return
         if len(line) > MAX_LINE:
-            raise CodesError(f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one row a line, a row an image.")
+            raise CodesError(
+                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one row a line, a row an image."
+            )
         if line.count('"') % 2:
             raise CodesError(
-                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold no line breaks), and double one that is "
+                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold "
+                "no line breaks), and double one that is "
                 "part of a word."
             )
         yield line
@@ -73,8 +84,10 @@ def _names(path: Path, header: list[str]) -> list[str]:
     unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
         raise CodesError(
-            f"{path} has columns that are not understood ({', '.join(map(_quoted, unknown[:3])) or 'none at all'}). Expected mean_0, ..., std_0 or "
-            "log_var_0, ..., sample_0, ..., weight and factor:NAME, separated by commas, in the first line. Rename or drop the others."
+            f"{path} has columns that are not understood ({', '.join(map(_quoted, unknown[:3])) or 'none at all'}). "
+            "Expected mean_0, ..., std_0 or "
+            "log_var_0, ..., sample_0, ..., weight and factor:NAME, separated by commas, in the first line. Rename or "
+            "drop the others."
         )
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
@@ -82,7 +95,10 @@ def _names(path: Path, header: list[str]) -> list[str]:
     for kind in _KINDS:
         numbers = sorted(int(name.rpartition("_")[2]) for name in names if name.rpartition("_")[0] == kind)
         if numbers != list(range(len(numbers))):
-            raise CodesError(f"The columns {kind}_* of {path} are numbered [{shown(numbers, most=10)}]. Number them from 0, without gaps.")
+            raise CodesError(
+                f"The columns {kind}_* of {path} are numbered [{shown(numbers, most=10)}]. Number them from 0, "
+                "without gaps."
+            )
     return names
 
 
@@ -100,7 +116,9 @@ class _Columns:
 
     def __post_init__(self) -> None:
         # A word is as long as it is: an object, where numbers are numbers.
-        self.row = np.dtype([(str(i), np.float64 if _is_measured(name) else object) for i, name in enumerate(self.names)])
+        self.row = np.dtype(
+            [(str(i), np.float64 if _is_measured(name) else object) for i, name in enumerate(self.names)]
+        )
         self.words = [defaultdict(count().__next__) for name in self.names if name.startswith(_FACTOR)]
 
     def add(self, lines: list[str]) -> None:
@@ -122,8 +140,13 @@ class _Columns:
             raise CodesError(f"{self.path} names columns and has no rows. Write a row an image.")
         place = {name: i for i, name in enumerate(filter(_is_measured, self.names))}
         table = np.concatenate(self.numbers, axis=1)
-        of_kind = {kind: [f"{kind}_{i}" for i in range(sum(name.rpartition("_")[0] == kind for name in place))] for kind in _KINDS}
-        arrays: dict[str, Any] = {kind: table[[place[name] for name in names]].T.copy() for kind, names in of_kind.items() if names}
+        of_kind = {
+            kind: [f"{kind}_{i}" for i in range(sum(name.rpartition("_")[0] == kind for name in place))]
+            for kind in _KINDS
+        }
+        arrays: dict[str, Any] = {
+            kind: table[[place[name] for name in names]].T.copy() for kind, names in of_kind.items() if names
+        }
         if "sample" in arrays:
             arrays["samples"] = arrays.pop("sample")
         if "weight" in place:
@@ -131,7 +154,9 @@ class _Columns:
         codes = Codes.from_arrays(**arrays)
         places = np.concatenate(self.labels, axis=1)
         names = [name.removeprefix(_FACTOR) for name in self.names if name.startswith(_FACTOR)]
-        factors = tuple(_labels(name, list(index), column) for name, index, column in zip(names, self.words, places, strict=True))
+        factors = tuple(
+            _labels(name, list(index), column) for name, index, column in zip(names, self.words, places, strict=True)
+        )
         return replace(codes, factors=factors)
 
     def _refuse(self, complaint: str) -> NoReturn:
@@ -142,16 +167,20 @@ class _Columns:
             for row in reader:
                 if row and len(row) != len(self.names):
                     raise CodesError(
-                        f"Line {reader.line_num} of {self.path} has {len(row)} fields and the first line names {len(self.names)} columns. "
+                        f"Line {reader.line_num} of {self.path} has {len(row)} fields and the first line names "
+                        f"{len(self.names)} columns. "
                         "Give every row a value for each."
                     )
                 for name, text in zip(self.names, row, strict=False):
                     if _is_measured(name) and not _NUMBER.fullmatch(text.strip()):
                         raise CodesError(
-                            f"Line {reader.line_num} of {self.path} has {_quoted(text)} in column {name!r}; expected a number. "
+                            f"Line {reader.line_num} of {self.path} has {_quoted(text)} in column {name!r}; expected "
+                            "a number. "
                             "Correct it, or drop the row."
                         )
-        raise CodesError(f"{self.path} cannot be read as comma-separated values ({complaint}). Check its quotation marks.")
+        raise CodesError(
+            f"{self.path} cannot be read as comma-separated values ({complaint}). Check its quotation marks."
+        )
 
 
 def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
@@ -161,7 +190,9 @@ def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
     given = [word for word, gone in zip(words, missing, strict=True) if not gone]
     padded = next((word for word in given if word != word.strip() and _NUMBER.fullmatch(word.strip())), None)
     if padded is not None:
-        raise CodesError(f"Factor {name!r} has the label {_quoted(padded)}, a number with blanks around it. Remove the blanks.")
+        raise CodesError(
+            f"Factor {name!r} has the label {_quoted(padded)}, a number with blanks around it. Remove the blanks."
+        )
     for form, kind in ((_WHOLE, np.int64), (_NUMBER, np.float64)):
         if all(map(form.fullmatch, given)):
             values = np.zeros(len(words), dtype=kind)
@@ -180,7 +211,8 @@ def _whole(name: str, words: list[str]) -> list[int]:
         numbers.append(int(digits or "0") * (-1 if word.startswith("-") else 1))
         if not -(2**63) <= numbers[-1] < 2**63:
             raise CodesError(
-                f"Factor {name!r} has the label {_quoted(word)}, a whole number beyond 64 bits. Number its values from 0, or put a letter before each to "
+                f"Factor {name!r} has the label {_quoted(word)}, a whole number beyond 64 bits. Number its values "
+                "from 0, or put a letter before each to "
                 "make them names."
             )
     return numbers

@@ -32,7 +32,9 @@ class History:
         return [row[place] for row in self.rows]
 
     def at_the_end(self, name: str) -> float:
-        """The mean of a column over the last tenth of training: a single batch is noise. NaN if there is no such column, or no row."""
+        """The mean of a column over the last tenth of training: a single batch is noise. NaN if there is no such
+        column, or no row.
+        """
         if name not in self.columns or not self.rows:
             return math.nan
         values = self.column(name)

@@ -1,8 +1,8 @@
 """Recipes to JSON and back.
 
-A recipe is a frozen dataclass whose fields are numbers, texts, other recipes, and tuples of these. It is written as its fields plus the import
-path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta": 6.0}`. The namespace is the registry: what a folder of the package
-exports can be named.
+A recipe is a frozen dataclass whose fields are numbers, texts, other recipes, and tuples of these. It is written as its
+fields plus the import path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta": 6.0}`. The namespace is the
+registry: what a folder of the package exports can be named.
 """
 
 import dataclasses
@@ -26,18 +26,22 @@ def to_json(recipe: Any) -> dict[str, Any]:
         raise SpecError(f"{recipe!r} is a {type(recipe).__name__}; expected a recipe: an instance of a dataclass.")
     cls, hints = type(recipe), typing.get_type_hints(type(recipe))
     return {"type": public_path(cls)} | {
-        f.name: _field_to_json(getattr(recipe, f.name), hints[f.name], f"{cls.__name__}.{f.name}") for f in dataclasses.fields(cls)
+        f.name: _field_to_json(getattr(recipe, f.name), hints[f.name], f"{cls.__name__}.{f.name}")
+        for f in dataclasses.fields(cls)
     }
 
 
 def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbraid",), where: str = "spec") -> Any:
-    """What `to_json` wrote. `expected` is a class or an annotation; only classes from these top-level `packages` are ever imported.
+    """What `to_json` wrote. `expected` is a class or an annotation; only classes from these top-level `packages` are
+    ever imported.
 
     A class of one's own is read back by naming its package: `packages=("unbraid", "mine")`.
     """
     items = _items(content, expected)
     if items is not None:
-        indexed = ((item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content))
+        indexed = (
+            (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+        )
         return tuple(from_json(item, items, packages=packages, where=place) for item, place in indexed)
     if not isinstance(content, dict):
         return check_value(content, expected, where)
@@ -51,12 +55,16 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbr
     missing = [f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING and f.name not in given]
     if missing:
         raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
-    values = {name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()}
+    values = {
+        name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()
+    }
     return cls(**values)
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
-    """The value as the annotation wants it (a list becomes a tuple, an int becomes a float), or an error that says what was expected."""
+    """The value as the annotation wants it (a list becomes a tuple, an int becomes a float), or an error that says what
+    was expected.
+    """
     for choice in alternatives(annotation):
         origin, arguments = typing.get_origin(choice), typing.get_args(choice)
         if origin is tuple and isinstance(value, (list, tuple)):
@@ -77,12 +85,22 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
     """The members of a union, or the annotation alone."""
-    return typing.get_args(annotation) if typing.get_origin(annotation) in (typing.Union, types.UnionType) else (annotation,)
+    return (
+        typing.get_args(annotation)
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType)
+        else (annotation,)
+    )
 
 
 def describe(annotation: Any) -> str:
     """The annotation in words."""
-    words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", types.NoneType: "nothing (null)"}
+    words = {
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        bool: "true or false",
+        types.NoneType: "nothing (null)",
+    }
 
     def one(choice: Any) -> str:
         if typing.get_origin(choice) is typing.Literal:
@@ -105,13 +123,16 @@ def choices(base: type) -> dict[str, type]:
 
 
 def short_name(recipe: Any) -> str:
-    """What a recipe is called among those of its kind: `gaussian` for GaussianLatents. The kind is the abstract class furthest up."""
+    """What a recipe is called among those of its kind: `gaussian` for GaussianLatents. The kind is the abstract class
+    furthest up.
+    """
     kinds = [base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)]
     return kebab_case(type(recipe), kinds[-1] if kinds else None)
 
 
 def public_path(cls: type) -> str:
-    """The import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`.
+    """The import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not
+    `unbraid.objectives.vae.VAE`.
 
     Nor `unbraid.VAE`: which names the top of the package repeats may change, and digests must not change with them.
     """
@@ -143,16 +164,21 @@ def _items(value: Any, annotation: Any) -> Any:
     """What the annotation says of the entries of a list; None where the value is no list, or may not be one."""
     if not isinstance(value, (list, tuple)):
         return None
-    return next((typing.get_args(choice)[0] for choice in alternatives(annotation) if typing.get_origin(choice) is tuple), None)
+    return next(
+        (typing.get_args(choice)[0] for choice in alternatives(annotation) if typing.get_origin(choice) is tuple), None
+    )
 
 
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
     """The class that the path names, if it may be imported and is of the expected kind."""
     if not isinstance(path, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path):
-        raise SpecError(f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'.")
+        raise SpecError(
+            f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
+        )
     if path.partition(".")[0] not in packages:
         raise SpecError(
-            f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package if you trust it."
+            f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package "
+            "if you trust it."
         )
     parent, _, name = path.rpartition(".")
     try:
@@ -172,4 +198,6 @@ def _is_recipe(cls: Any, expected: Any) -> bool:
 
 def _kinds(annotation: Any) -> tuple[type, ...]:
     """The classes among the alternatives."""
-    return tuple(choice for choice in alternatives(annotation) if isinstance(choice, type) and choice is not types.NoneType)
+    return tuple(
+        choice for choice in alternatives(annotation) if isinstance(choice, type) and choice is not types.NoneType
+    )

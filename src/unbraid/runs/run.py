@@ -51,18 +51,16 @@ class Failure:
 class Run:
     """A folder that holds a spec and a seed, and what came of them.
 
-    ==================== ================================================================================================
-    spec.json            the spec, the seed, and the versions that made it
-    history.csv          the loss and its parts over training
-    checkpoints/         the last two states of an unfinished run
-    weights.safetensors  the trained weights, those of a learned prior or likelihood and BatchNorm's statistics among them
-    codes.safetensors    q(z | x) of every image, and its factors
-    kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
-    finished.json        the same file, renamed once all of the fleet have it: the run is finished
-    failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
-    scores.json          the scores so far, with the tables behind them
-    log.txt              what happened, line by line
-    ==================== ================================================================================================
+    ====================
+    ================================================================================================ spec.json
+    the spec, the seed, and the versions that made it history.csv          the loss and its parts over training
+    checkpoints/         the last two states of an unfinished run weights.safetensors  the trained weights, those of a
+    learned prior or likelihood and BatchNorm's statistics among them codes.safetensors    q(z | x) of every image, and
+    its factors kept.json            the checksums of weights and codes, how long it took, and the names of the runs of
+    its fleet finished.json        the same file, renamed once all of the fleet have it: the run is finished failed.json
+    in place of finished.json: at which step it failed, why, and where its last good weights are scores.json
+    the scores so far, with the tables behind them log.txt              what happened, line by line ====================
+    ================================================================================================
     """
 
     folder: Path
@@ -83,15 +81,19 @@ class Run:
         content = read_json(path)
         if content.get("format") != _FORMAT:
             raise RunError(
-                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this version reads {_FORMAT}. "
+                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
+                f"version reads {_FORMAT}. "
                 "Restore it, read it with that version, or train this run again with --force."
             )
         if content.get("sha256") != seal(content):
             raise RunError(
-                f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run again with --force."
+                f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
+                "again with --force."
             )
         seed = check_value(content.get("seed"), int, f"{path}: seed")
-        return cls(Path(folder), from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec"), seed)
+        return cls(
+            Path(folder), from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec"), seed
+        )
 
     @property
     def name(self) -> str:
@@ -107,12 +109,16 @@ class Run:
 
     @property
     def steps_done(self) -> int:
-        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished, and the last good ones if it failed."""
+        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished,
+        and the last good ones if it failed.
+        """
         if self.status == "finished":
             return self.spec.num_steps
         if failure := self.failure:
             return failure.step - 1
-        return max((int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.json")), default=0)
+        return max(
+            (int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.json")), default=0
+        )
 
     def create(self) -> None:
         """Make the folder and write the spec, unless it is there."""
@@ -122,7 +128,9 @@ class Run:
             files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
 
     def sweep(self) -> None:
-        """Remove what writes that never ended have left behind. For whoever holds the lock: no other write is under way."""
+        """Remove what writes that never ended have left behind. For whoever holds the lock: no other write is under
+        way.
+        """
         for path in self.folder.rglob(".*.part"):
             path.unlink()
 
@@ -134,7 +142,9 @@ class Run:
 
     @property
     def history(self) -> History:
-        """The loss and its parts over training. That of a finished run is what it was when it was finished; earlier versions did not vouch for it."""
+        """The loss and its parts over training. That of a finished run is what it was when it was finished; earlier
+        versions did not vouch for it.
+        """
         path = self.folder / "history.csv"
         if self.status == "finished" and path.name in self._checksums:
             self._checked(path.name)
@@ -146,7 +156,9 @@ class Run:
         self.conclude()
 
     def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
-        """Keep the trained model and its codes, and all that is to be said once the whole `fleet`, the names of its runs, is kept."""
+        """Keep the trained model and its codes, and all that is to be said once the whole `fleet`, the names of its
+        runs, is kept.
+        """
         weights, written = self.folder / "weights.safetensors", self.folder / "codes.safetensors"
         of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
         of_codes = write_codes(written, codes)
@@ -156,7 +168,9 @@ class Run:
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
 
     def keep_failure(self, step: int, reason: str, last_good: Path | None = None, fleet: Sequence[str] = ()) -> None:
-        """Keep why the run came to an end at this step, which file of the folder holds its last good weights, and the names of its fleet."""
+        """Keep why the run came to an end at this step, which file of the folder holds its last good weights, and the
+        names of its fleet.
+        """
         kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
         files.write_json(self._kept, {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)})
 
@@ -171,7 +185,9 @@ class Run:
 
     @property
     def can_conclude(self) -> bool:
-        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how they ended."""
+        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how
+        they ended.
+        """
         if self.status != "unfinished" or not self._kept.exists():
             return False
         fleet = read_json(self._kept).get("fleet", [])
@@ -182,7 +198,9 @@ class Run:
     def _kept(self) -> Path:
         return self.folder / "kept.json"
 
-    def fail(self, step: int, reason: str = "its loss or gradient was not finite", last_good: Path | None = None) -> None:
+    def fail(
+        self, step: int, reason: str = "its loss or gradient was not finite", last_good: Path | None = None
+    ) -> None:
         """Say why the run came to an end at this step, and which file of the folder holds its last good weights."""
         self.keep_failure(step, reason, last_good)
         self.conclude()
@@ -211,15 +229,23 @@ class Run:
     def encoder(self) -> Callable[[Any], Codes]:
         """A function from new images to their codes.
 
-        It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without channels.
+        It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without
+        channels.
         """
         model = self.model()
         return lambda images: encode(model, unlabelled(images))
 
     def score(
-        self, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None, device: torch.device | str = "cpu"
+        self,
+        metrics: Metrics = "all",
+        *,
+        tell: Tell | None = None,
+        seed: int | None = None,
+        device: torch.device | str = "cpu",
     ) -> Scorecard:
-        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics and settings."""
+        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics
+        and settings.
+        """
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
         card = evaluate(self.codes().to(device), metrics, tell=tell, seed=seed)
@@ -243,23 +269,28 @@ class Run:
                 raise ValueError("its SHA-256 does not match")
             return [score_from_json(content) for content in record["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise RunError(f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again.") from None
+            raise RunError(
+                f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
+            ) from None
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
         if failure := self.failure:
             raise RunError(
-                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller learning_rate, or with max_gradient_norm."
+                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
+                "learning_rate, or with max_gradient_norm."
             )
         if self.status != "finished":
             raise RunError(
-                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out {self.folder.parent}`."
+                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
+                f"{self.folder.parent}`."
             )
         path = self.folder / name
         expected = self._checksums.get(name)
         if not path.exists() or files.sha256(path) != expected:
             raise RunError(
-                f"{path} is missing or was changed since training (its SHA-256 is not {expected}, as finished.json has it). "
+                f"{path} is missing or was changed since training (its SHA-256 is not {expected}, as finished.json "
+                "has it). "
                 "Restore it, or train this run again with --force."
             )
         return path
@@ -271,9 +302,13 @@ class Run:
 
 
 def seal(record: dict[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
-    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of, whose checksum is begun."""
+    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of,
+    whose checksum is begun.
+    """
     checksum = hashlib.sha256() if of_content is None else of_content
-    checksum.update(json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode())
+    checksum.update(
+        json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode()
+    )
     return checksum.hexdigest()
 
 
@@ -284,5 +319,8 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
     if not isinstance(content, dict):
-        raise RunError(f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with --force.")
+        raise RunError(
+            f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with "
+            "--force."
+        )
     return content

@@ -32,9 +32,10 @@ _LATER: dict[str, Any] = {"sampling": None, "subset": None, "max_loss": _MAX_LOS
 class RunSpec:
     """One training run: what is learned from which images, with which net, for how long.
 
-    `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of each member on its own; without it
-    nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and `adam_beta2`. `precision` says what the nets multiply in. `subset` chooses
-    among the images of the data set, and `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says
+    `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of
+    each member on its own; without it nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and
+    `adam_beta2`. `precision` says what the nets multiply in. `subset` chooses among the images of the data set, and
+    `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says
     otherwise. A run whose loss is not finite, or above `max_loss` nats per image, has failed.
     """
 
@@ -59,7 +60,8 @@ class RunSpec:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
         if not 2 <= self.batch_size <= self.dataset.num_images:
             raise SpecError(
-                f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to {self.dataset.num_images} "
+                f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to "
+                f"{self.dataset.num_images} "
                 "(the images of the data set)."
             )
         self._check_optimiser()
@@ -78,27 +80,39 @@ class RunSpec:
     def _check_optimiser(self) -> None:
         """Refuse numbers with which no step could be taken, or none would be."""
         if not (
-            all(map(math.isfinite, extremes(self.learning_rate))) and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
+            all(map(math.isfinite, extremes(self.learning_rate)))
+            and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
         ):
-            raise SpecError(f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up.")
-        if self.max_gradient_norm is not None and not (math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0):
+            raise SpecError(
+                f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up."
+            )
+        if self.max_gradient_norm is not None and not (
+            math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0
+        ):
             raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
         if not math.isfinite(self.max_loss):
-            raise SpecError(f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}.")
+            raise SpecError(
+                f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
+            )
         for name in ("adam_beta1", "adam_beta2"):
             if not 0 <= getattr(self, name) < 1:
-                raise SpecError(f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1.")
+                raise SpecError(
+                    f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1."
+                )
 
     def _check_weights(self) -> None:
         """Refuse an estimator that is not defined for images that are not equally likely."""
         if vars(self.objective).get("estimator") == "mss":
             raise SpecError(
-                "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those of `sampling` or with weights are not. "
+                "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those "
+                "of `sampling` or with weights are not. "
                 "Use 'eq13', its symmetric form, or 'mws'."
             )
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """The images of the run on the CPU, memory-mapped where they are many: those of the data set, of them the subset, with the weights of `sampling`."""
+        """The images of the run on the CPU, memory-mapped where they are many: those of the data set, of them the
+        subset, with the weights of `sampling`.
+        """
         images = self.dataset.open(verify=verify)
         if self.subset is not None:
             images = subset_of(images, self.subset)
@@ -112,7 +126,8 @@ class RunSpec:
         """Refuse to train on images that turn out to be too few, or to have weights where none may be."""
         if self.batch_size > len(images):
             raise SpecError(
-                f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at most {len(images)}, or a larger subset."
+                f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
+                f"most {len(images)}, or a larger subset."
             )
         if images.weights is not None:
             self._check_weights()
@@ -134,7 +149,8 @@ class RunSpec:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
-        # What came later counts only where it is used, so that runs from before are found under the names that they have.
+        # What came later counts only where it is used, so that runs from before are found under the names that they
+        # have.
         content = {name: value for name, value in self.to_json().items() if name not in _LATER or value != _LATER[name]}
         canonical = json.dumps(content, sort_keys=True, allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]

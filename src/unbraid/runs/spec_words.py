@@ -16,7 +16,8 @@ _DIGITS_OF_A_CHECKSUM = 12
 
 
 def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """A short name for each spec, by its digest: its objective with the fields worth a word, and what tells it from others of that objective.
+    """A short name for each spec, by its digest: its objective with the fields worth a word, and what tells it from
+    others of that objective.
 
     "beta-tcvae, beta 6". Alone, a spec is named by its objective.
     """
@@ -26,9 +27,13 @@ def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
         words = described[spec.digest]
         kin = [other for other in described.values() if other["objective"] == words["objective"]]
         worth = _worth_a_word(spec.objective)
-        telling = [name for name, text in words.items() if name in worth or any(other.get(name) != text for other in kin)]
+        telling = [
+            name for name, text in words.items() if name in worth or any(other.get(name) != text for other in kin)
+        ]
         telling.sort(key=lambda name: not name.startswith("objective "))
-        label = ", ".join([words["objective"], *(f"{name.removeprefix('objective ')} {words[name]}" for name in telling)])
+        label = ", ".join(
+            [words["objective"], *(f"{name.removeprefix('objective ')} {words[name]}" for name in telling)]
+        )
         labels[spec.digest] = re.sub(r"\b[0-9a-f]{64}\b", lambda checksum: checksum[0][:_DIGITS_OF_A_CHECKSUM], label)
     return labels
 
@@ -44,7 +49,9 @@ def in_words(name: str) -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """`True` is "yes", 20000 is "20,000", (128, 64) is "128, 64", ((0, 1), (2,)) is "0, 1; 2", and Linear(0.0, 4.0) is "linear (start 0, end 4)"."""
+    """`True` is "yes", 20000 is "20,000", (128, 64) is "128, 64", ((0, 1), (2,)) is "0, 1; 2", and Linear(0.0, 4.0) is
+    "linear (start 0, end 4)".
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -58,7 +65,9 @@ def value_in_words(value: Any) -> str:
 
 
 def _recipe_in_words(recipe: Any) -> str:
-    """Its name, and the fields that are not at their defaults: the first of them is told even then, if it is a number."""
+    """Its name, and the fields that are not at their defaults: the first of them is told even then, if it is a
+    number.
+    """
     fields = [
         f"{in_words(field.name)} {value_in_words(value)}"
         for place, field in enumerate(dataclasses.fields(recipe))
@@ -89,11 +98,15 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def _kind(annotation: Any, value: Any) -> type | None:
     """Which of the classes that the annotation allows the value is: a likelihood need not say that it is one."""
-    return next((choice for choice in alternatives(annotation) if isinstance(choice, type) and isinstance(value, choice)), None)
+    return next(
+        (choice for choice in alternatives(annotation) if isinstance(choice, type) and isinstance(value, choice)), None
+    )
 
 
 def _worth_a_word(objective: Objective) -> set[str]:
-    """The fields that are not at their defaults, and every weight but 0 and 1: a beta is told even where it is the usual one."""
+    """The fields that are not at their defaults, and every weight but 0 and 1: a beta is told even where it is the
+    usual one.
+    """
     weights = objective.hyperparameters
     return {
         f"objective {in_words(field.name)}"

@@ -1,7 +1,8 @@
 """A safetensors file, written straight from the memory of its tensors.
 
-The library's own `save` copies all of them several times over, which takes longer than writing them, and writes metadata in an order of chance. The format is
-the length of a header in eight bytes, the header as JSON, then the tensors one after the other: https://github.com/huggingface/safetensors#format
+The library's own `save` copies all of them several times over, which takes longer than writing them, and writes
+metadata in an order of chance. The format is the length of a header in eight bytes, the header as JSON, then the
+tensors one after the other: https://github.com/huggingface/safetensors#format
 """
 
 import hashlib
@@ -34,8 +35,12 @@ _NAMES = {
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "hashlib._Hash":
-    """Write the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and metadata have equal bytes."""
-    ordered = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))  # the largest numbers first, so that all are aligned
+    """Write the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and
+    metadata have equal bytes.
+    """
+    ordered = sorted(
+        tensors, key=lambda name: (-tensors[name].itemsize, name)
+    )  # the largest numbers first, so that all are aligned
     checksum = hashlib.sha256()
     with files.atomic_writer(path) as stream:
         for part in itertools.chain([_header(ordered, tensors, metadata)], (_bytes(tensors[name]) for name in ordered)):

@@ -1,4 +1,5 @@
-"""Which images, and how often: draws of rows (all that is random in a metric), weights p(n) from a joint table over factors, and subsets.
+"""Which images, and how often: draws of rows (all that is random in a metric), weights p(n) from a joint table over
+factors, and subsets.
 
 Factors are seen as columns of values here, with their names and sizes; where images come from is above.
 """

@@ -19,17 +19,19 @@ Design = Literal["A", "B", "C", "D"]
 class ChenDesign(Joint):
     """Two factors that are A: uniform; B: not uniform but independent; C: uncorrelated but dependent; D: correlated.
 
-    Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most likely combination is `ratio` times as
-    likely as the least. The paper prints no tables; these are ours. With x and y, the value indices scaled to [-1, 1], p is proportional to
+    Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
+    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are ours. With x and
+    y, the value indices scaled to [-1, 1], p is proportional to
 
-    ====== ================================ ===========================================================================================
-    B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
-    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0. c makes the ratio what it is
-    D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
-    ====== ================================ ===========================================================================================
+    ====== ================================
+    =========================================================================================== B      (1 + t (x+1)/2)
+    (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio) C      1 + c f(x) g(y)
+    f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0. c makes the ratio what it is D      1 + c x y
+    c = (ratio - 1) / (ratio + 1): marginals uniform ====== ================================
+    ===========================================================================================
 
-    In D the correlation of n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C a factor of two values
-    has f(x) = x. Two factors of two values cannot be uncorrelated and dependent.
+    In D the correlation of n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C
+    a factor of two values has f(x) = x. Two factors of two values cannot be uncorrelated and dependent.
     """
 
     design: Design
@@ -40,13 +42,15 @@ class ChenDesign(Joint):
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
             raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, how many times as likely as the least the most likely is."
+                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, how many times as likely as the least "
+                "the most likely is."
             )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         if min(sizes) < 2:
             raise SpecError(
-                f"ChenDesign: {self.factors[sizes.index(min(sizes))]} has a single value; expected two or more. Choose factors that vary."
+                f"ChenDesign: {self.factors[sizes.index(min(sizes))]} has a single value; expected two or more. "
+                "Choose factors that vary."
             )
         shares = self._shares(*(torch.linspace(-1, 1, size, dtype=torch.float64) for size in sizes))
         return shares / shares.sum()
@@ -62,7 +66,8 @@ class ChenDesign(Joint):
             case "C":
                 if max(len(x), len(y)) < 3:
                     raise SpecError(
-                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and such factors are independent if they are uncorrelated. "
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and such factors are "
+                        "independent if they are uncorrelated. "
                         "Design C needs a factor of three values or more."
                     )
                 return self._bent(torch.outer(_even(x), _even(y)))
@@ -78,7 +83,9 @@ class ChenDesign(Joint):
 
 
 def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
-    """A function that is the same at x and -x, and 0 on average; x itself where there are only two values, at which no such function varies."""
+    """A function that is the same at x and -x, and 0 on average; x itself where there are only two values, at which no
+    such function varies.
+    """
     if len(x) == 2:
         return x
     # Turned over and averaged: rounding must not break the symmetry that makes the correlation zero.

@@ -16,7 +16,9 @@ Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 
 @runtime_checkable
 class FactorColumn(Protocol):
-    """What a column holds. `size` is the number of values, 0 for a continuous factor; `ordered` is False where values are mere names."""
+    """What a column holds. `size` is the number of values, 0 for a continuous factor; `ordered` is False where values
+    are mere names.
+    """
 
     @property
     def name(self) -> str: ...
@@ -43,7 +45,8 @@ def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str)
     if factors[place].size == 0:
         discrete = [factor.name for factor in factors if factor.size]
         raise SpecError(
-            f"{asked_by}: {name} is continuous and has no table of values. Put it into bins, as integers, or choose among: {', '.join(discrete) or 'none'}."
+            f"{asked_by}: {name} is continuous and has no table of values. Put it into bins, as integers, or choose "
+            f"among: {', '.join(discrete) or 'none'}."
         )
     return place
 
@@ -54,7 +57,8 @@ def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Ten
     least, most = int(column.min()), int(column.max())
     if least < 0 or most >= factor.size:
         raise DataError(
-            f"The factor {factor.name} has values from {least} to {most} where 0 to {factor.size - 1} are expected. Renumber its values, or correct its size."
+            f"The factor {factor.name} has values from {least} to {most} where 0 to {factor.size - 1} are expected. "
+            "Renumber its values, or correct its size."
         )
     return column
 

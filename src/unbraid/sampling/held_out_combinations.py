@@ -19,8 +19,8 @@ from unbraid.sampling.subset import Part, Subset
 class HeldOutCombinations(Subset):
     """All images but those with certain combinations of values: a hole that the "test" part fills.
 
-    A combination is a value of each of `factors`, in their order. A box is the first and the last value of each, in their order: with
-    `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
+    A combination is a value of each of `factors`, in their order. A box is the first and the last value of each, in
+    their order: with `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
     """
 
     factors: tuple[str, ...]
@@ -31,13 +31,16 @@ class HeldOutCombinations(Subset):
     def __post_init__(self) -> None:
         check_names(self.factors, "HeldOutCombinations")
         if not self.combinations and not self.boxes:
-            raise SpecError("HeldOutCombinations: neither combinations nor boxes are given. Give what is to be left out.")
+            raise SpecError(
+                "HeldOutCombinations: neither combinations nor boxes are given. Give what is to be left out."
+            )
         count = len(self.factors)
         for what, entries, length in (("combinations", self.combinations, count), ("boxes", self.boxes, 2 * count)):
             if wrong := [entry for entry in entries if len(entry) != length]:
                 each = "a value" if what == "combinations" else "the first and the last value"
                 raise SpecError(
-                    f"HeldOutCombinations: {what} holds {wrong[0]}; expected {each} for each of {', '.join(self.factors)}: {length} numbers."
+                    f"HeldOutCombinations: {what} holds {wrong[0]}; expected {each} for each of "
+                    f"{', '.join(self.factors)}: {length} numbers."
                 )
 
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
@@ -47,7 +50,8 @@ class HeldOutCombinations(Subset):
                 if not 0 <= first <= last < size:
                     values = f"value {first}" if first == last else f"values {first} to {last}"
                     raise SpecError(
-                        f"HeldOutCombinations: {name} has no {values}; its values are 0 to {size - 1}, the first of a box before its last."
+                        f"HeldOutCombinations: {name} has no {values}; its values are 0 to {size - 1}, the first of a "
+                        "box before its last."
                     )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:

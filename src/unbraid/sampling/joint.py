@@ -18,7 +18,8 @@ MAX_CELLS = 50_000_000
 class Joint(ABC):
     """How likely each combination of values of some factors is. All other factors stay as they are, given these.
 
-    A recipe: frozen, comparable, written to JSON by its fields. What it makes of the images of a data set, `image_weights` says.
+    A recipe: frozen, comparable, written to JSON by its fields. What it makes of the images of a data set,
+    `image_weights` says.
     """
 
     if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Joint(ABC):
         sizes = tuple(factors[discrete_place_of(name, factors, type(self).__name__)].size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
-                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. Choose fewer factors."
+                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. "
+                "Choose fewer factors."
             )
         self.table(sizes)
         return sizes
@@ -50,6 +52,9 @@ def check_names(names: Sequence[str], asked_by: str, count: int | None = None) -
     """Refuse factors that are none, not as many as needed, or named twice."""
     expected = "at least one" if count is None else str(count)
     if not names or (count is not None and len(names) != count):
-        raise SpecError(f"{asked_by}: factors is {', '.join(names) or 'empty'}; expected {expected}. Name them, separated by commas.")
+        raise SpecError(
+            f"{asked_by}: factors is {', '.join(names) or 'empty'}; expected {expected}. Name them, separated by "
+            "commas."
+        )
     if len(set(names)) < len(names):
         raise SpecError(f"{asked_by}: factors is {', '.join(names)}: one of them twice. Name each once.")

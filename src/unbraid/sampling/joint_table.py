@@ -17,7 +17,9 @@ from unbraid.sampling.joint import Joint, check_names
 @final
 @dataclass(frozen=True)
 class Uniform(Joint):
-    """Every combination of values is equally likely. Evens out images that show some combinations more often than others."""
+    """Every combination of values is equally likely. Evens out images that show some combinations more often than
+    others.
+    """
 
     factors: tuple[str, ...]
 
@@ -41,9 +43,14 @@ class Table(Joint):
 
     def __post_init__(self) -> None:
         check_names(self.factors, "Table")
-        if not self.probabilities or not all(math.isfinite(p) and p >= 0 for p in self.probabilities) or max(self.probabilities) == 0:
+        if (
+            not self.probabilities
+            or not all(math.isfinite(p) and p >= 0 for p in self.probabilities)
+            or max(self.probabilities) == 0
+        ):
             raise SpecError(
-                "Table: probabilities must be finite, none of them negative and not all zero. Give one for each combination of values."
+                "Table: probabilities must be finite, none of them negative and not all zero. Give one for each "
+                "combination of values."
             )
 
     @classmethod
@@ -52,10 +59,13 @@ class Table(Joint):
         try:
             numbers = np.asarray(table.detach().cpu() if isinstance(table, Tensor) else table, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise SpecError(f"Table: no array of numbers can be made of what was given ({error}). Give one axis a factor.") from None
+            raise SpecError(
+                f"Table: no array of numbers can be made of what was given ({error}). Give one axis a factor."
+            ) from None
         if numbers.ndim != len(factors):
             raise SpecError(
-                f"Table: the array has {numbers.ndim} axes for {len(factors)} factors ({', '.join(factors)}). Give one axis a factor."
+                f"Table: the array has {numbers.ndim} axes for {len(factors)} factors ({', '.join(factors)}). Give "
+                "one axis a factor."
             )
         return cls(tuple(factors), tuple(numbers.ravel().tolist()))
 
@@ -63,7 +73,8 @@ class Table(Joint):
         if len(self.probabilities) != math.prod(sizes):
             shape = " x ".join(map(str, sizes))
             raise SpecError(
-                f"Table: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which take {shape} combinations of values; "
+                f"Table: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which take "
+                f"{shape} combinations of values; "
                 f"expected {math.prod(sizes)}, the values of {self.factors[-1]} following one another."
             )
         # First divided by the greatest, so that the sum cannot overflow.

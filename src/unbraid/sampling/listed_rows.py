@@ -23,10 +23,11 @@ from unbraid.sampling.subset import Part, Subset
 @final
 @dataclass(frozen=True)
 class Rows(Subset):
-    """The images whose row numbers are in `path`, an `.npy` of integers, each once. `sha256` is the checksum of the file.
+    """The images whose row numbers are in `path`, an `.npy` of integers, each once. `sha256` is the checksum of the
+    file.
 
-    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken from the file. A file that has changed
-    since is refused. `Rows.of(rows)` keeps rows at hand in the cache.
+    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken
+    from the file. A file that has changed since is refused. `Rows.of(rows)` keeps rows at hand in the cache.
     """
 
     path: str
@@ -44,11 +45,15 @@ class Rows(Subset):
 
     @classmethod
     def of(cls, rows: Any, part: Part = "train") -> "Rows":
-        """The recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under their checksum, so that a run can be resumed."""
+        """The recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under their
+        checksum, so that a run can be resumed.
+        """
         try:
             given = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
         except ValueError as error:
-            raise DataError(f"Rows.of: no array can be made of what was given ({error}). Give a list of row numbers, or a mask.") from None
+            raise DataError(
+                f"Rows.of: no array can be made of what was given ({error}). Give a list of row numbers, or a mask."
+            ) from None
         numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
         content = io.BytesIO()
         np.save(content, _checked(numbers, "Rows.of"), allow_pickle=False)
@@ -59,7 +64,8 @@ class Rows(Subset):
                 files.write_bytes(path, content.getvalue())
         except OSError as error:
             raise DataError(
-                f"Could not keep the rows in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write to and that has the room."
+                f"Could not keep the rows in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that "
+                "you may write to and that has the room."
             ) from error
         return cls(str(path), checksum, part)
 
@@ -70,7 +76,8 @@ class Rows(Subset):
         rows = self._read()
         if rows[-1] >= len(values):
             raise DataError(
-                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows of these images."
+                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows "
+                "of these images."
             )
         chosen = torch.zeros(len(values), dtype=torch.bool)
         chosen[torch.from_numpy(rows)] = True
@@ -80,10 +87,18 @@ class Rows(Subset):
         path = Path(self.path)
         try:
             found = files.sha256(path)
-            # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making room for them.
+            # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making
+            # room for them.
             numbers = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError, tokenize.TokenError) as error:  # the last is what NumPy says of some damaged headers
-            raise DataError(f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save.") from None
+        except (
+            OSError,
+            ValueError,
+            EOFError,
+            tokenize.TokenError,
+        ) as error:  # the last is what NumPy says of some damaged headers
+            raise DataError(
+                f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
+            ) from None
         if self.sha256 and found != self.sha256:
             raise DataError(
                 f"{path} has SHA-256 {found}, but the recipe expects {self.sha256}: the file was changed or damaged. "
@@ -98,11 +113,15 @@ def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
     """The numbers in order, if they are rows."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
         raise DataError(
-            f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers from 0, at least one."
+            f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers "
+            "from 0, at least one."
         )
     rows = np.sort(numbers.astype(np.int64))
     if rows[0] < 0:
         raise DataError(f"{where}: the least row is {rows[0]}; rows are numbered from 0. Count from the front.")
     if (repeated := rows[1:][rows[1:] == rows[:-1]]).size:
-        raise DataError(f"{where}: row {repeated[0]} is named twice. Name each once; images that count more than others have weights.")
+        raise DataError(
+            f"{where}: row {repeated[0]} is named twice. Name each once; images that count more than others have "
+            "weights."
+        )
     return rows

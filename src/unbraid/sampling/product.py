@@ -15,10 +15,11 @@ from unbraid.sampling.joint import Joint
 @final
 @dataclass(frozen=True)
 class Product(Joint):
-    """The product of joint tables, scaled to sum to one. Over different factors, they are independent of each other and each stays what it is.
+    """The product of joint tables, scaled to sum to one. Over different factors, they are independent of each other and
+    each stays what it is.
 
-    Where two of them name the same factor, the product is what both ask for together, and neither is left as it was: so one factor can be
-    correlated with several others.
+    Where two of them name the same factor, the product is what both ask for together, and neither is left as it was: so
+    one factor can be correlated with several others.
     """
 
     joints: tuple[Joint, ...]
@@ -41,6 +42,7 @@ class Product(Joint):
             product = product * (in_our_order.reshape(shape) * math.prod(table.shape))
         if not float(product.sum()) > 0:
             raise SpecError(
-                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken one of them."
+                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken "
+                "one of them."
             )
         return product / product.sum()

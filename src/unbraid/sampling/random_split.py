@@ -17,7 +17,9 @@ from unbraid.sampling.subset import Part, Subset
 @final
 @dataclass(frozen=True)
 class RandomSplit(Subset):
-    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`. A larger fraction of the same seed holds the smaller."""
+    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`. A larger fraction of the same seed
+    holds the smaller.
+    """
 
     fraction: float = 0.9
     seed: int = 0
@@ -32,7 +34,8 @@ class RandomSplit(Subset):
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
         if not 0 < self._count(num_images) < num_images:
             raise SpecError(
-                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another fraction."
+                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another "
+                "fraction."
             )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:

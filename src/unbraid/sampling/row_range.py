@@ -24,12 +24,16 @@ class RowRange(Subset):
 
     def __post_init__(self) -> None:
         if self.start < 0 or (self.stop is not None and self.stop <= self.start):
-            raise SpecError(f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a stop beyond it.")
+            raise SpecError(
+                f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a stop beyond "
+                "it."
+            )
 
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
         if self.start >= num_images or (self.stop or 0) > num_images:
             raise SpecError(
-                f"RowRange: the rows are {self.start} to {'the end' if self.stop is None else self.stop}, and there are {num_images:,} images. "
+                f"RowRange: the rows are {self.start} to {'the end' if self.stop is None else self.stop}, and there "
+                f"are {num_images:,} images. "
                 f"Give a start below {num_images} and a stop of at most {num_images}."
             )
 

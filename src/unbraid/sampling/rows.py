@@ -24,8 +24,8 @@ def images(
 ) -> Int64[Tensor, " draw"]:
     """The images that draws come from.
 
-    Equally likely images are dealt in random order, around and around: their numbers of draws differ by one at most. With weights p(n), images are drawn
-    with replacement.
+    Equally likely images are dealt in random order, around and around: their numbers of draws differ by one at most.
+    With weights p(n), images are drawn with replacement.
     """
     if weights is None:
         order = permuted_rows(num_images, seed, stream)
@@ -56,8 +56,8 @@ def train_and_test_rows(
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
     """Disjoint rows to fit on and to test on; all rows, split 2 to 1, where there are fewer than asked for.
 
-    Only rows that are `known` count. With weights p(n), the images are parted 2 to 1 and rows are drawn from either part with replacement, as many as
-    asked for but no more than there are images.
+    Only rows that are `known` count. With weights p(n), the images are parted 2 to 1 and rows are drawn from either
+    part with replacement, as many as asked for but no more than there are images.
     """
     order = permuted_rows(num_images, seed, stream)
     if known is not None:
@@ -82,7 +82,8 @@ def train_and_test_rows(
 @final
 @dataclass(frozen=True)
 class ImagesByValue:
-    """The images in which a factor is known, grouped by its value, so that millions of draws given a value take a moment.
+    """The images in which a factor is known, grouped by its value, so that millions of draws given a value take a
+    moment.
 
     Made once for a factor; `p(n)` is uniform unless weights are given. Lives on the CPU.
     """
@@ -101,20 +102,29 @@ class ImagesByValue:
         order = rows[assignment[rows].argsort(stable=True)]
         counts = torch.bincount(assignment[rows], minlength=1)
         p = torch.ones(len(order), dtype=torch.float64) if weights is None else weights.cpu().double()[order]
-        return cls(order, torch.cat([counts.new_zeros(1), counts.cumsum(0)]), torch.cat([p.new_zeros(1), p.cumsum(0)]), assignment)
+        return cls(
+            order,
+            torch.cat([counts.new_zeros(1), counts.cumsum(0)]),
+            torch.cat([p.new_zeros(1), p.cumsum(0)]),
+            assignment,
+        )
 
     def draw(self, uniform: Float64[Tensor, "*draws"]) -> Int64[Tensor, "*draws"]:
         """Images from p(n)."""
         return self._at(uniform * self.cumulative[-1], torch.tensor(0), torch.tensor(len(self.order)))
 
-    def draw_sharing(self, image: Int64[Tensor, "*draws"], uniform: Float64[Tensor, "*draws"]) -> Int64[Tensor, "*draws"]:
+    def draw_sharing(
+        self, image: Int64[Tensor, "*draws"], uniform: Float64[Tensor, "*draws"]
+    ) -> Int64[Tensor, "*draws"]:
         """Images from p(n | the factor has the value that it has in `image`)."""
         value = self.value[image]
         first, last = self.starts[value], self.starts[value + 1]
         low, high = self.cumulative[first], self.cumulative[last]
         return self._at(low + uniform * (high - low), first, last)
 
-    def _at(self, point: Float64[Tensor, "*draws"], first: Int64[Tensor, "..."], last: Int64[Tensor, "..."]) -> Int64[Tensor, "*draws"]:
+    def _at(
+        self, point: Float64[Tensor, "*draws"], first: Int64[Tensor, "..."], last: Int64[Tensor, "..."]
+    ) -> Int64[Tensor, "*draws"]:
         place = torch.searchsorted(self.cumulative, point, right=True) - 1
         # Rounding at the end of a group must not step into the next.
         return self.order[torch.minimum(torch.maximum(place, first), last - 1)]
@@ -123,7 +133,9 @@ class ImagesByValue:
 def pairs_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, num_pairs: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point pair"], Int64[Tensor, "point pair"]]:
-    """For each point a factor, all equally likely, and pairs of images that agree in it: the first from p(n), the second from p(n | that value)."""
+    """For each point a factor, all equally likely, and pairs of images that agree in it: the first from p(n), the
+    second from p(n | that value).
+    """
     factor = _choices(len(factors), num_points, seed, stream)
     ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
     first, second = (torch.empty(num_points, num_pairs, dtype=torch.int64) for _ in range(2))
@@ -137,9 +149,14 @@ def pairs_sharing_a_value(
 def batches_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, batch_size: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point batch"]]:
-    """For each point a factor, all equally likely, and a batch of images that agree in it: the value is that of an image from p(n)."""
+    """For each point a factor, all equally likely, and a batch of images that agree in it: the value is that of an
+    image from p(n).
+    """
     factor = _choices(len(factors), num_points, seed, stream)
-    leader, members = uniform((num_points,), seed, f"{stream}/leader"), uniform((num_points, batch_size), seed, f"{stream}/members")
+    leader, members = (
+        uniform((num_points,), seed, f"{stream}/leader"),
+        uniform((num_points, batch_size), seed, f"{stream}/members"),
+    )
     batch = torch.empty(num_points, batch_size, dtype=torch.int64)
     for k, images_by_value in enumerate(factors):
         chosen = factor == k

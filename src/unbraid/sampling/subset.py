@@ -16,7 +16,8 @@ Part = Literal["train", "test"]
 class Subset(ABC):
     """A split of the images in two: those that the recipe describes, `part` "train", and all others, "test".
 
-    A recipe: frozen, comparable, written to JSON by its fields, `part` the last of them. The same recipe with the other part gives the other images.
+    A recipe: frozen, comparable, written to JSON by its fields, `part` the last of them. The same recipe with the other
+    part gives the other images.
     """
 
     if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from unbraid.sampling.subset import Part, Subset, whole_share
 class Threshold(Subset):
     """The images in which a factor lies "below" a threshold, or "above": at it or beyond.
 
-    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below, as far as ties allow. Give one of
-    the two. For continuous factors and for those whose values have an order. An image in which the factor is not known (NaN) lies on neither side, and
-    does not count towards a quantile.
+    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below, as
+    far as ties allow. Give one of the two. For continuous factors and for those whose values have an order. An image in
+    which the factor is not known (NaN) lies on neither side, and does not count towards a quantile.
     """
 
     factor: str
@@ -40,7 +40,8 @@ class Threshold(Subset):
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
         if not factors[place_of(self.factor, factors, "Threshold")].ordered:
             raise SpecError(
-                f"Threshold: the values of {self.factor} are mere names and have no order. Choose them one by one, with FactorValues."
+                f"Threshold: the values of {self.factor} are mere names and have no order. Choose them one by one, "
+                "with FactorValues."
             )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
@@ -51,5 +52,7 @@ class Threshold(Subset):
     def _at_quantile(self, column: Float64[Tensor, " image"]) -> Float64[Tensor, ""]:
         known = column[~column.isnan()]
         if len(known) == 0:
-            raise DataError(f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another factor.")
+            raise DataError(
+                f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another factor."
+            )
         return known.sort().values[whole_share(self.quantile or 0.0, len(known))]

@@ -19,8 +19,9 @@ def image_weights(
 ) -> Float64[Tensor, " image"]:
     """p(n): the probability of the image's combination of values, shared among the images that have it. Sums to one.
 
-    Shared alike, or in proportion to `base`, the weights that the images have already; so all that the joint does not name keeps its distribution, given
-    what it names. A combination that no image has cannot be drawn: the others become more likely, all by the same factor, and a warning is logged.
+    Shared alike, or in proportion to `base`, the weights that the images have already; so all that the joint does not
+    name keeps its distribution, given what it names. A combination that no image has cannot be drawn: the others become
+    more likely, all by the same factor, and a warning is logged.
     """
     sizes = joint.sizes_among(factors)
     cells = torch.zeros(len(values), dtype=torch.int64, device=values.device)
@@ -41,10 +42,14 @@ def _tell_what_is_missing(joint: Joint, table: Float64[Tensor, " cell"], present
     missing = int(((table > 0) & (present == 0)).sum())
     name = f"{type(joint).__name__} over {', '.join(joint.factors)}"
     if not bool((present > 0).any()):
-        raise SpecError(f"{name}: no image shows any of the combinations that it makes likely. Choose another table, or other images.")
+        raise SpecError(
+            f"{name}: no image shows any of the combinations that it makes likely. Choose another table, or other "
+            "images."
+        )
     if missing:
         log.warning(
-            "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more often, all by the same factor.",
+            "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "
+            "often, all by the same factor.",
             name,
             f"{missing:,}",
             f"{len(table):,}",

@@ -11,14 +11,18 @@ from unbraid.sampling.subset import whole_share
 
 
 def outer_rows(
-    feature: Float[Tensor, " image"], among: Bool[Tensor, " image"], fraction: float = 0.2, side: Literal["high", "low"] = "high"
+    feature: Float[Tensor, " image"],
+    among: Bool[Tensor, " image"],
+    fraction: float = 0.2,
+    side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Of the images `among` which one looks, the rows of that fraction, rounded down, which has the greatest feature, or the least. In order.
+    """Of the images `among` which one looks, the rows of that fraction, rounded down, which has the greatest feature,
+    or the least. In order.
 
-    Esmaeili et al., arXiv:1804.02086v4, section 6.4: thick sevens are the images among the sevens that are high in the latent of a first model
-    which shows thickness, narrow zeros those among the zeros that are low in the one which shows width. They are left out (`all_but`), a
-    second model is trained on the rest, and asked to reconstruct them. The paper does not say how many are left out. Of images with equal
-    features, the earlier are taken.
+    Esmaeili et al., arXiv:1804.02086v4, section 6.4: thick sevens are the images among the sevens that are high in the
+    latent of a first model which shows thickness, narrow zeros those among the zeros that are low in the one which
+    shows width. They are left out (`all_but`), a second model is trained on the rest, and asked to reconstruct them.
+    The paper does not say how many are left out. Of images with equal features, the earlier are taken.
     """
     if not 0 < fraction < 1:
         raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1.")
@@ -27,10 +31,14 @@ def outer_rows(
     count = whole_share(fraction, len(rows))
     if count == 0:
         raise DataError(
-            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Look at more, or take a larger fraction."
+            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Look at more, or take "
+            "a larger fraction."
         )
     if not bool(looked_at.isfinite().all()):
-        raise DataError(f"outer_rows: the feature is NaN or infinite in {int((~looked_at.isfinite()).sum()):,} of the images looked at.")
+        raise DataError(
+            f"outer_rows: the feature is NaN or infinite in {int((~looked_at.isfinite()).sum()):,} of the images "
+            "looked at."
+        )
     order = looked_at.argsort(descending=side == "high", stable=True).to(rows.device)
     return rows[order[:count]].sort().values
 

@@ -31,8 +31,8 @@ def adam_step_(
     beta1: float,
     beta2: float,
 ) -> None:
-    """Update weights and moments in place. `correction` is that of this step. A member that is not alive keeps its moments, whatever its gradient, and at the
-    learning rate 0 its weights too.
+    """Update weights and moments in place. `correction` is that of this step. A member that is not alive keeps its
+    moments, whatever its gradient, and at the learning rate 0 its weights too.
 
     Kingma & Ba, arXiv:1412.6980v9, algorithm 1.
     """
@@ -47,7 +47,9 @@ def adam_step_(
 
 
 def bias_correction(step: Int64[Tensor, ""], beta1: float, beta2: float) -> Float64[Tensor, "2"]:
-    """1 - beta^t: how much of each moment the gradients so far make up, the rest being the zero that it began with. `step` counts from 1."""
+    """1 - beta^t: how much of each moment the gradients so far make up, the rest being the zero that it began with.
+    `step` counts from 1.
+    """
     # float64: a float32 would round 0.999 to the power of the step.
     return torch.stack([1 - beta ** step.double() for beta in (beta1, beta2)])
 

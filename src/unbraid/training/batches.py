@@ -13,8 +13,8 @@ from unbraid import draws
 class Batches:
     """Each member's own batches, from its (seed, epoch) alone.
 
-    Without weights, an epoch is a random order of all images, cut into batches; a last short one is dropped. With weights p(n), every batch is
-    drawn from p with replacement.
+    Without weights, an epoch is a random order of all images, cut into batches; a last short one is dropped. With
+    weights p(n), every batch is drawn from p with replacement.
     """
 
     def __init__(
@@ -39,7 +39,9 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """What the rows of this step are taken from, always in the same place of memory: the order of this epoch, or the cumulative weights."""
+        """What the rows of this step are taken from, always in the same place of memory: the order of this epoch, or
+        the cumulative weights.
+        """
         if self._cumulative is not None:
             return self._cumulative
         epoch = step // self.steps_per_epoch
@@ -52,7 +54,8 @@ class Batches:
         """The rows of the batch at this step, counted from 0. A GPU does it without being told the step anew."""
         if self._cumulative is not None:
             uniform = draws.uniform(self._seeds, self._stream, step, (self._batch_size,))
-            # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform < 1.
+            # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform
+            # < 1.
             return torch.searchsorted(source, uniform * source[-1])
         first = step % self.steps_per_epoch * self._batch_size
         return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))

@@ -1,7 +1,8 @@
 """Checkpoints of one member: the last two, each a safetensors file and the JSON that vouches for it.
 
-The tensors are written first and the JSON last, with the SHA-256 of both in it. So a checkpoint without its JSON, or that does not match it,
-is one that was being written when the process died, or that the disk has damaged; the one before it is used.
+The tensors are written first and the JSON last, with the SHA-256 of both in it. So a checkpoint without its JSON, or
+that does not match it, is one that was being written when the process died, or that the disk has damaged; the one
+before it is used.
 
 Of a member that has failed there is one more, which is kept: its last good weights.
 """
@@ -33,7 +34,8 @@ _NUM_KEPT = 2
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with it, its own among them.
+    """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with
+    it, its own among them.
 
     Before format 3 nobody wrote down who they were.
     """
@@ -47,7 +49,8 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str]) -> None:
     """Write the state, then remove all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet)
-    # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the step that all members have.
+    # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the
+    # step that all members have.
     kept = [each for each in _checkpoints(run) if each.exists() and each <= path][-_NUM_KEPT:]
     for each in _checkpoints(run):
         if each not in kept:
@@ -55,7 +58,9 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str]) -> None:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Keep the weights that a member had when it failed, under the step that led to them, and return their file. Only `--force` puts them aside."""
+    """Keep the weights that a member had when it failed, under the step that led to them, and return their file. Only
+    `--force` puts them aside.
+    """
     assert state.failed_at is not None
     good = MemberState(state.failed_at - 1, state.tensors, state.failed_at, state.reason)
     path = _folder(run) / f"last-good-{good.step:010d}.json"
@@ -65,14 +70,19 @@ def save_last_good(run: Run, state: MemberState) -> Path:
 
 
 def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[str], None]) -> dict[int, Checkpoint]:
-    """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is wrong with it."""
+    """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is
+    wrong with it.
+    """
     found: dict[int, Checkpoint] = {}
     for path in _checkpoints(run):
         try:
             record, _ = _read(path, run, layout)
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record.get("fleet", ())))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            warn(f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training starts afresh.")
+            warn(
+                f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training "
+                "starts afresh."
+            )
     return found
 
 
@@ -123,7 +133,8 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
     record = json.loads(path.read_text())
     if record["format"] not in (_FLAT_FORMAT, _FORMAT):
         raise ValueError(
-            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FLAT_FORMAT} and {_FORMAT}"
+            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
+            f"{_FLAT_FORMAT} and {_FORMAT}"
         )
     if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
         raise ValueError("it belongs to another run")

@@ -16,9 +16,11 @@ _BYTES_PER_SECOND = 5e8
 
 @final
 class CheckpointTimes:
-    """After every so many steps, or by the clock: after a minute, or whenever fifty times as long has passed as the last checkpoint took.
+    """After every so many steps, or by the clock: after a minute, or whenever fifty times as long has passed as the
+    last checkpoint took.
 
-    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that nobody can set.
+    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that nobody can
+    set.
     """
 
     def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,7 +32,9 @@ class CheckpointTimes:
         self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
-        """At this step. After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no more than in its midst."""
+        """At this step. After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no
+        more than in its midst.
+        """
         if self._every is not None:
             return step % self._every == 0 or is_last
         return self._clock() - self._last >= self._pause

@@ -15,8 +15,9 @@ from unbraid.training.sizing import Memory
 class Plan:
     """The fleets of one kind of model that are about to be trained, one after the other.
 
-    Told before the first of them, and again with those that are left when memory turned out to be short and they were made smaller. `memory` is what
-    was measured; a single model is not measured. `num_later` models are of other kinds, and are trained after these.
+    Told before the first of them, and again with those that are left when memory turned out to be short and they were
+    made smaller. `memory` is what was measured; a single model is not measured. `num_later` models are of other kinds,
+    and are trained after these.
     """
 
     fleets: Sequence[Sequence[Run]]
@@ -40,8 +41,8 @@ class Compiling:
 class Progress:
     """Where a fleet stands.
 
-    Neither speed nor time counts what came before the first step. `seconds_left` is that of all fleets of the plan, and infinite until steps have been
-    measured; what `num_later` models of other kinds take is not known yet.
+    Neither speed nor time counts what came before the first step. `seconds_left` is that of all fleets of the plan, and
+    infinite until steps have been measured; what `num_later` models of other kinds take is not known yet.
     """
 
     runs: Sequence[Run]

@@ -19,11 +19,13 @@ _STEPS_AHEAD = 2
 class Feed:
     """Each member's batches, the same whether they come from memory or from the disk.
 
-    Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet computes. `supply`
-    does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
+    Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet
+    computes. `supply` does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
     """
 
-    def __init__(self, images: FactorImages, seeds: Int64[Tensor, " member"], batch_size: int, stream: str = "batch") -> None:
+    def __init__(
+        self, images: FactorImages, seeds: Int64[Tensor, " member"], batch_size: int, stream: str = "batch"
+    ) -> None:
         self._images = images
         home = images.pixels.device if images.is_streamed else images.device
         weights = None if images.weights is None else images.weights.to(home)
@@ -33,7 +35,9 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """What the batches of this step, counted from 0, are made of: tensors that lie at the same place of the device's memory at every step."""
+        """What the batches of this step, counted from 0, are made of: tensors that lie at the same place of the
+        device's memory at every step.
+        """
         if self._reader is None:
             return {"source": self._batches.source(step)}
         for ahead in range(step, step + 1 + _STEPS_AHEAD):
@@ -55,13 +59,17 @@ class Feed:
         """The images of these rows in [0, 1], on the device."""
         return supplied["pixels"].to(torch.float32) / 255 if self._reader else self._images.batch(rows)
 
-    def batch(self, step: int) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
+    def batch(
+        self, step: int
+    ) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
         """All in one: the rows, and their images."""
         supplied = self.supply(step)
         rows = self.rows(supplied, torch.full((), step, device=self._images.device))
         return rows, self.images(supplied, rows)
 
-    def _gather(self, step: int) -> tuple[Int64[Tensor, "member batch"], UInt8[Tensor, "member batch channel height width"]]:
+    def _gather(
+        self, step: int
+    ) -> tuple[Int64[Tensor, "member batch"], UInt8[Tensor, "member batch channel height width"]]:
         """Runs in the reader's thread, which alone uses the batches."""
         rows = self._batches.rows(step)
         pixels = self._images.pixels[rows]

@@ -14,8 +14,12 @@ from unbraid.training.fleet import Fleet, MemberState
 from unbraid.training.writers import writers
 
 
-def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float) -> list[CodesError | None]:
-    """Encode all images with these members of a fleet, whose runs are `runs`, and keep what they have learnt. Returns, for each, why it was not possible."""
+def keep(
+    fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
+) -> list[CodesError | None]:
+    """Encode all images with these members of a fleet, whose runs are `runs`, and keep what they have learnt. Returns,
+    for each, why it was not possible.
+    """
     models = [fleet.model(index) for index in members]
     names = [run.name for run in runs]
 
@@ -30,7 +34,9 @@ def keep(fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: Fact
 
 
 def conclude(run: Run) -> None:
-    """Say how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good weights stays."""
+    """Say how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good
+    weights stays.
+    """
     run.conclude()
     failure = run.failure
     run.log("finished" if failure is None else f"failed at step {failure.step}: {failure.reason}")
@@ -48,7 +54,9 @@ def keep_failed(run: Run, state: MemberState, reason: str, fleet: Sequence[str])
     run.keep_failure(state.failed_at, reason, save_last_good(run, state), fleet)
 
 
-def _encoded(models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision) -> list[Codes | CodesError]:
+def _encoded(
+    models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision
+) -> list[Codes | CodesError]:
     """The codes of each model, or why it has none."""
     try:
         return list(encode_all(models, images, precision=precision))

@@ -1,7 +1,8 @@
 """A fleet: any number of models trained side by side as one stack of weights.
 
-The objective and the nets are written for one model; `vmap` maps them over the members. A member's batches and noise come from its own
-seed and step, so it becomes the same model alone and in any company, up to the order in which floats are summed (docs/runs.md).
+The objective and the nets are written for one model; `vmap` maps them over the members. A member's batches and noise
+come from its own seed and step, so it becomes the same model alone and in any company, up to the order in which floats
+are summed (docs/runs.md).
 """
 
 import copy
@@ -49,8 +50,9 @@ Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"
 class MemberState:
     """All that a member carries from step to step, so that a fleet can be left and joined.
 
-    `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not finite. `tensors` holds the weights
-    and moments of the model, those of the critic, and what the objective carries over, each by its name.
+    `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
+    finite. `tensors` holds the weights and moments of the model, those of the critic, and what the objective carries
+    over, each by its name.
     """
 
     step: int
@@ -60,10 +62,15 @@ class MemberState:
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Members with the same key can share a fleet: their specs differ at most in numbers of the objective and in the learning rate."""
+    """Members with the same key can share a fleet: their specs differ at most in numbers of the objective and in the
+    learning rate.
+    """
     content = spec.to_json()
     objective = spec.objective.general()
-    content["objective"] = [type(objective), {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters}]
+    content["objective"] = [
+        type(objective),
+        {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
+    ]
     del content["learning_rate"]
     return repr(content)
 
@@ -72,7 +79,8 @@ def fleet_key(spec: RunSpec) -> str:
 class Fleet:
     """Members of one `fleet_key`, their weights stacked: every tensor has a row a member.
 
-    On a CPU a step runs as it is written. On a GPU `prepare` compiles it, and `programs` keeps what was compiled for the next fleet of the same images.
+    On a CPU a step runs as it is written. On a GPU `prepare` compiles it, and `programs` keeps what was compiled for
+    the next fleet of the same images.
     """
 
     def __init__(self, members: Sequence[Member], images: FactorImages, *, programs: Programs | None = None) -> None:
@@ -84,7 +92,8 @@ class Fleet:
         self._images = images
         self._objective = spec.objective.general()
         self._template = spec.model.build(images.image_shape, seed=members[0].seed).to(device, spec.dtype)
-        # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all images.
+        # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all
+        # images.
         self._model = copy.deepcopy(self._template)
         replace_all_batch_norm_modules_(self._model)
         self._critic = seeded(spec.make_critic, members[0].seed, "critic")
@@ -106,12 +115,17 @@ class Fleet:
         self._changing = {
             **_fresh("", [m.spec.model.build(images.image_shape, m.seed) for m in members], like),
             **_fresh("critic_", [seeded(m.spec.make_critic, m.seed, "critic") for m in members], like),
-            **{f"state.{name}": value.to(like).expand(len(members), *value.shape).clone() for name, value in state.items()},
+            **{
+                f"state.{name}": value.to(like).expand(len(members), *value.shape).clone()
+                for name, value in state.items()
+            },
             "failed_at": torch.full((len(members),), -1, device=device),
             "reason": torch.zeros(len(members), dtype=torch.int64, device=device),  # 0 for none, then those of `Reason`
             "step": torch.zeros((), dtype=torch.int64, device=device),
         }
-        self._rounded = {f"rounded.{name}": tensor.to(nets_run_in(spec.precision)) for name, tensor in self._to_round().items()}
+        self._rounded = {
+            f"rounded.{name}": tensor.to(nets_run_in(spec.precision)) for name, tensor in self._to_round().items()
+        }
         self._constant = {
             **{f"number.{name}": numbers.constant for name, numbers in self._numbers.items()},
             "number.learning_rate": self._learning_rate.constant,
@@ -123,15 +137,21 @@ class Fleet:
     @property
     def weights(self) -> Float[Tensor, "member parameter"]:
         """The models' weights, all in one row a member."""
-        return torch.cat([tensor.reshape(len(tensor), -1) for tensor in _under("weights.", self._changing).values()], dim=1)
+        return torch.cat(
+            [tensor.reshape(len(tensor), -1) for tensor in _under("weights.", self._changing).values()], dim=1
+        )
 
     def prepare(self) -> float:
-        """Compile the step, where that pays: on a GPU. Returns the seconds that compiling took, 0 where it was found compiled."""
+        """Compile the step, where that pays: on a GPU. Returns the seconds that compiling took, 0 where it was found
+        compiled.
+        """
         if self._images.device.type != "cuda" or self._replayed:
             return 0.0
         before = self._programs.seconds
         with matrix_units(self._spec.precision):
-            advance = self._programs.compiled(self._key(), self._advance, self._given(self._tensors()), self._images, self._scratch)
+            advance = self._programs.compiled(
+                self._key(), self._advance, self._given(self._tensors()), self._images, self._scratch
+            )
             self._observe(self._given(self._tensors()))  # once as it is: what it sets up cannot be recorded
             torch.cuda.empty_cache()
             pool = torch.cuda.graph_pool_handle()
@@ -143,7 +163,9 @@ class Fleet:
         return self._programs.seconds - before
 
     def advance(self, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
-        """Take one step with every member that has not failed. Returns the loss and its parts, by name, before the step; nothing without `log`."""
+        """Take one step with every member that has not failed. Returns the loss and its parts, by name, before the
+        step; nothing without `log`.
+        """
         tensors = self._tensors()
         with matrix_units(self._spec.precision):
             if self._replayed:
@@ -155,12 +177,20 @@ class Fleet:
         return losses
 
     def _tensors(self) -> dict[str, Tensor]:
-        """All that stays in its place, by name: what changes from step to step, what never does, and what the next batches are made of."""
-        supplied = {f"{which}{name}": tensor for which, feed in self._feeds.items() for name, tensor in feed.supply(self.step).items()}
+        """All that stays in its place, by name: what changes from step to step, what never does, and what the next
+        batches are made of.
+        """
+        supplied = {
+            f"{which}{name}": tensor
+            for which, feed in self._feeds.items()
+            for name, tensor in feed.supply(self.step).items()
+        }
         return self._changing | self._rounded | self._constant | supplied
 
     def _given(self, tensors: Tensors) -> dict[str, Tensor]:
-        """All that a step sees: these tensors, what is drawn for it, and where in training it is (`progress`, from 0 to 1)."""
+        """All that a step sees: these tensors, what is drawn for it, and where in training it is (`progress`, from 0 to
+        1).
+        """
         spec, latents, step = self._spec, self._spec.model.latents, tensors["step"]
 
         def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
@@ -168,26 +198,42 @@ class Fleet:
 
         drawn = {f"{which}drawn_rows": feed.rows(_under(which, tensors), step) for which, feed in self._feeds.items()}
         # The stream of the first batch is called noise, that of the second other noise.
-        drawn |= {f"{which}noise": normal(f"{which}noise".replace("_", " "), (spec.batch_size, latents.num_noise)) for which in self._feeds}
+        drawn |= {
+            f"{which}noise": normal(f"{which}noise".replace("_", " "), (spec.batch_size, latents.num_noise))
+            for which in self._feeds
+        }
         shapes = self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape)
         # Here and not in the compiled step, which would compute them anew for every weight.
-        drawn |= {f"{which}correction": bias_correction(step + 1, *betas).to(spec.dtype) for which, betas in self._betas.items()}
+        drawn |= {
+            f"{which}correction": bias_correction(step + 1, *betas).to(spec.dtype)
+            for which, betas in self._betas.items()
+        }
         drawn["progress"] = (step.double() / max(1, spec.num_steps - 1)).to(spec.dtype)
-        return {**tensors, **drawn, **{f"drawn.{name}": normal(f"objective {name}", shape) for name, shape in shapes.items()}}
+        return {
+            **tensors,
+            **drawn,
+            **{f"drawn.{name}": normal(f"objective {name}", shape) for name, shape in shapes.items()},
+        }
 
     def _scratch(self) -> dict[str, Tensor]:
         """Copies that a step may spoil."""
-        return self._given(self._tensors() | {name: tensor.clone() for name, tensor in (self._changing | self._rounded).items()})
+        return self._given(
+            self._tensors() | {name: tensor.clone() for name, tensor in (self._changing | self._rounded).items()}
+        )
 
     def _key(self) -> tuple[Hashable, ...]:
-        """What the compiled step depends on, beside the images: what fleets may share, how many they are, and numbers that are no inputs."""
+        """What the compiled step depends on, beside the images: what fleets may share, how many they are, and numbers
+        that are no inputs.
+        """
         schedules = [numbers.key for numbers in (*self._numbers.values(), self._learning_rate)]
         return fleet_key(self._spec), len(self.members), *schedules
 
     def _observe(self, given: Tensors) -> dict[str, Tensor]:
         """The loss and its parts at this step, changing nothing."""
         progress = given["progress"]
-        _, (losses, _) = vmap(self._member_loss, in_dims=(0, 0, None))(_learned(given), self._inputs(given, progress), progress)
+        _, (losses, _) = vmap(self._member_loss, in_dims=(0, 0, None))(
+            _learned(given), self._inputs(given, progress), progress
+        )
         return losses
 
     def _advance(self, given: Tensors, log: bool = False) -> dict[str, Tensor]:
@@ -251,7 +297,9 @@ class Fleet:
 
         inputs: dict[str, Any] = {
             "hyperparameters": {
-                name: numbers.at(progress, given[f"number.{name}"]) for name, numbers in self._numbers.items() if not numbers.are_zero
+                name: numbers.at(progress, given[f"number.{name}"])
+                for name, numbers in self._numbers.items()
+                if not numbers.are_zero
             },
             "x": images(""),
             "noise": given["noise"],
@@ -269,7 +317,9 @@ class Fleet:
         return self._changing["failed_at"] < 0
 
     def failed_at(self, index: int) -> int | None:
-        """The step, counted from 1, at which the loss of member `index` or its gradient was not finite, or the loss too large."""
+        """The step, counted from 1, at which the loss of member `index` or its gradient was not finite, or the loss too
+        large.
+        """
         step = int(self._changing["failed_at"][index])
         return None if step < 0 else step
 
@@ -296,7 +346,9 @@ class Fleet:
         return {name: tensor for name, tensor in self._changing.items() if name not in ("step", "failed_at", "reason")}
 
     def _to_round(self) -> dict[str, Tensor]:
-        """The weights that nets read in a coarser type than they are kept in. Rounded copies spare every step the rounding of them all."""
+        """The weights that nets read in a coarser type than they are kept in. Rounded copies spare every step the
+        rounding of them all.
+        """
         nets = ("weights.encoder.", "weights.decoder.", "critic_weights.")
         is_coarser = nets_run_in(self._spec.precision) != self._spec.dtype
         return {name: tensor for name, tensor in self._changing.items() if is_coarser and name.startswith(nets)}
@@ -320,9 +372,11 @@ class Fleet:
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
         """The loss of one member; its parts by name, and the objective's new state. Runs under `vmap`.
 
-        The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the other is minimised over.
+        The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the
+        other is minimised over.
         """
-        # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it would multiply.
+        # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
+        # would multiply.
         zeros = {name: 0.0 for name, numbers in self._numbers.items() if numbers.are_zero}
         objective = self._objective.bind(inputs["hyperparameters"] | zeros)
         loss = objective(self._step(_under("weights.", learned), _under("critic_weights.", learned), inputs, progress))
@@ -366,7 +420,9 @@ class Fleet:
             encode=encode,
             decode=decode,
             critic=None if critic is None else lambda z: self._through(critic, _detached(critic_parameters), z),
-            critic_in_training=None if critic is None else lambda z: self._through(critic, critic_parameters, z.detach()),
+            critic_in_training=None
+            if critic is None
+            else lambda z: self._through(critic, critic_parameters, z.detach()),
             state=inputs["state"],
             groups=latents.groups,
             widths=latents.widths,
@@ -377,11 +433,15 @@ class Fleet:
         """What the net makes of its inputs, computed in the type that the spec asks for."""
         inner = nets_run_in(self._spec.precision)
         held = dict(net.named_buffers()) | dict(parameters)
-        output: Tensor = functional_call(net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),))
+        output: Tensor = functional_call(
+            net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),)
+        )
         return output.to(self._spec.dtype)
 
 
-def _reasons(loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float) -> Int64[Tensor, " member"]:
+def _reasons(
+    loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float
+) -> Int64[Tensor, " member"]:
     """Why each member fails at this step, as a number: 0 if it does not, else its place in `Reason`, counted from 1."""
     of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
     return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)

@@ -45,14 +45,19 @@ class FleetTraining:
         for run in start.runs:
             remove_later(run, start.step)
         for run in start.runs:
-            run.log(f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on {images.device}")
+            run.log(
+                f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on "
+                f"{images.device}"
+            )
         self._prepare()
         self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later)
         self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
 
     def run(self) -> bool:
-        """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop these."""
+        """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop
+        these.
+        """
         with interruptible() as interrupt:
             self._train(interrupt)
             self._finish(interrupt)
@@ -78,7 +83,8 @@ class FleetTraining:
     def _finish(self, interrupt: Interrupt) -> None:
         """Keep everything of every member, and only then say of each how it ended.
 
-        So whenever the process dies, either all of the fleet go on together, or none has to: alone, a member would end with other last bits.
+        So whenever the process dies, either all of the fleet go on together, or none has to: alone, a member would end
+        with other last bits.
         """
         for history, run in zip(self._reporter.histories, self._runs, strict=True):
             history.write(run.folder / "history.csv")
@@ -108,11 +114,15 @@ class FleetTraining:
         """Stop here, as asked."""
         if self._saved_at < self._fleet.step:
             self._checkpoint()
-        raise TrainingError(f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {GO_ON}")
+        raise TrainingError(
+            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {GO_ON}"
+        )
 
     def _checkpoint(self) -> None:
         """History first: rows beyond a checkpoint are dropped on resuming, rows before it could not be made again."""
-        bool(self._fleet.alive.any())  # waits for the steps that a GPU has yet to take: they are no part of what a checkpoint costs
+        bool(
+            self._fleet.alive.any()
+        )  # waits for the steps that a GPU has yet to take: they are no part of what a checkpoint costs
         fleet = [run.name for run in self._runs]
 
         def save(index: int) -> None:
@@ -128,7 +138,10 @@ class FleetTraining:
         run, state = self._runs[index], self._fleet.state(index)
         save_last_good(run, state)
         reason = _in_words(run.spec, state.reason)
-        self._warn(f"{run.name}: {reason} at step {state.failed_at}. It is frozen, its last good weights are kept, and the others go on.")
+        self._warn(
+            f"{run.name}: {reason} at step {state.failed_at}. It is frozen, its last good weights are kept, and the "
+            "others go on."
+        )
 
 
 def _in_words(spec: RunSpec, reason: Reason | None) -> str:

@@ -13,7 +13,9 @@ _KINDS = ("weights", "first_moment", "second_moment")
 
 
 def member_layout(spec: RunSpec) -> dict[str, Tensor]:
-    """What `MemberState.tensors` of such a member looks like: tensors of its names, shapes and types that hold nothing."""
+    """What `MemberState.tensors` of such a member looks like: tensors of its names, shapes and types that hold
+    nothing.
+    """
     model = spec.model.build(spec.dataset.image_shape, seed=0)
     critic = seeded(spec.make_critic, 0, "critic")
     with torch.device("cpu"):
@@ -40,13 +42,17 @@ def check_layout(tensors: Mapping[str, Tensor], layout: Mapping[str, Tensor]) ->
 
 def from_flat(flat: Mapping[str, Tensor], layout: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors of format 2, in which the weights of a net were one vector, and each of its moments another."""
-    tensors = {f"state.{name.removeprefix('state_')}": tensor for name, tensor in flat.items() if name.startswith("state_")}
+    tensors = {
+        f"state.{name.removeprefix('state_')}": tensor for name, tensor in flat.items() if name.startswith("state_")
+    }
     for kind in (f"{prefix}{kind}" for prefix in ("", "critic_") for kind in _KINDS):
         shapes = {name: tensor.shape for name, tensor in layout.items() if name.startswith(f"{kind}.")}
         vector, sizes = flat.get(kind, torch.empty(0)), [math.prod(shape) for shape in shapes.values()]
         if len(vector) != sum(sizes):
             raise ValueError(f"{kind} holds {len(vector)} numbers; expected {sum(sizes)}")
-        tensors |= {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), vector.split(sizes), strict=True)}
+        tensors |= {
+            name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), vector.split(sizes), strict=True)
+        }
     return tensors
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 
 _CGROUP = Path("/sys/fs/cgroup")
-# Limit, use, and the line of memory.stat that counts what is in use but would be given back: of version 2, then of version 1.
+# Limit, use, and the line of memory.stat that counts what is in use but would be given back: of version 2, then of
+# version 1.
 _LIMITS = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
@@ -17,7 +18,9 @@ _WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
 def free_memory(device: torch.device) -> int:
-    """In bytes: what the GPU has free, or what this machine, and the container that this process may live in, can still give."""
+    """In bytes: what the GPU has free, or what this machine, and the container that this process may live in, can still
+    give.
+    """
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return min(_left_by_the_machine(Path("/proc/meminfo")), _left_by_the_container(_CGROUP))
@@ -42,16 +45,26 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _left_by_the_machine(path: Path) -> int:
-    """What is free, or would be if files were no longer kept in memory; all that there is, where the system does not say."""
+    """What is free, or would be if files were no longer kept in memory; all that there is, where the system does not
+    say.
+    """
     counts = _counts(path)
-    return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return (
+        counts["MemAvailable:"] * 1024
+        if "MemAvailable:" in counts
+        else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    )
 
 
 def _left_by_the_container(folder: Path) -> int:
     """What is missing to the limit of memory; very much, where there is none."""
     for limit, used, details, idle in _LIMITS:
         try:
-            return int((folder / limit).read_text()) - int((folder / used).read_text()) + _counts(folder / details).get(idle, 0)
+            return (
+                int((folder / limit).read_text())
+                - int((folder / used).read_text())
+                + _counts(folder / details).get(idle, 0)
+            )
         except (OSError, ValueError):  # no such version, or a limit of "max"
             continue
     return 2**63

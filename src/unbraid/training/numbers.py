@@ -16,7 +16,9 @@ class Numbers:
 
     def __init__(self, weights: Sequence[Weight], like: Tensor) -> None:
         self._weights = tuple(weights)
-        self.constant: Float[Tensor, " member"] = like.new_tensor([0.0 if isinstance(weight, Schedule) else weight for weight in weights])
+        self.constant: Float[Tensor, " member"] = like.new_tensor(
+            [0.0 if isinstance(weight, Schedule) else weight for weight in weights]
+        )
         """The numbers that stay; 0 for those that follow a schedule."""
 
     @property
@@ -34,5 +36,8 @@ class Numbers:
         if not any(isinstance(weight, Schedule) for weight in self._weights):
             return constant
         return torch.stack(
-            [w.at(progress) if isinstance(w, Schedule) else own for w, own in zip(self._weights, constant.unbind(), strict=True)]
+            [
+                w.at(progress) if isinstance(w, Schedule) else own
+                for w, own in zip(self._weights, constant.unbind(), strict=True)
+            ]
         )

@@ -13,8 +13,8 @@ _SHARE_FOR_IMAGES = 0.5
 def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | None = None) -> FactorImages:
     """The images of the spec in the memory of the device, or read from the disk as they are needed.
 
-    By default they are streamed if they would take more than half of the memory that is free. Training takes the same batches either way. Only who asks
-    for streaming is spared a first reading of it all, which takes its checksum.
+    By default they are streamed if they would take more than half of the memory that is free. Training takes the same
+    batches either way. Only who asks for streaming is spared a first reading of it all, which takes its checksum.
     """
     device = torch.device(device)
     images = spec.open(verify=not stream)

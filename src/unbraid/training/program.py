@@ -1,8 +1,9 @@
 """A step as one program: traced once, compiled, and replayed on the GPU without Python.
 
-A fleet's step is some thousand small operations under `vmap` and `grad`. On a GPU, starting them one by one takes longer than computing them. So the step
-is run once with tensors that have shapes but no numbers, and what it does is written down as a flat list of operations; `torch.compile` makes few kernels
-of them; and a CUDA graph starts all of these at once.
+A fleet's step is some thousand small operations under `vmap` and `grad`. On a GPU, starting them one by one takes
+longer than computing them. So the step is run once with tensors that have shapes but no numbers, and what it does is
+written down as a flat list of operations; `torch.compile` makes few kernels of them; and a CUDA graph starts all of
+these at once.
 """
 
 import time
@@ -33,7 +34,9 @@ class Traced:
 
     @classmethod
     def of(cls, function: Function, tensors: Tensors) -> "Traced":
-        """Trace the function. Nothing is computed, and no tensor is changed. Tensors that it reads beside its arguments are kept as they are."""
+        """Trace the function. Nothing is computed, and no tensor is changed. Tensors that it reads beside its arguments
+        are kept as they are.
+        """
         inputs = tuple(tensors)
         outputs: list[str] = []
 
@@ -55,15 +58,20 @@ class Traced:
 
 @final
 class Programs:
-    """Compiled functions by what they compute, so that a second fleet of the same shape finds them. `compile_graph` makes a callable of a traced graph."""
+    """Compiled functions by what they compute, so that a second fleet of the same shape finds them. `compile_graph`
+    makes a callable of a traced graph.
+    """
 
     def __init__(self, compile_graph: Callable[[GraphModule], Callable[..., Any]] | None = None) -> None:
         self._compile_graph = compile_graph or partial(torch.compile, fullgraph=True, dynamic=False)
         self._compiled: dict[Hashable, tuple[Traced, Callable[..., Any], object]] = {}
         self.seconds = 0.0
 
-    def compiled(self, key: Hashable, function: Function, tensors: Tensors, beside: object, scratch: Callable[[], Tensors]) -> Function:
-        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once, since only that compiles it.
+    def compiled(
+        self, key: Hashable, function: Function, tensors: Tensors, beside: object, scratch: Callable[[], Tensors]
+    ) -> Function:
+        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once, since
+        only that compiles it.
 
         `beside` is the object whose tensors the function reads besides its arguments: they become part of the program.
         """
@@ -86,9 +94,11 @@ class Programs:
 
 @final
 class Replayed:
-    """A compiled function of tensors that stay where they are, recorded as a CUDA graph. Each call runs it on what they hold by then.
+    """A compiled function of tensors that stay where they are, recorded as a CUDA graph. Each call runs it on what they
+    hold by then.
 
-    `complete` adds to these tensors what is made anew for each call, and is recorded too. Functions that are never called at once may share a `pool` of memory.
+    `complete` adds to these tensors what is made anew for each call, and is recorded too. Functions that are never
+    called at once may share a `pool` of memory.
     """
 
     def __init__(self, function: Function, complete: Function, tensors: Tensors, pool: Any) -> None:

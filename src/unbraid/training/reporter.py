@@ -31,12 +31,18 @@ class Later:
 class Reporter:
     """Keeps the history of a fleet, and tells where it stands.
 
-    A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and about twice a second: so
-    that a member that failed, or somebody who wants to stop, need not wait for long.
+    A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and
+    about twice a second: so that a member that failed, or somebody who wants to stop, need not wait for long.
     """
 
     def __init__(
-        self, runs: Sequence[Run], fleet: Fleet, num_steps: int, watch: Watch, later: Later, clock: Callable[[], float] = time.monotonic
+        self,
+        runs: Sequence[Run],
+        fleet: Fleet,
+        num_steps: int,
+        watch: Watch,
+        later: Later,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.histories = [run.history.until(fleet.step) for run in runs]
         self.alive = fleet.alive.cpu()
@@ -54,7 +60,9 @@ class Reporter:
         return self._is_row(self._fleet.step + 1) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """See to what the last step is reason for; `losses` are given where they were wanted. Returns the members found to have failed."""
+        """See to what the last step is reason for; `losses` are given where they were wanted. Returns the members found
+        to have failed.
+        """
         if not losses and self._fleet.step < self._next_look:
             return []
         alive = self._fleet.alive.cpu()
@@ -69,8 +77,22 @@ class Reporter:
         self._next_look = self._fleet.step + max(1, int(speed * _SECONDS_BETWEEN_LOOKS))
         if losses or now - self._last_word >= _SECONDS_BETWEEN_WORDS:
             self._last_word = now
-            left = (self._num_steps - self._fleet.step + self._later.member_steps / len(self._runs)) / speed if speed > 0 else math.inf
-            self._watch(Progress(self._runs, self._fleet.step, self._num_steps, speed, left, self._losses, self._later.num_of_other_kinds))
+            left = (
+                (self._num_steps - self._fleet.step + self._later.member_steps / len(self._runs)) / speed
+                if speed > 0
+                else math.inf
+            )
+            self._watch(
+                Progress(
+                    self._runs,
+                    self._fleet.step,
+                    self._num_steps,
+                    speed,
+                    left,
+                    self._losses,
+                    self._later.num_of_other_kinds,
+                )
+            )
         return failed
 
     def _is_row(self, step: int) -> bool:
@@ -78,7 +100,9 @@ class Reporter:
         return step == 1 or step % self._every == 0 or step == self._num_steps
 
     def _take(self, losses: dict[str, Tensor]) -> None:
-        """Write the losses of the step just taken down, if they belong into the history. Those of members that have failed mean nothing."""
+        """Write the losses of the step just taken down, if they belong into the history. Those of members that have
+        failed mean nothing.
+        """
         by_name = {name: values.tolist() for name, values in losses.items()}
         self._losses = {
             name: [value if alive else math.nan for value, alive in zip(values, self.alive.tolist(), strict=True)]

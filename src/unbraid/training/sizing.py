@@ -17,15 +17,17 @@ from unbraid.training.memory import free_memory, give_back_memory, is_out_of_mem
 
 # The rest is for gaps between blocks of memory, and for whatever else runs on the device.
 _SHARE_FOR_FLEETS = 0.9
-# What tensors take on a CPU is not all: operations use memory of their own, and freed blocks leave gaps. Whole processes were seen to take 1.2 times as much
-# for a fully connected net and 1.7 times for a convolutional one.
+# What tensors take on a CPU is not all: operations use memory of their own, and freed blocks leave gaps. Whole
+# processes were seen to take 1.2 times as much for a fully connected net and 1.7 times for a convolutional one.
 _BESIDE_TENSORS_ON_A_CPU = 2.0
 
 
 @final
 @dataclass(frozen=True)
 class Memory:
-    """What one member more takes, at most, what any fleet takes beside, and what was free before there was one; in bytes."""
+    """What one member more takes, at most, what any fleet takes beside, and what was free before there was one; in
+    bytes.
+    """
 
     per_member: int
     beside: int
@@ -38,14 +40,17 @@ class Memory:
 
 
 def fleet_sizes(num_members: int, capacity: int) -> list[int]:
-    """As few fleets as can be, none above the capacity, the sizes as near to each other as can be: 21 of which 16 fit become 11 and 10."""
+    """As few fleets as can be, none above the capacity, the sizes as near to each other as can be: 21 of which 16 fit
+    become 11 and 10.
+    """
     num_fleets = math.ceil(num_members / capacity)
     size, larger = divmod(num_members, max(1, num_fleets))
     return [size + 1] * larger + [size] * (num_fleets - larger)
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """The memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step with the members.
+    """The memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step with the
+    members.
 
     The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
     """

@@ -15,7 +15,9 @@ from unbraid.training.layout import member_layout
 @final
 @dataclass(frozen=True)
 class Start:
-    """A fleet to be: its runs, and the checkpoints that they go on from, all of one step. Without any, they start at the beginning."""
+    """A fleet to be: its runs, and the checkpoints that they go on from, all of one step. Without any, they start at
+    the beginning.
+    """
 
     runs: tuple[Run, ...]
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -28,20 +30,25 @@ class Start:
         """What the checkpoints hold, read anew."""
         layout = member_layout(self.runs[0].spec) if self.checkpoints else {}
         return [
-            load_checkpoint(run, checkpoint, layout) for run, checkpoint in zip(self.runs, self.checkpoints, strict=bool(self.checkpoints))
+            load_checkpoint(run, checkpoint, layout)
+            for run, checkpoint in zip(self.runs, self.checkpoints, strict=bool(self.checkpoints))
         ]
 
     def split(self, sizes: Sequence[int]) -> list["Start"]:
         """The same in smaller fleets."""
         ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-        return [Start(self.runs[end - size : end], self.checkpoints[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+        return [
+            Start(self.runs[end - size : end], self.checkpoints[end - size : end])
+            for size, end in zip(sizes, ends, strict=True)
+        ]
 
 
 def starts(runs: Sequence[Run], warn: Warn) -> list[Start]:
     """All the runs, in fleets of those that were trained side by side before, and one of those that were not begun.
 
-    Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process dies there is a step that
-    all of them have; it is 0 if it died within the first checkpoint. Only where files were lost or damaged must a fleet be split.
+    Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process
+    dies there is a step that all of them have; it is 0 if it died within the first checkpoint. Only where files were
+    lost or damaged must a fleet be split.
     """
     if not any((run.folder / "checkpoints").exists() for run in runs):
         return [Start(tuple(runs))] if runs else []
@@ -55,11 +62,14 @@ Found = Sequence[tuple[Run, Mapping[int, Checkpoint]]]
 
 def _companies(found: Found) -> list[Found]:
     """Those that were in one fleet: a run says so by its newest checkpoint, and speaks for those that have none."""
-    own = {run.name: fleet for run, checkpoints in found if checkpoints and (fleet := checkpoints[max(checkpoints)].fleet)}
+    own = {
+        run.name: fleet for run, checkpoints in found if checkpoints and (fleet := checkpoints[max(checkpoints)].fleet)
+    }
     of_others = {name: fleet for fleet in own.values() for name in fleet}
     companies: dict[tuple[str, ...], list[tuple[Run, Mapping[int, Checkpoint]]]] = defaultdict(list)
     for run, checkpoints in found:
-        # Whoever has checkpoints that name nobody was trained with others of whom the same is true, not with those that are yet to begin.
+        # Whoever has checkpoints that name nobody was trained with others of whom the same is true, not with those that
+        # are yet to begin.
         companies[(of_others | own).get(run.name, ("",) if checkpoints else ())].append((run, checkpoints))
     return list(companies.values())
 
@@ -76,5 +86,6 @@ def _of_a_company(found: Found) -> list[Start]:
     for each, step in zip(found, newest, strict=True):
         parts[step].append(each)
     return [
-        Start(tuple(run for run, _ in part), tuple(checkpoints[step] for _, checkpoints in part if step)) for step, part in parts.items()
+        Start(tuple(run for run, _ in part), tuple(checkpoints[step] for _, checkpoints in part if step))
+        for step, part in parts.items()
     ]

@@ -45,14 +45,23 @@ def train(
 ) -> list[Run]:
     """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
 
-    A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes on with it or `force` puts its
-    folder aside and starts afresh. As many models are trained side by side as fit into the memory of the device; the others wait for their turn. Images too
-    many for it are streamed from the disk, which changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved
-    every `checkpoint_every` steps, or so often that it takes less than 2 % of the time. `watch` is told how it goes, `warn` what a person should know.
+    A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes
+    on with it or `force` puts its folder aside and starts afresh. As many models are trained side by side as fit into
+    the memory of the device; the others wait for their turn. Images too many for it are streamed from the disk, which
+    changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
+    `checkpoint_every` steps, or so often that it takes less than 2 % of the time. `watch` is told how it goes, `warn`
+    what a person should know.
     """
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in seeds]
     return train_runs(
-        runs, device=device, resume=resume, force=force, checkpoint_every=checkpoint_every, stream=stream, watch=watch, warn=warn
+        runs,
+        device=device,
+        resume=resume,
+        force=force,
+        checkpoint_every=checkpoint_every,
+        stream=stream,
+        watch=watch,
+        warn=warn,
     )
 
 
@@ -178,7 +187,12 @@ def _train_kind(runs: Sequence[Run], orders: _Orders) -> None:
             run.sweep()
             run.forget_kept()
         capacity = len(runs) if memory is None else memory.capacity
-        _train_fleets([part for start in starts(pending, orders.warn) for part in _fitting(start, capacity)], images, memory, orders)
+        _train_fleets(
+            [part for start in starts(pending, orders.warn) for part in _fitting(start, capacity)],
+            images,
+            memory,
+            orders,
+        )
 
 
 def _conclude(runs: Sequence[Run]) -> None:
@@ -188,7 +202,9 @@ def _conclude(runs: Sequence[Run]) -> None:
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """What a model takes; not of interest where there is only one. A step that goes wrong does so here, before a folder is made."""
+    """What a model takes; not of interest where there is only one. A step that goes wrong does so here, before a folder
+    is made.
+    """
     if len(runs) == 1:
         return None
     try:
@@ -218,7 +234,8 @@ def _train_fleets(fleets: Sequence[Start], images: FactorImages, memory: Memory 
             raise _too_large(tried, images, shortage)
         half = (len(start.runs) + 1) // 2
         orders.warn(
-            f"{len(start.runs)} models side by side were too many for the memory of {images.device} ({shortage}). Going on with {half}."
+            f"{len(start.runs)} models side by side were too many for the memory of {images.device} ({shortage}). "
+            f"Going on with {half}."
         )
         left = starts(_pending(start.runs), orders.warn)
         waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
@@ -230,7 +247,9 @@ def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: 
     every, watch, warn = orders.checkpoint_every, orders.watch, orders.warn
     try:
         with _stoppable():
-            training = FleetTraining(start, images, programs=programs, checkpoint_every=every, later=later, watch=watch, warn=warn)
+            training = FleetTraining(
+                start, images, programs=programs, checkpoint_every=every, later=later, watch=watch, warn=warn
+            )
         is_to_stop = training.run()
     except Exception as error:
         if not is_out_of_memory(error):
@@ -257,7 +276,9 @@ def _stoppable() -> Iterator[None]:
 
 
 def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
-    return Later(sum(len(start.runs) * (start.runs[0].spec.num_steps - start.step) for start in waiting), num_of_other_kinds)
+    return Later(
+        sum(len(start.runs) * (start.runs[0].spec.num_steps - start.step) for start in waiting), num_of_other_kinds
+    )
 
 
 def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
@@ -274,6 +295,8 @@ def _in_short(error: Exception) -> str:
 def _too_large(tried: Sequence[int], images: FactorImages, shortage: str) -> TrainingError:
     sizes = ", then ".join(map(str, tried))
     return TrainingError(
-        f"One model alone is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: {shortage}). "
-        "Use a smaller --batch-size (batch_size) or net, leave the images on the disk with --stream (stream=True), or take another --device."
+        f"One model alone is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: "
+        f"{shortage}). "
+        "Use a smaller --batch-size (batch_size) or net, leave the images on the disk with --stream (stream=True), or "
+        "take another --device."
     )

@@ -13,7 +13,8 @@ def writers() -> ThreadPoolExecutor:
     one_at_a_time = threading.Lock()
 
     def wake() -> None:
-        # The first use of torch in a thread sets up its own threads. In a process that was forked, two that do so at once get in each other's way.
+        # The first use of torch in a thread sets up its own threads. In a process that was forked, two that do so at
+        # once get in each other's way.
         with one_at_a_time:
             torch.get_num_threads()
 

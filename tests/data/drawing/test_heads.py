@@ -52,7 +52,9 @@ def test_a_head_is_its_own_mirror_image(identity):
     polar, longitude = grid()
     skin, right, left, neck = heads.surfaces(heads.numbered(identity))
     for one, other in ((skin, skin), (right, left), (neck, neck)):
-        np.testing.assert_allclose(one.place(polar, longitude) * [[-1], [1], [1]], other.place(polar, -longitude), atol=1e-12)
+        np.testing.assert_allclose(
+            one.place(polar, longitude) * [[-1], [1], [1]], other.place(polar, -longitude), atol=1e-12
+        )
         np.testing.assert_allclose(one.albedo(polar, longitude), other.albedo(polar, -longitude), atol=1e-12)
 
 
@@ -60,7 +62,8 @@ def test_the_normals_of_every_part_point_outwards():
     for surface in heads.surfaces(MIDDLE):
         points = points_of([surface], 0.05)
         outwards = points.positions - points.positions.mean(dim=1, keepdim=True)
-        # Details of a face may look sideways, and the neck has no lid; the inside of a part turned inside out would show everywhere.
+        # Details of a face may look sideways, and the neck has no lid; the inside of a part turned inside out would
+        # show everywhere.
         assert ((points.normals * outwards).sum(dim=0) > 0).double().mean() > 0.97
 
 
@@ -93,7 +96,9 @@ def test_each_trait_changes_the_shape_or_the_albedo_of_the_face(trait):
 @pytest.mark.parametrize(("trait", "part"), [("ears", 1), ("ears", 2), ("neck", 3)])
 def test_ears_and_neck_have_traits_of_their_own(trait, part):
     polar, longitude = grid()
-    low, high = (heads.surfaces(replace(MIDDLE, **{trait: end}))[part].place(polar, longitude) for end in heads.RANGES[trait])
+    low, high = (
+        heads.surfaces(replace(MIDDLE, **{trait: end}))[part].place(polar, longitude) for end in heads.RANGES[trait]
+    )
     assert np.abs(high - low).max() > 0.05
 
 

@@ -16,7 +16,9 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda cls: cls
 def test_it_has_the_factors_of_dsprites_and_three_channels(variant):
     dataset = variant(**GRID)
     images, plain = dataset.load(), dataset.sprites.load()
-    assert images.pixels.shape == images.pixels[:].shape == (288, 3, 16, 16) == (dataset.num_images, *dataset.image_shape)
+    assert (
+        images.pixels.shape == images.pixels[:].shape == (288, 3, 16, 16) == (dataset.num_images, *dataset.image_shape)
+    )
     torch.testing.assert_close(images.factors, plain.factors)
     assert images.factor_table == plain.factor_table
 
@@ -25,7 +27,9 @@ def test_it_has_the_factors_of_dsprites_and_three_channels(variant):
 def test_an_image_is_the_same_in_every_batch(variant):
     pixels = variant(**GRID).open().pixels
     every = pixels[:]
-    torch.testing.assert_close(pixels[torch.tensor([[7, 200, 7], [-1, 0, 287]])], every[torch.tensor([[7, 200, 7], [287, 0, 287]])])
+    torch.testing.assert_close(
+        pixels[torch.tensor([[7, 200, 7], [-1, 0, 287]])], every[torch.tensor([[7, 200, 7], [287, 0, 287]])]
+    )
     torch.testing.assert_close(pixels[torch.tensor(7)], every[7])
     torch.testing.assert_close(pixels[5:20:3], every[5:20:3])
     torch.testing.assert_close(pixels[torch.tensor([3, 4], dtype=torch.int32)], every[3:5])
@@ -64,7 +68,12 @@ def test_it_keeps_bits_and_not_bytes(variant):
 def test_images_come_out_on_the_device_that_holds_the_bits(variant):
     # "meta" is a device without memory, and at hand everywhere.
     pixels = variant(**GRID).open().pixels.to("meta")
-    assert (pixels.device.type, pixels[:5].device.type, pixels[:5].shape, pixels[:5].dtype) == ("meta", "meta", (5, 3, 16, 16), torch.uint8)
+    assert (pixels.device.type, pixels[:5].device.type, pixels[:5].shape, pixels[:5].dtype) == (
+        "meta",
+        "meta",
+        (5, 3, 16, 16),
+        torch.uint8,
+    )
 
 
 @every_variant

@@ -6,7 +6,14 @@ import torch
 
 from unbraid.data.drawing import shading
 from unbraid.data.drawing.shading import AMBIENT, FRAME, MAX_ELEVATION, draw, spacing_for
-from unbraid.data.drawing.surface_points import ALBEDO_UNIT, NORMAL_UNIT, POSITION_UNIT, Surface, SurfacePoints, points_of
+from unbraid.data.drawing.surface_points import (
+    ALBEDO_UNIT,
+    NORMAL_UNIT,
+    POSITION_UNIT,
+    Surface,
+    SurfacePoints,
+    points_of,
+)
 
 FRONT = torch.tensor([[0.0, 0.0, 1.0]], dtype=torch.float64)
 
@@ -36,18 +43,24 @@ def centres(resolution):
     return np.meshgrid(middle, -middle)
 
 
-# ------------------------------------------------------------------------------------------------------------ against formulas
+# ------------------------------------------------------------------------------------------------------------ against
+# formulas
 
 
 @pytest.mark.parametrize("lamp", [(0, 0, 1), (1, 0, 0), (-0.6, 0, 0.8), (0.48, 0.6, 0.64), (0, -1, 0), (0, 0, -1)])
 @pytest.mark.parametrize(("azimuth", "elevation"), [(0.0, 0.0), (1.2, 0.4), (-0.7, -0.5)])
 def test_a_ball_is_shaded_by_lamberts_law_wherever_it_is_turned(lamp, azimuth, elevation):
-    image = drawn([ball(albedo=0.8)], azimuth, elevation, torch.tensor([lamp], dtype=torch.float64))[0].numpy().astype(float)
+    image = (
+        drawn([ball(albedo=0.8)], azimuth, elevation, torch.tensor([lamp], dtype=torch.float64))[0]
+        .numpy()
+        .astype(float)
+    )
     x, y = centres(64)
     inside = x**2 + y**2 < 0.9**2
     normal = np.stack([x, y, np.sqrt(np.maximum(1 - x**2 - y**2, 0))])
     expected = 255 * 0.8 * (AMBIENT + (1 - AMBIENT) * np.maximum(np.tensordot(lamp, normal, 1), 0))
-    # A point lies up to 0.7 of a sample off its middle, where the normal differs by up to 0.03; over the four samples it is less.
+    # A point lies up to 0.7 of a sample off its middle, where the normal differs by up to 0.03; over the four samples
+    # it is less.
     assert np.abs(image - expected)[inside].max() < 6
     assert np.abs(image - expected)[inside].mean() < 1.5
     assert (image[x**2 + y**2 > 1.05**2] == 0).all()
@@ -68,7 +81,8 @@ def test_the_area_of_a_ball_is_that_of_its_disc():
     assert disc <= covered <= disc * (1 + 0.5 / 25.6) ** 2
 
 
-# --------------------------------------------------------------------------------------------------------------- which way is up
+# --------------------------------------------------------------------------------------------------------------- which
+# way is up
 
 
 @pytest.mark.parametrize(
@@ -108,15 +122,20 @@ def test_what_is_near_hides_what_is_far():
     assert 125 <= turned[32, 32 - 16] <= 128
 
 
-# --------------------------------------------------------------------------------------------------- against a slow computation
+# --------------------------------------------------------------------------------------------------- against a slow
+# computation
 
 
 def slowly(points, azimuth, elevation, lamp, resolution):
     """One point at a time, in Python's unbounded integers and from the description alone."""
     units = 2**13
-    ca, sa, ce, se = (round(units * value) for value in (math.cos(azimuth), math.sin(azimuth), math.cos(elevation), math.sin(elevation)))
+    ca, sa, ce, se = (
+        round(units * value)
+        for value in (math.cos(azimuth), math.sin(azimuth), math.cos(elevation), math.sin(elevation))
+    )
     rows = [
-        [int(value) for value in row] for row in torch.cat([points.positions, points.normals.double(), points.albedos.double()[None]]).T
+        [int(value) for value in row]
+        for row in torch.cat([points.positions, points.normals.double(), points.albedos.double()[None]]).T
     ]
     side, best = 2 * resolution, {}
     steepest = [round(units * value) for value in (math.cos(MAX_ELEVATION), math.sin(MAX_ELEVATION))]
@@ -146,7 +165,9 @@ def slowly(points, azimuth, elevation, lamp, resolution):
 @pytest.mark.parametrize(("azimuth", "elevation"), [(0.0, 0.0), (0.9, 0.5), (-1.4, -0.2)])
 def test_it_draws_what_a_slow_computation_in_integers_draws(azimuth, elevation):
     # One ball reaches out of the frame.
-    points = points_of([ball((0.2, 0.1, 0.0), 0.6, 0.9, spot=(0, 0, 1)), ball((-0.9, -0.8, 0.3), 0.7, 0.6)], spacing_for(16))
+    points = points_of(
+        [ball((0.2, 0.1, 0.0), 0.6, 0.9, spot=(0, 0, 1)), ball((-0.9, -0.8, 0.3), 0.7, 0.6)], spacing_for(16)
+    )
     lamp = (0.48, 0.6, 0.64)
     fast = draw(points, azimuth, [elevation], torch.tensor([lamp], dtype=torch.float64), 16)[0, 0].numpy()
     np.testing.assert_array_equal(fast, slowly(points, azimuth, elevation, lamp, 16))
@@ -173,7 +194,8 @@ def test_no_sample_within_a_ball_is_left_out():
         assert (image.numpy()[x**2 + y**2 < 1.0] == round(255 * AMBIENT)).all()
 
 
-# --------------------------------------------------------------------------------------------------------------------- refusals
+# ---------------------------------------------------------------------------------------------------------------------
+# refusals
 
 
 @pytest.mark.parametrize("elevation", [0.6, -1.0])
@@ -185,7 +207,9 @@ def test_steeper_elevations_are_refused(elevation):
 def test_too_many_points_are_refused():
     number = 2**20
     points = SurfacePoints(
-        torch.zeros(3, number, dtype=torch.float64), torch.zeros(3, number), torch.full((number,), ALBEDO_UNIT, dtype=torch.int32)
+        torch.zeros(3, number, dtype=torch.float64),
+        torch.zeros(3, number),
+        torch.full((number,), ALBEDO_UNIT, dtype=torch.int32),
     )
     with pytest.raises(ValueError, match="1048576 points"):
         draw(points, 0.0, [0.0], FRONT, 16)

@@ -29,7 +29,10 @@ def slow_drawing(vertices, angle, centre_x, centre_y, resolution):
     """One pixel at a time, from the description of the original's geometry and with none of the code under test."""
     cos, sin = math.cos(angle), math.sin(angle)
     snapped = [
-        (Fraction(round(256 * (centre_x + x * cos + y * sin)), 256), Fraction(round(256 * (centre_y - x * sin + y * cos)), 256))
+        (
+            Fraction(round(256 * (centre_x + x * cos + y * sin)), 256),
+            Fraction(round(256 * (centre_y - x * sin + y * cos)), 256),
+        )
         for x, y in vertices
     ]
     return [[int(is_inside(column, row, snapped)) for column in range(resolution)] for row in range(resolution)]
@@ -66,7 +69,9 @@ def test_a_pixel_is_white_iff_its_centre_is_inside_the_snapped_polygon(shape, sc
     centre_x, centre_y = (resolution / 64 * (16 + 32 * p) for p in position)
     vertices = [(scale * x, scale * y) for x, y in slow_outline(shape, resolution)]
     drawn = sprites.draw(np.array(vertices), angle, np.array([centre_x]), np.array([centre_y]), resolution)
-    np.testing.assert_array_equal(unpacked(drawn[0, 0], resolution), slow_drawing(vertices, angle, centre_x, centre_y, resolution))
+    np.testing.assert_array_equal(
+        unpacked(drawn[0, 0], resolution), slow_drawing(vertices, angle, centre_x, centre_y, resolution)
+    )
 
 
 @pytest.mark.parametrize("shape", sprites.SHAPES)

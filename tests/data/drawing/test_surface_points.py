@@ -13,7 +13,8 @@ def direction(polar, longitude):
 
 def ellipsoid(*axes):
     return Surface(
-        lambda polar, longitude: np.array(axes)[:, None] * direction(polar, longitude), lambda polar, _: np.full_like(polar, 0.5)
+        lambda polar, longitude: np.array(axes)[:, None] * direction(polar, longitude),
+        lambda polar, _: np.full_like(polar, 0.5),
     )
 
 

@@ -15,7 +15,9 @@ def test_every_channel_runs_from_black_to_white():
 def test_it_is_the_formula_of_its_docstring():
     image = texture(4, "somewhere", 12, 9, (8, 4))
     corners = {
-        c: random_bytes(4, f"somewhere/{c}", torch.arange(12 // c + 2), 3 * (-(-9 // c) + 1)).reshape(-1, 3, -(-9 // c) + 1).double()
+        c: random_bytes(4, f"somewhere/{c}", torch.arange(12 // c + 2), 3 * (-(-9 // c) + 1))
+        .reshape(-1, 3, -(-9 // c) + 1)
+        .double()
         for c in (8, 4)
     }
 

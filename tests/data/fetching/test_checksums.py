@@ -40,7 +40,9 @@ def records(cache):
     ],
 )
 def test_a_file_with_the_published_checksum_passes_and_nothing_is_written(path, cache, checksum, source, phrase):
-    assert check_file(path, PublishedFile("a.bin", None, num_bytes=3, checksum=checksum, checksum_source=source)) == phrase
+    assert (
+        check_file(path, PublishedFile("a.bin", None, num_bytes=3, checksum=checksum, checksum_source=source)) == phrase
+    )
     assert [found.name for found in path.parent.iterdir()] == ["a.bin"]
     assert not cache.exists()
 
@@ -49,7 +51,11 @@ def test_another_checksum_is_refused_with_what_was_expected_and_found(path):
     path.write_bytes(b"abd")
     found = hashlib.md5(b"abd").hexdigest()
     with pytest.raises(
-        DataError, match=rf"mine/a\.bin has the md5 {found}; expected {MD5}, the md5 as published by X\. .* delete it and get it again"
+        DataError,
+        match=(
+            rf"mine/a\.bin has the md5 {found}; expected {MD5}, the md5 as published by X\. .* delete it and get it "
+            r"again"
+        ),
     ):
         check_file(path, PublishedFile("a.bin", None, checksum=f"md5:{MD5}", checksum_source="X"))
 
@@ -68,7 +74,8 @@ def test_where_none_is_published_the_first_one_is_recorded_in_the_cache_and_the_
     assert content["recorded"].endswith("+00:00")
     [said] = [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
     assert said.getMessage() == (
-        f"No checksum is published for a.bin. Its SHA-256, {SHA256}, is recorded in {record}; from now on the file is compared with that."
+        f"No checksum is published for a.bin. Its SHA-256, {SHA256}, is recorded in {record}; from now on the file is "
+        "compared with that."
     )
     # The user's folder is not ours to write to.
     assert [found.name for found in path.parent.iterdir()] == ["a.bin"]
@@ -80,7 +87,9 @@ def test_a_file_that_is_no_longer_the_recorded_one_is_refused_until_the_record_i
     check_file(path, UNPUBLISHED)
     path.write_bytes(b"abd")
     [record] = records(cache)
-    with pytest.raises(DataError, match=rf"expected {SHA256}, the SHA-256 as recorded when .*changed on purpose .* delete {record}"):
+    with pytest.raises(
+        DataError, match=rf"expected {SHA256}, the SHA-256 as recorded when .*changed on purpose .* delete {record}"
+    ):
         check_file(path, UNPUBLISHED)
     record.unlink()
     assert check_file(path, UNPUBLISHED) == "SHA-256 recorded now, for none is published"
@@ -117,12 +126,15 @@ def test_a_cache_that_cannot_be_written_to_keeps_nobody_from_reading(path, monke
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(files, "write_json", refuse)
-    assert check_file(path, UNPUBLISHED).startswith("unverified, for no checksum is published and none can be recorded in ")
+    assert check_file(path, UNPUBLISHED).startswith(
+        "unverified, for no checksum is published and none can be recorded in "
+    )
     assert "(Permission denied): it goes unverified" in caplog.text
 
 
 @pytest.mark.parametrize(
-    "published", [UNPUBLISHED, PublishedFile("a.bin", None, num_bytes=3), PublishedFile("a.bin", None, checksum="md5:0")]
+    "published",
+    [UNPUBLISHED, PublishedFile("a.bin", None, num_bytes=3), PublishedFile("a.bin", None, checksum="md5:0")],
 )
 @pytest.mark.parametrize("kind", ["missing", "folder"])
 def test_what_cannot_be_read_is_refused_by_name(path, published, kind):

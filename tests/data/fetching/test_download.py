@@ -73,7 +73,10 @@ def test_a_later_process_goes_on_where_an_earlier_one_gave_up(download):
     with FlakyServer(CONTENT, cut(123_456)) as server:
         with pytest.raises(
             DataError,
-            match=r"a\.bin could not be .*ended after 123,456 of 200,000 bytes, at the last of 1 tries\. 123,456 bytes are kept, .*Try again\.",
+            match=(
+                r"a\.bin could not be .*ended after 123,456 of 200,000 bytes, at the last of 1 tries\. 123,456 bytes "
+                r"are kept, .*Try again\."
+            ),
         ):
             download(server, num_tries=1).receive_all()
         assert download(server).receive_all()
@@ -137,7 +140,7 @@ OTHER = CONTENT[::-1]
 @pytest.mark.parametrize(
     ("first", "then", "served"),
     [
-        pytest.param(Answer(knows_range=False), Answer(knows_range=False), [50_000, 200_000], id="a server without ranges"),
+        pytest.param(Answer(knows_range=False), Answer(knows_range=False), [50_000, 200_000], id="without ranges"),
         pytest.param(Answer(content=OTHER), Answer(etag='"two"'), [50_000, 200_000], id="another version"),
         pytest.param(
             Answer(content=OTHER, etag=None, last_modified=YESTERDAY),
@@ -146,7 +149,8 @@ OTHER = CONTENT[::-1]
             id="another version, by date",
         ),
         pytest.param(
-            Answer(content=OTHER), Answer(etag='"two"', knows_if_range=False), [50_000, 150_000, 200_000], id="a server that does not know If-Range"
+            Answer(content=OTHER), Answer(etag='"two"', knows_if_range=False), [50_000, 150_000, 200_000],
+            id="without If-Range",
         ),
         pytest.param(
             Answer(content=OTHER, etag=None, last_modified=YESTERDAY),
@@ -157,7 +161,8 @@ OTHER = CONTENT[::-1]
         pytest.param(
             Answer(content=OTHER + b"x"), Answer(knows_if_range=False), [50_000, 150_000, 200_000], id="another length"
         ),
-        pytest.param(Answer(content=OTHER), Answer(content_range="bytes 49999-199999/200000"), [50_000, 150_000, 200_000], id="elsewhere"),
+        pytest.param(Answer(content=OTHER), Answer(content_range="bytes 49999-199999/200000"),
+            [50_000, 150_000, 200_000], id="elsewhere",),
         pytest.param(Answer(), Answer(content_range="bytes"), [50_000, 150_000, 200_000], id="nonsense"),
     ],
 )  # fmt: skip
@@ -195,7 +200,14 @@ def test_a_server_that_has_less_than_it_promised_is_not_believed(download):
 
 
 @pytest.mark.parametrize(
-    "about", ["gone", "", "{}", "[1]", '{"url": "http://127.0.0.1/other", "num_bytes": 200000, "etag": "\\"one\\"", "last_modified": null}']
+    "about",
+    [
+        "gone",
+        "",
+        "{}",
+        "[1]",
+        '{"url": "http://127.0.0.1/other", "num_bytes": 200000, "etag": "\\"one\\"", "last_modified": null}',
+    ],
 )
 def test_a_part_of_which_nothing_is_known_or_from_elsewhere_is_thrown_away(download, tmp_path, about):
     with FlakyServer(CONTENT, cut(50_000)) as server:
@@ -203,7 +215,12 @@ def test_a_part_of_which_nothing_is_known_or_from_elsewhere_is_thrown_away(downl
         with pytest.raises(DataError):
             coming.receive_all()
         record = tmp_path / "a.bin.part.json"
-        assert json.loads(record.read_text()) == {"url": server.url, "num_bytes": 200_000, "etag": '"one"', "last_modified": None}
+        assert json.loads(record.read_text()) == {
+            "url": server.url,
+            "num_bytes": 200_000,
+            "etag": '"one"',
+            "last_modified": None,
+        }
         if about == "gone":
             record.unlink()
         else:
@@ -245,7 +262,11 @@ def test_an_error_of_the_server_may_pass(download, waits):
 def test_an_error_of_the_server_that_does_not_pass_is_told(download, waits):
     with FlakyServer(CONTENT, always=Answer(status=500)) as server:
         with pytest.raises(
-            DataError, match=r"a\.bin could not be fetched from http://.*: the server answered 500 .*, at the last of 6 tries\. 0 bytes"
+            DataError,
+            match=(
+                r"a\.bin could not be fetched from http://.*: the server answered 500 .*, at the last of 6 tries\. 0 "
+                r"bytes"
+            ),
         ):
             download(server).receive_all()
         assert len(server.asked) == NUM_TRIES
@@ -255,7 +276,10 @@ def test_an_error_of_the_server_that_does_not_pass_is_told(download, waits):
 @pytest.mark.parametrize("status", [400, 403, 404, 410])
 def test_what_the_server_will_not_give_is_asked_for_once(download, waits, status):
     with FlakyServer(CONTENT, always=Answer(status=status)) as server:
-        with pytest.raises(DataError, match=rf"a\.bin could not be fetched from http://.*: the server answered {status} .*\. Try again\."):
+        with pytest.raises(
+            DataError,
+            match=rf"a\.bin could not be fetched from http://.*: the server answered {status} .*\. Try again\.",
+        ):
             download(server).receive_all()
         assert len(server.asked) == 1
     assert waits == []
@@ -286,16 +310,26 @@ def test_a_connection_that_brings_something_gives_the_next_as_many_tries(downloa
 
 def test_connections_that_bring_too_little_to_count_come_to_an_end(download):
     with FlakyServer(CONTENT, always=cut(10)) as server:
-        with pytest.raises(DataError, match=r"ended after 60 of 200,000 bytes, at the last of 6 tries\. 60 bytes are kept"):
+        with pytest.raises(
+            DataError, match=r"ended after 60 of 200,000 bytes, at the last of 6 tries\. 60 bytes are kept"
+        ):
             download(server).receive_all()
         assert server.served == [10] * NUM_TRIES
 
 
 @pytest.mark.parametrize(
-    "answer", [cut(150_000, knows_range=False), cut(150_000, content_range="bytes 0-1/2"), Answer(promised=200_001, knows_range=False)]
+    "answer",
+    [
+        cut(150_000, knows_range=False),
+        cut(150_000, content_range="bytes 0-1/2"),
+        Answer(promised=200_001, knows_range=False),
+    ],
 )
 def test_getting_to_the_same_place_again_and_again_comes_to_an_end(download, answer):
-    with FlakyServer(CONTENT, always=answer) as server, pytest.raises(DataError, match=r"ended after|goes on with something else"):
+    with (
+        FlakyServer(CONTENT, always=answer) as server,
+        pytest.raises(DataError, match=r"ended after|goes on with something else"),
+    ):
         download(server).receive_all()
     assert len(server.asked) <= NUM_TRIES + 1
 
@@ -401,7 +435,10 @@ def test_less_than_promised_is_told(download):
 
 
 def test_where_a_cut_file_could_not_be_told_from_a_whole_one_it_is_refused(download, tmp_path):
-    with FlakyServer(CONTENT, Answer(length="until it closes")) as server, pytest.raises(DataError, match="does not say how long it is"):
+    with (
+        FlakyServer(CONTENT, Answer(length="until it closes")) as server,
+        pytest.raises(DataError, match="does not say how long it is"),
+    ):
         download(server, UNPUBLISHED).receive_all()
     assert list(tmp_path.iterdir()) == []
 

@@ -41,7 +41,9 @@ def publication(*published, **fields):
 
 def one_file(server, **fields):
     """A set of one file, whose checksum is published."""
-    return publication(PublishedFile("a.bin", server.url, **{"checksum": f"sha256:{SHA256}", "checksum_source": "its owner"} | fields))
+    return publication(
+        PublishedFile("a.bin", server.url, **{"checksum": f"sha256:{SHA256}", "checksum_source": "its owner"} | fields)
+    )
 
 
 def names(folder):
@@ -63,7 +65,12 @@ def test_files_are_put_into_the_first_subfolder_of_the_cache_and_nothing_else_is
     assert paths == (cache / "files" / "a-set" / "a.bin", cache / "files" / "a-set" / "b.bin")
     assert [path.read_bytes() for path in paths] == [CONTENT, other]
     assert fetched_folder(published) == cache / "files" / "a-set"
-    assert names(cache) == ["files/a-set/.a.bin.lock", "files/a-set/.b.bin.lock", "files/a-set/a.bin", "files/a-set/b.bin"]
+    assert names(cache) == [
+        "files/a-set/.a.bin.lock",
+        "files/a-set/.b.bin.lock",
+        "files/a-set/a.bin",
+        "files/a-set/b.bin",
+    ]
     assert f"Fetched {paths[0]}: SHA-256 as published by its owner." in caplog.messages
 
 
@@ -117,7 +124,9 @@ def test_a_damaged_file_that_is_there_is_refused_and_left_for_its_owner_to_see(c
     with FlakyServer(CONTENT) as server:
         [path] = fetch(one_file(server))
         path.write_bytes(CONTENT[:-1] + b"?")
-        with pytest.raises(DataError, match=rf"a-set/a\.bin has the SHA-256 \w+; expected {SHA256}, .*delete it and get it again"):
+        with pytest.raises(
+            DataError, match=rf"a-set/a\.bin has the SHA-256 \w+; expected {SHA256}, .*delete it and get it again"
+        ):
             fetch(one_file(server))
         assert len(server.asked) == 1
         path.unlink()
@@ -126,7 +135,12 @@ def test_a_damaged_file_that_is_there_is_refused_and_left_for_its_owner_to_see(c
 
 
 def test_after_cuts_a_redirect_and_an_error_the_file_is_the_one_published():
-    script = [Answer(cut_after=300_000), Answer(status=500), Answer(status=307, headers={"Location": "/mirror"}), Answer(cut_after=1)]
+    script = [
+        Answer(cut_after=300_000),
+        Answer(status=500),
+        Answer(status=307, headers={"Location": "/mirror"}),
+        Answer(cut_after=1),
+    ]
     with FlakyServer(CONTENT, *script) as server:
         [path] = fetch(one_file(server), patience=AT_ONCE)
     assert path.read_bytes() == CONTENT
@@ -141,7 +155,8 @@ def test_a_wrong_checksum_is_refused_and_what_came_is_removed(cache):
     found = hashlib.sha256(wrong).hexdigest()
     with FlakyServer(wrong) as server:
         with pytest.raises(
-            DataError, match=rf"a\.bin, fetched from {server.url}, has the SHA-256 {found}; expected {SHA256}, .*was removed"
+            DataError,
+            match=rf"a\.bin, fetched from {server.url}, has the SHA-256 {found}; expected {SHA256}, .*was removed",
         ):
             fetch(one_file(server))
         assert len(server.asked) == 1
@@ -175,7 +190,10 @@ def test_where_no_checksum_is_published_the_first_one_is_recorded_beside_the_fil
         record = json.loads(path.with_name("a.bin.sha256.json").read_text())
         assert record.items() >= {"name": "a.bin", "url": server.url, "num_bytes": 1_000_000, "sha256": SHA256}.items()
         assert "No checksum is published for a.bin. Its SHA-256" in caplog.text
-        assert check_file(path, unpublished.files[0]) == f"SHA-256 as recorded at the first fetch on {record['recorded'][:10]}"
+        assert (
+            check_file(path, unpublished.files[0])
+            == f"SHA-256 as recorded at the first fetch on {record['recorded'][:10]}"
+        )
         # A second fetch compares, and so does one after the file is gone.
         path.unlink()
         assert fetch(unpublished) == (path,)
@@ -190,7 +208,10 @@ def test_a_file_that_is_no_longer_the_one_first_fetched_is_refused(cache):
         server.content = CONTENT[::-1]
         with pytest.raises(
             DataError,
-            match=rf"expected {SHA256}, the SHA-256 as recorded at the first fetch on .*new version, delete .*a\.bin\.sha256\.json",
+            match=(
+                rf"expected {SHA256}, the SHA-256 as recorded at the first fetch on .*new version, delete "
+                r".*a\.bin\.sha256\.json"
+            ),
         ):
             fetch(unpublished)
         assert names(cache) == ["files/a-set/.a.bin.lock", "files/a-set/a.bin.sha256.json"]
@@ -203,7 +224,9 @@ def test_a_failure_between_record_and_name_leaves_a_part_that_the_next_fetch_tak
     with FlakyServer(CONTENT) as server:
         unpublished = one_file(server, checksum=None)
         with monkeypatch.context() as patch:
-            patch.setattr(files, "put_in_place", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
+            patch.setattr(
+                files, "put_in_place", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error"))
+            )
             with pytest.raises(DataError, match=r"cannot be written to .* \(Input/output error\)"):
                 fetch(unpublished)
         [path] = fetch(unpublished)
@@ -220,12 +243,16 @@ def test_a_file_without_an_address_is_asked_of_the_user_by_name_and_place(cache)
     told = "Ask for it at https://example.org/form."
     with pytest.raises(DataError) as refused:
         fetch(publication(BY_HAND, PublishedFile("c.bin", None), how_to_get=told))
-    assert str(refused.value) == f"A set: Ask for it at https://example.org/form. Put b.bin and c.bin into {cache}/files/a-set."
+    assert (
+        str(refused.value)
+        == f"A set: Ask for it at https://example.org/form. Put b.bin and c.bin into {cache}/files/a-set."
+    )
 
 
 def test_without_a_told_way_the_homepage_is_named(tmp_path):
     with pytest.raises(
-        DataError, match=rf"A set: There is no direct download; see https://example\.org/set\. Put b\.bin into {tmp_path}/x\."
+        DataError,
+        match=rf"A set: There is no direct download; see https://example\.org/set\. Put b\.bin into {tmp_path}/x\.",
     ):
         fetch(publication(BY_HAND), tmp_path / "x")
 
@@ -251,7 +278,11 @@ def test_a_disk_without_room_is_told_with_what_to_do(monkeypatch, cache):
     with FlakyServer(CONTENT) as server:
         reason = r"1,000,000 bytes are still to come and 999,999 are free"
         with pytest.raises(
-            DataError, match=rf"a\.bin cannot be written to {cache}/files/a-set \({reason}\)\. Make room there, or set UNBRAID_CACHE"
+            DataError,
+            match=(
+                rf"a\.bin cannot be written to {cache}/files/a-set \({reason}\)\. Make room there, or set "
+                r"UNBRAID_CACHE"
+            ),
         ):
             fetch(one_file(server))
         monkeypatch.undo()
@@ -288,7 +319,10 @@ def test_a_disk_that_fills_up_keeps_what_came_for_when_there_is_room(monkeypatch
     with FlakyServer(CONTENT) as server:
         with monkeypatch.context() as patch:
             patch.setattr(Path, "open", open_on_full_disk)
-            with pytest.raises(DataError, match=r"\(No space left on device\)\. Make room there, or set UNBRAID_CACHE .*and fetch again"):
+            with pytest.raises(
+                DataError,
+                match=r"\(No space left on device\)\. Make room there, or set UNBRAID_CACHE .*and fetch again",
+            ):
                 fetch(one_file(server))
         assert not (cache / "files" / "a-set" / "a.bin").exists()
         [path] = fetch(one_file(server))
@@ -322,7 +356,10 @@ def test_a_cache_that_cannot_be_written_to_is_told_before_anything_is_asked(cach
     with FlakyServer(CONTENT) as server:
         with pytest.raises(
             DataError,
-            match=rf"a\.bin cannot be written to {cache}/files/a-set \(Permission denied\)\. .*set UNBRAID_CACHE to a folder that you may",
+            match=(
+                rf"a\.bin cannot be written to {cache}/files/a-set \(Permission denied\)\. .*set UNBRAID_CACHE to a "
+                r"folder that you may"
+            ),
         ):
             fetch(one_file(server))
         assert server.asked == []
@@ -359,12 +396,21 @@ def watch(what, done, total, unit):
         os.kill(os.getpid(), signal.SIGKILL)
 
 with progress.watched(watch):
-    fetch(Publication("A set", "https://example.org", "CC0", (PublishedFile("a.bin", url, checksum=checksum),), ("a-set",)))
+    files = (PublishedFile("a.bin", url, checksum=checksum),)
+    fetch(Publication("A set", "https://example.org", "CC0", files, ("a-set",)))
 """
 
 
 def fetcher(server, killed_after=0):
-    command = [sys.executable, "-c", FETCHER, server.url, f"sha256:{SHA256}", str(killed_after), str(Path(files.__file__).parent)]
+    command = [
+        sys.executable,
+        "-c",
+        FETCHER,
+        server.url,
+        f"sha256:{SHA256}",
+        str(killed_after),
+        str(Path(files.__file__).parent),
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -378,7 +424,9 @@ def test_of_two_processes_that_ask_at_once_one_downloads_and_the_other_finds_it_
         said = [process.communicate()[0].splitlines()[-1] for process in both]
         assert [process.returncode for process in both] == [0, 0]
         path = cache / "files" / "a-set" / "a.bin"
-        assert sorted(said) == sorted([f"Fetched {path}: SHA-256 as published.", f"{path} is there: SHA-256 as published."])
+        assert sorted(said) == sorted(
+            [f"Fetched {path}: SHA-256 as published.", f"{path} is there: SHA-256 as published."]
+        )
         assert server.served == [1_000_000]
     assert path.read_bytes() == CONTENT
 

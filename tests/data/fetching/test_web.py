@@ -34,7 +34,10 @@ def test_a_file_is_read_to_its_end():
 def test_the_server_is_told_who_asks_and_to_pack_nothing():
     with FlakyServer(b"abc") as server:
         body(server.url)
-    assert server.asked[0].headers.items() >= {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity"}.items()
+    assert (
+        server.asked[0].headers.items()
+        >= {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity"}.items()
+    )
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -49,7 +52,10 @@ def test_ten_redirects_are_followed_and_no_more():
     steps = [to(f"/{step}") for step in range(web.MAX_REDIRECTS)]
     with FlakyServer(b"abc", *steps) as server:
         assert body(server.url) == b"abc"
-    with FlakyServer(b"abc", *steps, to("/once-more")) as server, pytest.raises(web.Refused, match="redirected more than 10 times"):
+    with (
+        FlakyServer(b"abc", *steps, to("/once-more")) as server,
+        pytest.raises(web.Refused, match="redirected more than 10 times"),
+    ):
         body(server.url)
 
 
@@ -60,9 +66,14 @@ def test_a_redirect_loop_is_refused_once_it_closes():
         assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "FILE:///etc/passwd", "ftp://127.0.0.1/a", "data:,abc", "javascript:0"])
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "FILE:///etc/passwd", "ftp://127.0.0.1/a", "data:,abc", "javascript:0"]
+)
 def test_nothing_but_http_and_https_is_followed(location):
-    with FlakyServer(b"abc", to(location)) as server, pytest.raises(web.Refused, match="it leads to .*; only http and https are asked"):
+    with (
+        FlakyServer(b"abc", to(location)) as server,
+        pytest.raises(web.Refused, match="it leads to .*; only http and https are asked"),
+    ):
         body(server.url)
 
 
@@ -90,7 +101,9 @@ def test_a_redirect_may_be_relative_secure_or_oddly_spelled(last, location, targ
     assert web.redirect_target([last], location) == target
 
 
-@pytest.mark.parametrize("answer", [to("http://[1"), Answer(status=302), to("http://127.0.0.1:port/"), to("http://127.0.0.1:1/a b\x7f")])
+@pytest.mark.parametrize(
+    "answer", [to("http://[1"), Answer(status=302), to("http://127.0.0.1:port/"), to("http://127.0.0.1:1/a b\x7f")]
+)
 def test_a_redirect_that_leads_nowhere_is_refused_or_dropped(answer):
     with FlakyServer(b"abc", answer) as server, pytest.raises((web.Refused, web.Dropped)):
         body(server.url)
@@ -110,7 +123,9 @@ def test_only_what_may_pass_is_worth_another_try(status, kind):
     assert str(found) == f"the server answered {status} {http.client.responses[status]}"
 
 
-@pytest.mark.parametrize(("asked", "wait"), [("17", 17.0), ("", 0.0), ("-1", 0.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("\u00b2", 0.0)])
+@pytest.mark.parametrize(
+    ("asked", "wait"), [("17", 17.0), ("", 0.0), ("-1", 0.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("\u00b2", 0.0)]
+)
 def test_a_server_may_say_how_long_to_wait(asked, wait):
     answer = Answer(status=503, headers={"Retry-After": asked})
     with FlakyServer(b"abc", answer) as server, web.opened(server.url, {}, 60.0) as response:
@@ -127,7 +142,10 @@ def test_a_server_that_is_not_there_may_come_back():
 
 
 def test_a_server_that_hangs_up_without_an_answer_may_do_better():
-    with FlakyServer(b"abc", Answer(hangs_up=True)) as server, pytest.raises(web.Dropped, match="the server did not answer"):
+    with (
+        FlakyServer(b"abc", Answer(hangs_up=True)) as server,
+        pytest.raises(web.Dropped, match="the server did not answer"),
+    ):
         body(server.url)
 
 
@@ -141,15 +159,24 @@ def test_a_server_that_cannot_prove_who_it_is_is_refused(monkeypatch):
 
 
 def test_a_body_that_breaks_off_is_dropped():
-    with FlakyServer(bytes(5000), Answer(length="chunked", cut_after=2500)) as server, pytest.raises(web.Dropped, match="connection broke"):
+    with (
+        FlakyServer(bytes(5000), Answer(length="chunked", cut_after=2500)) as server,
+        pytest.raises(web.Dropped, match="connection broke"),
+    ):
         body(server.url)
 
 
 def test_silence_is_dropped_after_the_time_a_read_may_take():
-    with FlakyServer(bytes(5000), Answer(cut_after=100, holds=True)) as server, pytest.raises(web.Dropped, match="timed out"):
+    with (
+        FlakyServer(bytes(5000), Answer(cut_after=100, holds=True)) as server,
+        pytest.raises(web.Dropped, match="timed out"),
+    ):
         body(server.url, seconds_a_read=0.3)
 
 
 def test_a_read_gives_what_has_come_and_does_not_wait_for_more():
-    with FlakyServer(bytes(5000), Answer(cut_after=100, holds=True)) as server, web.opened(server.url, {}, 60.0) as response:
+    with (
+        FlakyServer(bytes(5000), Answer(cut_after=100, holds=True)) as server,
+        web.opened(server.url, {}, 60.0) as response,
+    ):
         assert web.read(response) == bytes(100)

@@ -90,7 +90,9 @@ def test_the_same_files_are_listed_alike_in_whatever_order_they_were_added(path,
     assert [member.name for member in Archive(path).members()] == names
 
 
-@pytest.mark.parametrize("name", ["../up", "top/../../up", "/etc/passwd", "top\\a", "..\\up", "C:up", "c:/up", "top/\nb", "..", "top/.."])
+@pytest.mark.parametrize(
+    "name", ["../up", "top/../../up", "/etc/passwd", "top\\a", "..\\up", "C:up", "c:/up", "top/\nb", "..", "top/.."]
+)
 @every_form
 def test_names_that_lead_elsewhere_are_refused(path, form, name):
     path.write_bytes(form({"fine": b"", name: b"escaped"}))

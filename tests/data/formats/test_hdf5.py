@@ -28,7 +28,9 @@ def reader():
 @pytest.fixture
 def path(tmp_path):
     with h5py.File(tmp_path / "arrays.h5", "w") as file:
-        file.create_dataset("images", data=IMAGES, chunks=(30, 4, 4, 1), compression="gzip", shuffle=True, fletcher32=True)
+        file.create_dataset(
+            "images", data=IMAGES, chunks=(30, 4, 4, 1), compression="gzip", shuffle=True, fletcher32=True
+        )
         file.create_dataset("labels", data=LABELS)
     return tmp_path / "arrays.h5"
 
@@ -87,7 +89,8 @@ def test_the_process_ends_with_the_block(path):
     assert process.poll() == 0
 
 
-# ------------------------------------------------------------------------------------------------------------------- what is refused
+# -------------------------------------------------------------------------------------------------------------------
+# what is refused
 
 
 def test_a_missing_file_is_named(reader, tmp_path):
@@ -190,7 +193,8 @@ def test_a_file_that_asks_for_more_memory_than_the_process_may_have_is_refused(t
         reader.read(tmp_path / "bomb.h5", "images", 0, 1)
 
 
-# -------------------------------------------------------------------------------------------------------- a process that goes wrong
+# -------------------------------------------------------------------------------------------------------- a process
+# that goes wrong
 
 
 def going_wrong(monkeypatch, program):
@@ -207,7 +211,10 @@ def going_wrong(monkeypatch, program):
 
 def answering(about, content=b"", length=None):
     head = json.dumps(about).encode()
-    return f"sys.stdin.readline(); os.write(1, {(length or len(head)).to_bytes(8, 'little') + head + content!r}); sys.stdin.read()"
+    return (
+        f"sys.stdin.readline(); os.write(1, {(length or len(head)).to_bytes(8, 'little') + head + content!r}); "
+        "sys.stdin.read()"
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,7 +242,11 @@ def test_whatever_happens_to_the_process_the_file_is_refused(path, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "program", ["time.sleep(600)", answering({"shape": [9, 10], "dtype": "|u1", "bytes": 20}, b"ten bytes!") + "; time.sleep(600)"]
+    "program",
+    [
+        "time.sleep(600)",
+        answering({"shape": [9, 10], "dtype": "|u1", "bytes": 20}, b"ten bytes!") + "; time.sleep(600)",
+    ],
 )
 def test_a_process_that_hangs_is_ended(path, monkeypatch, program):
     going_wrong(monkeypatch, program)
@@ -258,7 +269,8 @@ def test_after_a_crash_the_next_file_is_read(path, monkeypatch):
         np.testing.assert_array_equal(reader.read(path, "images", 0, 2), IMAGES[:2])
 
 
-# ------------------------------------------------------------------------------------------------------------------- inside the process
+# -------------------------------------------------------------------------------------------------------------------
+# inside the process
 
 
 def test_questions_are_lines_and_answers_say_how_long_they_are(path):
@@ -274,7 +286,8 @@ def test_questions_are_lines_and_answers_say_how_long_they_are(path):
     assert "no dataset 'nothing'" in json.loads(rest[8:])["error"]
 
 
-# ------------------------------------------------------------------------------------------------------------------------------ fuzz
+# ----------------------------------------------------------------------------------------------------------------------
+# fuzz
 
 
 def damaged_files():

@@ -80,7 +80,9 @@ def test_a_bomb_is_not_unpacked(path, monkeypatch):
     path.write_bytes(gzip.compress(CONTENT + bytes(2**30 // 8)))
     read = []
     monkeypatch.setattr(
-        gzip.GzipFile, "read", lambda self, size=-1, original=gzip.GzipFile.read: read.append(original(self, size)) or read[-1]
+        gzip.GzipFile,
+        "read",
+        lambda self, size=-1, original=gzip.GzipFile.read: read.append(original(self, size)) or read[-1],
     )
     with pytest.raises(DataError, match="holds more"):
         idx.read_idx(path, 3)

@@ -38,7 +38,10 @@ def test_a_column_called_file_names_them_wherever_it_stands(tmp_path):
     ],
 )
 def test_line_ends_blanks_and_byte_order_marks_do_not_matter(tmp_path, content):
-    assert read_label_csv(written(tmp_path, content)).labels == {"a.png": ("red", "1.5"), "b/c.png": ("dark, blue", "2")}
+    assert read_label_csv(written(tmp_path, content)).labels == {
+        "a.png": ("red", "1.5"),
+        "b/c.png": ("dark, blue", "2"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 def test_two_thousand_damaged_tables_are_read_or_refused(tmp_path):
     generator = np.random.default_rng(11)
-    whole = "file,identity,depth,colour\n" + "".join(f"{k}.png,{k % 5},{k / 7},{'red' if k % 2 else 'blue'}\n" for k in range(20))
+    whole = "file,identity,depth,colour\n" + "".join(
+        f"{k}.png,{k % 5},{k / 7},{'red' if k % 2 else 'blue'}\n" for k in range(20)
+    )
     path = tmp_path / "labels.csv"
     memory, read, refused = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0, 0
     for _ in range(2000):

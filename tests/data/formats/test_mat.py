@@ -106,7 +106,10 @@ def with_bytes(content, at, new):
         (with_bytes(PLAIN, 184, b"\x01\0\x09\0"), "promises 9 bytes and has room for 4"),
         (header() + variable("im", IM, kind=6), "240 bytes of type 6 where 240 of type 2 were promised"),
         (header() + variable("im", IM)[:-8], "too soon"),
-        (header() + variable("x", IM[:1, 0, 0]) * 256 + variable("im", IM), "'im' is not among its first 256 variables"),
+        (
+            header() + variable("x", IM[:1, 0, 0]) * 256 + variable("im", IM),
+            "'im' is not among its first 256 variables",
+        ),
         (header() + packed(variable("im", IM) + b"\0"), "goes on after its values"),
         (with_bytes(PLAIN, 132, struct.pack("<I", 400)) + bytes(100), "goes on after its values"),
     ],
@@ -144,9 +147,9 @@ def test_a_bomb_is_not_unpacked(tmp_path, name):
     bomb = header() + packed(variable(name, np.zeros((2048, 8192), dtype=np.uint8))) + variable("im", IM)
     assert len(bomb) < 2**17
     shape = (2048, 8191) if name == "im" else IM.shape
-    assert num_read(lambda path: read(path.read_bytes(), "im", shape, str(path)), iter([bomb]), tmp_path / "bomb", "b.mat", 2**20) == (
-        name == "mask"
-    )
+    assert num_read(
+        lambda path: read(path.read_bytes(), "im", shape, str(path)), iter([bomb]), tmp_path / "bomb", "b.mat", 2**20
+    ) == (name == "mask")
 
 
 def test_mutated_files_are_read_or_refused_in_a_megabyte(tmp_path):
@@ -160,6 +163,12 @@ def test_mutated_files_are_read_or_refused_in_a_megabyte(tmp_path):
     # Some edits fall on pixels, on the words of the header, or behind the end.
     assert (
         100
-        < num_read(lambda path: read(path.read_bytes(), where=str(path)), mutants(makers, seed=0), tmp_path / "mutants", "car.mat", 2**20)
+        < num_read(
+            lambda path: read(path.read_bytes(), where=str(path)),
+            mutants(makers, seed=0),
+            tmp_path / "mutants",
+            "car.mat",
+            2**20,
+        )
         < 1_900
     )

@@ -48,7 +48,9 @@ def test_text_of_two_bytes_a_letter_and_the_other_byte_order_are_read():
         return kind.to_bytes(4, "big") + len(content).to_bytes(4, "big") + content + bytes(-len(content) % 8)
 
     def matrix(flags, dimensions, name, values):
-        head = element(6, flags.to_bytes(4, "big") + bytes(4)) + element(5, b"".join(n.to_bytes(4, "big") for n in dimensions))
+        head = element(6, flags.to_bytes(4, "big") + bytes(4)) + element(
+            5, b"".join(n.to_bytes(4, "big") for n in dimensions)
+        )
         return element(14, head + element(1, name) + values)
 
     text = matrix(4, (1, 5), b"", element(4, "chair".encode("utf-16-be")))
@@ -74,7 +76,8 @@ def test_what_is_no_list_of_names_is_refused(content, match):
 
 
 @pytest.mark.parametrize(
-    "values", [np.array([1.5, 2]), np.array([0, 2]), np.array([-1, 2]), np.array([np.nan, 2]), np.array([1e30, 2]), "text"]
+    "values",
+    [np.array([1.5, 2]), np.array([0, 2]), np.array([-1, 2]), np.array([np.nan, 2]), np.array([1e30, 2]), "text"],
 )
 def test_what_is_no_list_of_positions_is_refused(values):
     with pytest.raises(DataError, match=r"list\.mat is not a readable MATLAB file"):

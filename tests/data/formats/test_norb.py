@@ -32,7 +32,8 @@ def path(tmp_path):
 
 
 @given(
-    array=arrays(np.uint8, array_shapes(max_dims=5, max_side=5)) | arrays(np.int32, array_shapes(max_dims=5, max_side=5)),
+    array=arrays(np.uint8, array_shapes(max_dims=5, max_side=5))
+    | arrays(np.int32, array_shapes(max_dims=5, max_side=5)),
     is_gzipped=st.booleans(),
 )
 def test_what_is_written_is_read_back(tmp_path_factory, array, is_gzipped):
@@ -46,7 +47,8 @@ def test_what_is_written_is_read_back(tmp_path_factory, array, is_gzipped):
 
 
 def test_the_layout_is_that_of_the_official_label_file(path):
-    # Little-endian: the magic number of int32, one dimension, 2 labels, two lengths without a meaning, and the labels 3 and 4.
+    # Little-endian: the magic number of int32, one dimension, 2 labels, two lengths without a meaning, and the labels 3
+    # and 4.
     path.write_bytes(bytes.fromhex("544c3d1e 01000000 02000000 07000000 00000000 03000000 04000000"))
     matrix = Matrix.of(path, "int32", (), max_rows=9)
     assert (matrix.shape, matrix.read().tolist()) == ((2,), [3, 4])
@@ -93,7 +95,9 @@ def test_a_damaged_file_is_refused_with_its_name(path, content, match):
 @pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"\0"])
 def test_a_plain_file_of_another_length_is_refused_before_it_is_read(path, content):
     path.write_bytes(content)
-    with pytest.raises(DataError, match=f"{path} has {len(content)} bytes, where its header promises 62. It may be cut short"):
+    with pytest.raises(
+        DataError, match=f"{path} has {len(content)} bytes, where its header promises 62. It may be cut short"
+    ):
         Matrix.of(path, "uint8", (2, 3), max_rows=7)
 
 

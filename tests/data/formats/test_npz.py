@@ -106,7 +106,8 @@ def test_an_entry_that_is_no_array_is_refused(tmp_path):
         Npz(tmp_path / "odd.npz").header("readme")
 
 
-# ------------------------------------------------------------------------------------------------------------------------ in blocks
+# ----------------------------------------------------------------------------------------------------------------------
+# in blocks
 
 IMAGES = np.random.default_rng(0).integers(0, 4, (100, 4, 4, 3), dtype=np.uint8)
 WRITERS = {"stored": np.savez, "deflated": np.savez_compressed}
@@ -169,7 +170,8 @@ def test_a_header_knows_the_size_of_a_row():
     assert (header.row_bytes, header.num_bytes) == (24, 120)
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- mapped
+# ----------------------------------------------------------------------------------------------------------------------
+# mapped
 
 
 @pytest.mark.parametrize("way", ["stored"])
@@ -194,10 +196,13 @@ def test_an_entry_after_a_header_of_another_length_is_found(tmp_path):
         np.save(content, IMAGES)
         archive.writestr("images.npy", content.getvalue())
     np.testing.assert_array_equal(Npz(tmp_path / "plain.npz").mapped("images"), IMAGES)
-    np.testing.assert_array_equal(np.concatenate(list(Npz(tmp_path / "plain.npz").blocks("images", 9, 50))), IMAGES[50:])
+    np.testing.assert_array_equal(
+        np.concatenate(list(Npz(tmp_path / "plain.npz").blocks("images", 9, 50))), IMAGES[50:]
+    )
 
 
-# -------------------------------------------------------------------------------------------------------------------------- attacks
+# ----------------------------------------------------------------------------------------------------------------------
+# attacks
 
 
 def claiming(path, *, unpacked=None, packed=None, method=None):
@@ -240,7 +245,9 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     # Zeros pack to a thousandth: a true bomb, scaled down a thousandfold.
     monkeypatch.setattr(npz_module, "_SUSPECT_BYTES", 2**20)
     np.savez_compressed(tmp_path / "bomb.npz", images=np.zeros(2**21, dtype=np.uint8))
-    with pytest.raises(DataError, match=r"'images' in .*bomb.npz would unpack from 2,\d\d\d to 2,097,280 bytes.*zip bomb.*np.savez"):
+    with pytest.raises(
+        DataError, match=r"'images' in .*bomb.npz would unpack from 2,\d\d\d to 2,097,280 bytes.*zip bomb.*np.savez"
+    ):
         Npz(tmp_path / "bomb.npz").read("images")
     assert sum(map(len, Npz(tmp_path / "bomb.npz").blocks("images", 1000))) == 2**21
 

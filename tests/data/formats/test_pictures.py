@@ -91,7 +91,9 @@ def test_a_photograph_is_turned_upright_unless_told_otherwise(orientation):
     upright = turns[orientation](COLOUR)
     np.testing.assert_array_equal(decode(content, "a"), upright)
     assert shape_of(content, "a") == (3, *upright.shape[:2])
-    np.testing.assert_array_equal(framed(content, "a", Framing((3, 6, 4), follow_exif=False)), COLOUR.transpose(2, 0, 1))
+    np.testing.assert_array_equal(
+        framed(content, "a", Framing((3, 6, 4), follow_exif=False)), COLOUR.transpose(2, 0, 1)
+    )
 
 
 def test_grey_and_colour_become_each_other_as_pillow_has_it():
@@ -143,7 +145,9 @@ def test_a_mask_judges_what_lies_on_the_background():
     pixels = np.zeros((4, 4, 4), np.uint8)
     pixels[:2, :, 3] = 255
     image = framed(saved(pixels), "a", Framing((3, 4, 4), mask=True, background="white"))
-    np.testing.assert_array_equal(image, np.broadcast_to(np.array([255, 255, 0, 0], np.uint8)[None, :, None], (3, 4, 4)))
+    np.testing.assert_array_equal(
+        image, np.broadcast_to(np.array([255, 255, 0, 0], np.uint8)[None, :, None], (3, 4, 4))
+    )
 
 
 def test_a_picture_of_another_size_is_refused():
@@ -161,7 +165,9 @@ def test_another_format_than_asked_for_is_refused():
         framed(saved(GREY), "a.jpg", Framing((1, 6, 4), formats=("JPEG",)))
 
 
-@pytest.mark.parametrize("content", [b"", b"no picture", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no picture", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n"]
+)
 def test_what_is_no_picture_is_refused_and_a_program_is_none(content):
     with pytest.raises(DataError, match=r"a\.png does not begin as any picture does"):
         decode(content, "a.png")
@@ -247,5 +253,11 @@ def test_two_thousand_damaged_pictures_are_read_or_refused(tmp_path):
     ]
     makers = [lambda damage, content=content: damage(content) for content in contents]
     # An edit may fall on pixels that have no checksum.
-    num = num_read(lambda path: decode(path.read_bytes(), str(path)), mutants(makers, seed=0), tmp_path / "mutants", "a.picture", 2**28)
+    num = num_read(
+        lambda path: decode(path.read_bytes(), str(path)),
+        mutants(makers, seed=0),
+        tmp_path / "mutants",
+        "a.picture",
+        2**28,
+    )
     assert 100 < num < 1_900

@@ -51,7 +51,8 @@ class Calls:
 
 @pytest.mark.parametrize("zipped", [True, False])
 @pytest.mark.parametrize(
-    "dtype", [torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool]
+    "dtype",
+    [torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool],
 )
 def test_a_tensor_comes_back_as_it_was_saved(path, zipped, dtype):
     torch.save(TENSOR.to(dtype), path, _use_new_zipfile_serialization=zipped)
@@ -102,7 +103,9 @@ def test_what_is_not_one_plain_tensor_is_refused(path, content, match, zipped):
 @pytest.mark.parametrize("function", [os.mkdir, exec, eval, os.system])
 def test_code_in_a_file_is_never_run(tmp_path, path, function, zipped):
     target = tmp_path / "made"
-    code = {os.mkdir: str(target), os.system: f"mkdir {target}"}.get(function, f"__import__('os').mkdir({str(target)!r})")
+    code = {os.mkdir: str(target), os.system: f"mkdir {target}"}.get(
+        function, f"__import__('os').mkdir({str(target)!r})"
+    )
     torch.save([TENSOR, Calls(function, code)], path, _use_new_zipfile_serialization=zipped)
     with pytest.raises(DataError, match="might run code, and is not loaded"):
         read_tensor(path)

@@ -12,7 +12,9 @@ def test_images_are_what_pillow_makes_of_each(channels, mode):
     images = GENERATOR.integers(0, 256, (4, channels, 12, 12), dtype=np.uint8)
     small = resized(images, 8)
     for image, expected in zip(small, images, strict=True):
-        picture = Image.frombytes(mode, (12, 12), expected.transpose(1, 2, 0).tobytes()).resize((8, 8), Image.Resampling.LANCZOS)
+        picture = Image.frombytes(mode, (12, 12), expected.transpose(1, 2, 0).tobytes()).resize(
+            (8, 8), Image.Resampling.LANCZOS
+        )
         assert image.transpose(1, 2, 0).tobytes() == picture.tobytes()
 
 

@@ -117,7 +117,10 @@ def is_running(pid):
 
 def test_a_worker_imports_neither_torch_nor_scipy():
     command = list(workers._command(pictures._work))
-    command[3] += '\nprint("torch" in sys.modules, "scipy" in sys.modules, "unbraid.data.formats.pictures" in sys.modules, file=sys.stderr)'
+    command[3] += (
+        '\nprint("torch" in sys.modules, "scipy" in sys.modules, "unbraid.data.formats.pictures" in sys.modules, '
+        "file=sys.stderr)"
+    )
     done = subprocess.run(command, input="", capture_output=True, text=True, check=True)
     assert done.stderr == "False False True\n"
 

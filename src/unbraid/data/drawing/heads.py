@@ -1,8 +1,9 @@
-"""Heads of invented people: a small morphable shape. What makes a person is a handful of traits, each drawn between two ends.
+"""Heads of invented people: a small morphable shape. What makes a person is a handful of traits, each drawn between two
+ends.
 
-A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the right of the image. It is an egg,
-on whose front the features of the face are raised or sunk along z, with hair laid on it; ears and a neck are bodies of their own. Each head is its own
-mirror image.
+A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the
+right of the image. It is an egg, on whose front the features of the face are raised or sunk along z, with hair laid on
+it; ears and a neck are bodies of their own. Each head is its own mirror image.
 """
 
 import math
@@ -18,7 +19,8 @@ from unbraid.data.drawing.surface_points import Surface
 
 Values = Float64[np.ndarray, " point"]
 
-# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: nobody is odd, and no two look alike.
+# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: nobody is odd,
+# and no two look alike.
 RANGES: Final = {
     "width": (0.60, 0.80),
     "depth": (0.80, 0.96),
@@ -96,20 +98,38 @@ def numbered(identity: int) -> Head:
     """The person of this number: the same one always, however many others there are."""
     uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
     names = [field.name for field in fields(Head)]
-    return Head(**{name: RANGES[name][0] + (RANGES[name][1] - RANGES[name][0]) * u for name, u in zip(names, uniform, strict=True)})
+    return Head(
+        **{
+            name: RANGES[name][0] + (RANGES[name][1] - RANGES[name][0]) * u
+            for name, u in zip(names, uniform, strict=True)
+        }
+    )
 
 
 def surfaces(head: Head) -> tuple[Surface, ...]:
     """All that is seen of a person: face and hair, both ears, neck."""
     return (
-        Surface(lambda polar, longitude: _face(head, polar, longitude), lambda polar, longitude: _paint(head, polar, longitude)),
-        Surface(lambda polar, longitude: _ear(head, polar, longitude), lambda polar, longitude: _ear_albedo(head, polar, longitude)),
-        Surface(lambda polar, longitude: _ear(head, polar, longitude, -1), lambda polar, longitude: _ear_albedo(head, polar, longitude)),
-        Surface(lambda polar, longitude: _neck(head, polar, longitude), lambda polar, _: np.full_like(polar, 0.95 * head.skin)),
+        Surface(
+            lambda polar, longitude: _face(head, polar, longitude),
+            lambda polar, longitude: _paint(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _ear(head, polar, longitude),
+            lambda polar, longitude: _ear_albedo(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _ear(head, polar, longitude, -1),
+            lambda polar, longitude: _ear_albedo(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _neck(head, polar, longitude),
+            lambda polar, _: np.full_like(polar, 0.95 * head.skin),
+        ),
     )
 
 
-# ------------------------------------------------------------------------------------------------------------------------- the shape
+# ----------------------------------------------------------------------------------------------------------------------
+# the shape
 
 
 def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
@@ -121,7 +141,9 @@ def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
 
 
 def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
-    """An egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the jaw brought forward."""
+    """An egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the jaw
+    brought forward.
+    """
     y = np.cos(polar)
     exponent = np.where(y < 0, head.jaw, 2.25)
     radius = np.maximum(1 - np.abs(y) ** exponent, 0) ** (1 / exponent)
@@ -161,15 +183,23 @@ def _nose(head: Head, x: Values, y: Values) -> Values:
 
 
 def _hair(head: Head, y: Values, longitude: Values) -> Values:
-    """1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides and lowest behind."""
+    """1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides and
+    lowest behind.
+    """
     side = 0.35 - 0.9 * head.hair_length
     turned = np.abs(longitude)
-    ends = head.hairline + (side - head.hairline) * _step(turned, 0.6, 1.4) - 0.35 * (1 - head.hair_length) * _step(turned, 1.5, 2.2)
+    ends = (
+        head.hairline
+        + (side - head.hairline) * _step(turned, 0.6, 1.4)
+        - 0.35 * (1 - head.hair_length) * _step(turned, 1.5, 2.2)
+    )
     return _step(y - ends, -0.03, 0.12)
 
 
 def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
-    """A flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror image."""
+    """A flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror
+    image.
+    """
     thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
     length = 0.13 * head.ears * np.sin(polar) * np.cos(longitude)
     cos, sin = math.cos(0.5), math.sin(0.5)
@@ -186,7 +216,8 @@ def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
     return np.stack([x, -0.45 - down, z])
 
 
-# ------------------------------------------------------------------------------------------------------------------------- the albedo
+# ----------------------------------------------------------------------------------------------------------------------
+# the albedo
 
 
 def _paint(head: Head, polar: Values, longitude: Values) -> Values:
@@ -205,7 +236,10 @@ def _paint(head: Head, polar: Values, longitude: Values) -> Values:
         (front * _inside((x / head.mouth_width) ** 2 + (mouth / 0.02) ** 2, 0.4), 0.25 * head.skin),
         (front * _inside((eye / size) ** 2 + (up / (0.5 * size)) ** 2, 0.15), 1.0),
         (front * _inside((eye**2 + up**2) / (0.55 * size) ** 2, 0.25), 0.05),
-        (0.9 * front * _inside((eye / 0.17) ** 4 + (brow / head.brow_thickness) ** 2, 0.4), 0.6 * min(head.hair_shade, 0.6 * head.skin)),
+        (
+            0.9 * front * _inside((eye / 0.17) ** 4 + (brow / head.brow_thickness) ** 2, 0.4),
+            0.6 * min(head.hair_shade, 0.6 * head.skin),
+        ),
         (_hair(head, y, longitude), head.hair_shade),
     ):
         albedo = albedo + coat * (shade - albedo)
@@ -224,7 +258,8 @@ def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
     return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
 
 
-# ------------------------------------------------------------------------------------------------------------------------- the pieces
+# ----------------------------------------------------------------------------------------------------------------------
+# the pieces
 
 
 def _is_front(longitude: Values) -> Values:

@@ -1,7 +1,8 @@
-"""Sprites in colour, painted when they are asked for: as bytes the whole set would take nine gigabytes, as bits and a recipe it takes 377 MB.
+"""Sprites in colour, painted when they are asked for: as bytes the whole set would take nine gigabytes, as bits and a
+recipe it takes 377 MB.
 
-What is random about an image is drawn from (seed, number of the image) alone, so image n is the same in every batch, on every device and in every run.
-All of it is arithmetic with whole numbers.
+What is random about an image is drawn from (seed, number of the image) alone, so image n is the same in every batch, on
+every device and in every run. All of it is arithmetic with whole numbers.
 """
 
 from abc import ABC, abstractmethod
@@ -68,7 +69,9 @@ class PaintedSprites(Pixels):
         return replace(self, masks=self.masks.to(device), paint=self.paint.to(device))
 
 
-def random_bytes(seed: int, stream: str, rows: Int64[Tensor, " image"], num_bytes: int) -> UInt8[Tensor, "image {num_bytes}"]:
+def random_bytes(
+    seed: int, stream: str, rows: Int64[Tensor, " image"], num_bytes: int
+) -> UInt8[Tensor, "image {num_bytes}"]:
     """Uniform from 0 to 255, from (seed, stream, row, position) alone."""
     words = draws.bits(torch.full_like(rows, seed), stream, rows, (-(-num_bytes // 8),))
     return words.view(torch.uint8)[:, :num_bytes]

@@ -1,7 +1,8 @@
 """Points of surfaces, seen from a direction and lit by a distant lamp: a depth buffer and Lambert's law.
 
-The view is orthographic. The object turns about its vertical axis by the azimuth, then about the horizontal axis of the image by the elevation; the
-viewer and the lamp stay. All sums are of whole numbers, held in floating point and small enough to be exact, so they come out the same everywhere.
+The view is orthographic. The object turns about its vertical axis by the azimuth, then about the horizontal axis of the
+image by the elevation; the viewer and the lamp stay. All sums are of whole numbers, held in floating point and small
+enough to be exact, so they come out the same everywhere.
 """
 
 import math
@@ -30,28 +31,40 @@ _NUMBER_BITS = 20
 _NOTHING = torch.iinfo(torch.int64).min
 _LIGHT_UNIT = 2**12  # times a normal it stays below 2^24, up to where float32 is exact
 _AMBIENT_LIGHT = round(AMBIENT * _LIGHT_UNIT)
-# Few enough for torch to stay in its thread: waking the others for each of many small sums takes far longer than the sums.
+# Few enough for torch to stay in its thread: waking the others for each of many small sums takes far longer than the
+# sums.
 _AT_ONCE = 30_000
 
 
 def spacing_for(resolution: int) -> float:
-    """How close points must lie to leave no gap: however a surface is turned, each square of one sample then holds one of its points."""
+    """How close points must lie to leave no gap: however a surface is turned, each square of one sample then holds one
+    of its points.
+    """
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
 
 
 def draw(
-    points: SurfacePoints, azimuth: float, elevations: Sequence[float], lamps: Float64[Tensor, "lamp 3"], resolution: int
+    points: SurfacePoints,
+    azimuth: float,
+    elevations: Sequence[float],
+    lamps: Float64[Tensor, "lamp 3"],
+    resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """The points at one azimuth and each of some elevations, lit by each lamp. Angles in radians; a lamp is the unit vector towards it."""
+    """The points at one azimuth and each of some elevations, lit by each lamp. Angles in radians; a lamp is the unit
+    vector towards it.
+    """
     if len(points) >= 2**_NUMBER_BITS or any(abs(elevation) > MAX_ELEVATION for elevation in elevations):
         raise ValueError(
-            f"{len(points)} points at elevations {list(elevations)}: expected below 2^{_NUMBER_BITS}, and within {MAX_ELEVATION:.3f}."
+            f"{len(points)} points at elevations {list(elevations)}: expected below 2^{_NUMBER_BITS}, and within "
+            f"{MAX_ELEVATION:.3f}."
         )
     pieces = [_Turned.of(points, start, azimuth) for start in range(0, len(points), _AT_ONCE)]
     images = torch.empty((len(elevations), len(lamps), resolution**2), dtype=torch.uint8)
     for elevation, at_elevation in zip(elevations, images, strict=True):
         nearest = _nearest(pieces, elevation, resolution)
-        for image, lit in zip(at_elevation, _lit(points, nearest, _lamps_around(lamps, azimuth, elevation)), strict=True):
+        for image, lit in zip(
+            at_elevation, _lit(points, nearest, _lamps_around(lamps, azimuth, elevation)), strict=True
+        ):
             image.copy_(lit)
     return images.unflatten(2, (resolution, resolution))
 
@@ -68,7 +81,9 @@ class _Turned:
 
     @staticmethod
     def of(points: SurfacePoints, start: int, azimuth: float) -> "_Turned":
-        """Of the points from `start` on, those that face the viewer at this azimuth and at some elevation: somewhat more than half."""
+        """Of the points from `start` on, those that face the viewer at this azimuth and at some elevation: somewhat
+        more than half.
+        """
         piece = slice(start, start + _AT_ONCE)
         normal_x, normal_y, normal_z = (normal[piece].double() for normal in points.normals)
         _, front = _turned(normal_x, normal_z, azimuth)
@@ -91,7 +106,9 @@ def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> In
         column = (piece.x / (cell * _X_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
         row = (height / (-cell * _DEPTH_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
         # Depth and number in one integer: the largest is the nearest, in whatever order they are compared.
-        nearest.scatter_reduce_(0, row.mul_(side + 2).add_(column), (depth.long() << _NUMBER_BITS) + piece.number, "amax")
+        nearest.scatter_reduce_(
+            0, row.mul_(side + 2).add_(column), (depth.long() << _NUMBER_BITS) + piece.number, "amax"
+        )
     framed = nearest.unflatten(0, (side + 2, side + 2))[1:-1, 1:-1]
     seen = torch.where(framed == _NOTHING, -1, framed & (2**_NUMBER_BITS - 1))
     return rearrange(seen, "(row i) (column j) -> (i j) (row column)", i=_SAMPLES, j=_SAMPLES)
@@ -113,7 +130,9 @@ def _lit(
 
 
 def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: float) -> list[list[int]]:
-    """The lamps as the turned object has them around it, in whole numbers: it is cheaper to turn them than all normals."""
+    """The lamps as the turned object has them around it, in whole numbers: it is cheaper to turn them than all
+    normals.
+    """
     x, y, z = lamps.T
     y, z = y * math.cos(elevation) + z * math.sin(elevation), z * math.cos(elevation) - y * math.sin(elevation)
     x, z = x * math.cos(azimuth) - z * math.sin(azimuth), z * math.cos(azimuth) + x * math.sin(azimuth)
@@ -123,7 +142,9 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Two coordinates, turned by the angle from the second towards the first. Comes out in units `_ROTATION_UNIT` times as fine."""
+    """Two coordinates, turned by the angle from the second towards the first. Comes out in units `_ROTATION_UNIT` times
+    as fine.
+    """
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin
 

@@ -1,7 +1,7 @@
 """Sprites: the white polygons of dSprites, posed and rastered bit for bit like the originals.
 
-Columns run to the right and rows down; the pixel in row r and column c has its centre at (c + 0.5, r + 0.5). A row of pixels is one
-64-bit word whose bit c is column c.
+Columns run to the right and rows down; the pixel in row r and column c has its centre at (c + 0.5, r + 0.5). A row of
+pixels is one 64-bit word whose bit c is column c.
 """
 
 import numpy as np
@@ -37,10 +37,12 @@ def draw(
     centres_y: Float64[np.ndarray, " y"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x y row"]:
-    """A polygon turned counter-clockwise by `angle` radians, drawn once at each pair of centres; it must lie within the image.
+    """A polygon turned counter-clockwise by `angle` radians, drawn once at each pair of centres; it must lie within the
+    image.
 
-    A pixel is white iff its centre is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row of centres leaves
-    out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right is out.
+    A pixel is white iff its centre is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row
+    of centres leaves out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right
+    is out.
     """
     x, y = vertices.T
     xs = _snapped(centres_x[:, None] + x * np.cos(angle) + y * np.sin(angle))
@@ -63,8 +65,12 @@ def _row_centres(resolution: int) -> Int64[np.ndarray, " row"]:
     return _SUBPIXELS * np.arange(resolution, dtype=np.int64) + _SUBPIXELS // 2
 
 
-def _crossings(ys: Int64[np.ndarray, "y vertex"], resolution: int) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
-    """Each crossing of a line of centres by an edge, sorted by line. Line `y * resolution + row`; edge k joins vertices k and k + 1."""
+def _crossings(
+    ys: Int64[np.ndarray, "y vertex"], resolution: int
+) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
+    """Each crossing of a line of centres by an edge, sorted by line. Line `y * resolution + row`; edge k joins vertices
+    k and k + 1.
+    """
     above = ys[:, None, :] < _row_centres(resolution)[:, None]
     crosses = above != np.roll(above, -1, axis=2)
     line, edge = np.divmod(np.flatnonzero(crosses), ys.shape[1])
@@ -85,7 +91,8 @@ def _half_lines(
     climbed = (_row_centres(resolution)[row] - ys[y, edge]) * np.sign(rise)
     rise = np.abs(rise)
     start = xs[:, edge]
-    # The crossing is at start + climbed / rise * (end - start); the least column whose centre is not left of it is a ceiling division.
+    # The crossing is at start + climbed / rise * (end - start); the least column whose centre is not left of it is a
+    # ceiling division.
     past_first_centre = (start - _SUBPIXELS // 2) * rise + climbed * (xs[:, end] - start)
     column = -(-past_first_centre // (_SUBPIXELS * rise))
     # NumPy shifts by 64 or more to zero, which is right: a crossing beyond the last column whitens nothing.

@@ -1,7 +1,8 @@
 """Curved surfaces as points that lie close enough to be drawn without gaps.
 
-What a point needs for drawing (place, normal, albedo) is rounded to whole numbers. All that follows is sums and products of small whole numbers, which
-are exact in any order: so a drawing depends neither on the machine nor on the number of its threads.
+What a point needs for drawing (place, normal, albedo) is rounded to whole numbers. All that follows is sums and
+products of small whole numbers, which are exact in any order: so a drawing depends neither on the machine nor on the
+number of its threads.
 """
 
 import math
@@ -18,7 +19,8 @@ POSITION_UNIT = 2**13  # whole numbers to a unit of length
 NORMAL_UNIT = 2**10  # the length of a normal
 ALBEDO_UNIT = 255  # the albedo of a surface that gives all light back
 
-# The sides of the cells in which the stretch of a surface is measured, in spacings: smaller cells follow its details, larger ones waste fewer points.
+# The sides of the cells in which the stretch of a surface is measured, in spacings: smaller cells follow its details,
+# larger ones waste fewer points.
 _CELL = 2.5
 # Radians. Cancellation loses four digits of sixteen, and the bend of a detail over such a step cannot be seen.
 _DIFFERENCE = 1e-4
@@ -29,7 +31,8 @@ Angles = Float64[np.ndarray, " point"]
 @final
 @dataclass(frozen=True)
 class Surface:
-    """What lies at a polar angle (0 above, pi below) and a longitude (0 in front, positive to the right), both in radians.
+    """What lies at a polar angle (0 above, pi below) and a longitude (0 in front, positive to the right), both in
+    radians.
 
     `place` gives x to the right, y up and z to the front; `albedo` the part of the light that is given back, in [0, 1].
     """
@@ -41,7 +44,9 @@ class Surface:
 @final
 @dataclass(frozen=True)
 class SurfacePoints:
-    """Points of surfaces, in whole numbers: places of `POSITION_UNIT`, outward normals of `NORMAL_UNIT`, albedos of `ALBEDO_UNIT` to 1."""
+    """Points of surfaces, in whole numbers: places of `POSITION_UNIT`, outward normals of `NORMAL_UNIT`, albedos of
+    `ALBEDO_UNIT` to 1.
+    """
 
     positions: Float64[Tensor, "3 point"]
     normals: Float32[Tensor, "3 point"]
@@ -52,7 +57,9 @@ class SurfacePoints:
 
 
 def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
-    """Points of all surfaces, neighbours on a surface at most about `spacing` apart. A mirror-symmetric surface gets symmetric points."""
+    """Points of all surfaces, neighbours on a surface at most about `spacing` apart. A mirror-symmetric surface gets
+    symmetric points.
+    """
     positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
     return SurfacePoints(
         torch.from_numpy(np.concatenate(positions, axis=1)),
@@ -81,14 +88,18 @@ def _sampled(
 
 
 def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
-    """Polar angles and longitudes of the points: a grid, each cell of which is divided as finely as the surface is stretched there."""
+    """Polar angles and longitudes of the points: a grid, each cell of which is divided as finely as the surface is
+    stretched there.
+    """
     num_rings, num_meridians = _grid_for(surface, spacing)
     height, width = math.pi / num_rings, 2 * math.pi / num_meridians
     polar, longitude = _grid(num_rings, num_meridians)
     place = surface.place(polar, longitude)
 
     def parts(height: float, width: float) -> Int64[np.ndarray, " cell"]:
-        halves = [_length(surface.place(polar + sign * height / 2, longitude + sign * width / 2) - place) for sign in (-1, 1)]
+        halves = [
+            _length(surface.place(polar + sign * height / 2, longitude + sign * width / 2) - place) for sign in (-1, 1)
+        ]
         return np.maximum(1, np.ceil(2 * np.maximum(*halves) / spacing)).astype(np.int64)
 
     rows, columns = parts(height, 0.0), parts(0.0, width)
@@ -102,7 +113,9 @@ def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
 
 
 def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
-    """How many rings and meridians make cells of the size that is wanted where the surface is widest. The meridians are even in number."""
+    """How many rings and meridians make cells of the size that is wanted where the surface is widest. The meridians are
+    even in number.
+    """
     place = surface.place(*_grid(32, 64)).reshape(3, 32, 64)
     meridian = _length(np.diff(place, axis=1)).sum(axis=0).max()
     ring = _length(np.diff(place, axis=2)).sum(axis=1).max()

@@ -1,8 +1,9 @@
 """A smooth random texture in colour, the same on every machine: value noise in whole numbers.
 
-Octave c (a power of two) has a random byte at every corner of a grid of squares of c pixels. Between corners the value is interpolated, first along the
-columns and then along the rows, with the weight s(t) = 3 t² - 2 t³ at a distance of t squares from the corner above or to the left. The texture is the sum
-over the octaves, each weighted by its c, stretched in each channel so that it runs from 0 to 255.
+Octave c (a power of two) has a random byte at every corner of a grid of squares of c pixels. Between corners the value
+is interpolated, first along the columns and then along the rows, with the weight s(t) = 3 t² - 2 t³ at a distance of t
+squares from the corner above or to the left. The texture is the sum over the octaves, each weighted by its c, stretched
+in each channel so that it runs from 0 to 255.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,15 @@ from jaxtyping import Int64, UInt8
 from unbraid.data.drawing.painted_sprites import random_bytes
 
 
-def texture(seed: int, stream: str, height: int, width: int, octaves: Sequence[int]) -> UInt8[np.ndarray, "3 height width"]:
+def texture(
+    seed: int, stream: str, height: int, width: int, octaves: Sequence[int]
+) -> UInt8[np.ndarray, "3 height width"]:
     """From (seed, stream) alone. The top left corner does not depend on height and width, but for the stretching."""
     # Each octave is in units of c⁻⁶; in those of the widest all are whole.
     unit = max(octaves) ** 6
-    total = sum(octave * _octave(seed, f"{stream}/{octave}", height, width, octave) * (unit // octave**6) for octave in octaves)
+    total = sum(
+        octave * _octave(seed, f"{stream}/{octave}", height, width, octave) * (unit // octave**6) for octave in octaves
+    )
     low, high = (edge(total, axis=(1, 2), keepdims=True) for edge in (np.min, np.max))
     return ((total - low) * 255 // np.maximum(high - low, 1)).astype(np.uint8)
 
@@ -28,7 +33,11 @@ def _octave(seed: int, stream: str, height: int, width: int, octave: int) -> Int
     num_rows, num_columns = -(-height // octave) + 1, -(-width // octave) + 1
     rows = torch.arange(num_rows)
     corners = (
-        random_bytes(seed, stream, rows, 3 * num_columns).reshape(num_rows, 3, num_columns).numpy().transpose(1, 0, 2).astype(np.int64)
+        random_bytes(seed, stream, rows, 3 * num_columns)
+        .reshape(num_rows, 3, num_columns)
+        .numpy()
+        .transpose(1, 0, 2)
+        .astype(np.int64)
     )
     return _interpolated(_interpolated(corners, height, octave, axis=1), width, octave, axis=2)
 

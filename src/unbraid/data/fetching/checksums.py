@@ -1,4 +1,6 @@
-"""Whether a file is the one that its owner published: by the checksum that is published, or else by that of the first file that was seen."""
+"""Whether a file is the one that its owner published: by the checksum that is published, or else by that of the first
+file that was seen.
+"""
 
 import datetime
 import hashlib
@@ -20,7 +22,8 @@ _LABELS = {"md5": "md5", "sha256": "SHA-256"}
 
 
 def check_file(path: Path, published: PublishedFile) -> str:
-    """Refuse a file that is not the published one; else say what it was compared with, for instance "md5 as published by its owner".
+    """Refuse a file that is not the published one; else say what it was compared with, for instance "md5 as published
+    by its owner".
 
     Where nobody publishes a checksum, that of the first file is recorded, and the log says so.
     """
@@ -31,7 +34,9 @@ def check_file(path: Path, published: PublishedFile) -> str:
         if flaw is None:
             return record(path, published, record_path) if expected is None else expected.phrase
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or get it again.") from error
+        raise DataError(
+            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or get it again."
+        ) from error
     raise DataError(f"{path} {flaw}. {_advice(published, record_path)}")
 
 
@@ -56,9 +61,13 @@ def expected_checksum(published: PublishedFile, record_path: Path) -> ExpectedCh
     try:
         content = json.loads(record_path.read_bytes())
         occasion = "at the first fetch" if content["url"] else "when it was first seen"
-        return ExpectedChecksum("sha256", str(content["sha256"]), f"SHA-256 as recorded {occasion} on {str(content['recorded'])[:10]}")
+        return ExpectedChecksum(
+            "sha256", str(content["sha256"]), f"SHA-256 as recorded {occasion} on {str(content['recorded'])[:10]}"
+        )
     except (ValueError, KeyError, TypeError):
-        raise DataError(f"{record_path} is not a readable record of a checksum. Delete it to have the checksum recorded again.") from None
+        raise DataError(
+            f"{record_path} is not a readable record of a checksum. Delete it to have the checksum recorded again."
+        ) from None
 
 
 def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum | None) -> str | None:
@@ -71,7 +80,9 @@ def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum |
 
 
 def record(path: Path, published: PublishedFile, record_path: Path) -> str:
-    """Write the checksum of the file down; what to say of it. A cache that cannot be written to must not keep anyone from reading."""
+    """Write the checksum of the file down; what to say of it. A cache that cannot be written to must not keep anyone
+    from reading.
+    """
     content = {
         "name": published.name,
         "url": published.url,
@@ -83,10 +94,18 @@ def record(path: Path, published: PublishedFile, record_path: Path) -> str:
     try:
         files.write_json(record_path, content)
     except OSError as error:
-        log.warning("%s, and none can be recorded in %s (%s): it goes unverified.", unpublished, record_path, error.strerror or error)
+        log.warning(
+            "%s, and none can be recorded in %s (%s): it goes unverified.",
+            unpublished,
+            record_path,
+            error.strerror or error,
+        )
         return f"unverified, for no checksum is published and none can be recorded in {record_path}"
     log.warning(
-        "%s. Its SHA-256, %s, is recorded in %s; from now on the file is compared with that.", unpublished, content["sha256"], record_path
+        "%s. Its SHA-256, %s, is recorded in %s; from now on the file is compared with that.",
+        unpublished,
+        content["sha256"],
+        record_path,
     )
     return "SHA-256 recorded now, for none is published"
 
@@ -120,6 +139,7 @@ def _digest(path: Path, algorithm: str, name: str) -> str:
 def _advice(published: PublishedFile, record_path: Path) -> str:
     if published.checksum is None and record_path.exists():
         return (
-            f"Get it again; or, if it was changed on purpose (by you, or by its owner), delete {record_path} to have the new one recorded."
+            f"Get it again; or, if it was changed on purpose (by you, or by its owner), delete {record_path} to have "
+            "the new one recorded."
         )
     return "It is damaged, or not the file that was published: delete it and get it again."

@@ -1,7 +1,7 @@
 """One file coming in, over as many connections as it takes.
 
-While it comes in it is `<name>.part`, and `<name>.part.json` keeps what the server said of it, so that a later try, or a later process, goes on where
-this one stopped. Nothing else reads a part.
+While it comes in it is `<name>.part`, and `<name>.part.json` keeps what the server said of it, so that a later try, or
+a later process, goes on where this one stopped. Nothing else reads a part.
 """
 
 import errno
@@ -35,7 +35,8 @@ MAX_WAIT_SECONDS = 60.0
 @final
 @dataclass(frozen=True)
 class Patience:
-    """What a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one may be.
+    """What a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one may
+    be.
 
     `sleep` and `clock` are those of the system, unless a test has its own.
     """
@@ -49,7 +50,9 @@ class Patience:
 
     @property
     def worthwhile_bytes(self) -> float:
-        """What must have come for the count of tries to start again. Not a single byte: a file in single bytes would never end."""
+        """What must have come for the count of tries to start again. Not a single byte: a file in single bytes would
+        never end.
+        """
         return self.slowest_bytes_a_second * self.window_seconds
 
 
@@ -85,18 +88,27 @@ class Download:
                 self._receive()
                 return resumed
             except web.Refused as refused:
-                raise DataError(f"{self.published.name} could not be fetched from {self.url}: {refused}. {self.advice}") from refused
+                raise DataError(
+                    f"{self.published.name} could not be fetched from {self.url}: {refused}. {self.advice}"
+                ) from refused
             except web.Dropped as dropped:
                 if self.num_bytes - mark >= self.patience.worthwhile_bytes:
                     failures, mark = 0, self.num_bytes
                 failures += 1
                 if failures >= self.patience.num_tries:
                     raise DataError(
-                        f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of {failures} tries. "
+                        f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of "
+                        f"{failures} tries. "
                         f"{self.num_bytes:,} bytes are kept, for a later try to go on from. {self.advice}"
                     ) from dropped
                 wait = min(max(dropped.wait, 2.0 ** (failures - 1)), MAX_WAIT_SECONDS)
-                log.info("%s: %s. Trying again in %g s, from byte %s.", self.published.name, dropped, wait, f"{self.num_bytes:,}")
+                log.info(
+                    "%s: %s. Trying again in %g s, from byte %s.",
+                    self.published.name,
+                    dropped,
+                    wait,
+                    f"{self.num_bytes:,}",
+                )
                 self.patience.sleep(wait)
 
     def discard(self) -> None:
@@ -152,14 +164,18 @@ class Download:
             kind = response.headers.get_content_type()
             raise web.Refused(f"the server sends {promised:,} bytes ({kind}); expected {published:,}, as published")
         if promised is None and published is None and self.published.checksum is None and not response.chunked:
-            raise web.Refused("the server does not say how long it is, and nothing else would tell a whole file from a cut one")
+            raise web.Refused(
+                "the server does not say how long it is, and nothing else would tell a whole file from a cut one"
+            )
         total = published if promised is None else promised
         remote = _Remote(self.url, total, response.headers.get("ETag"), response.headers.get("Last-Modified"))
         files.write_json(self._about, asdict(remote))
         return total
 
     def _continue(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> int | None:
-        """Check that the server goes on with the same file where the part ends; how many bytes the whole has, if anyone knows."""
+        """Check that the server goes on with the same file where the part ends; how many bytes the whole has, if anyone
+        knows.
+        """
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
         # Not every server knows If-Range.
@@ -210,7 +226,9 @@ class _Remote:
 
     @property
     def validator(self) -> str | None:
-        """What tells this version of the file from others, byte for byte. A weak ETag does not: it promises the same meaning."""
+        """What tells this version of the file from others, byte for byte. A weak ETag does not: it promises the same
+        meaning.
+        """
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     def headers(self, start: int) -> dict[str, str]:

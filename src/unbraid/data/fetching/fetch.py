@@ -1,4 +1,6 @@
-"""Fetches what the owner of a data set publishes: by one process at a time, verified, and in its place only when whole."""
+"""Fetches what the owner of a data set publishes: by one process at a time, verified, and in its place only when
+whole.
+"""
 
 import contextlib
 import logging
@@ -24,12 +26,16 @@ def fetched_folder(publication: Publication) -> Path:
 def fetch(publication: Publication, folder: Path | None = None, *, patience: Patience = PATIENCE) -> tuple[Path, ...]:
     """The files of the publication, in `folder`: downloaded where they are not there yet, verified where they are.
 
-    A file without an address has to be put there by hand; while it is missing, the error says how to get it and where to put it.
+    A file without an address has to be put there by hand; while it is missing, the error says how to get it and where
+    to put it.
     """
     folder = fetched_folder(publication) if folder is None else Path(files.absolute(str(folder)))
     for published in publication.files:
         if published.url is not None:
-            advice = f"Try again later, or get {published.name} by hand (see {publication.homepage}) and put it into {folder}."
+            advice = (
+                f"Try again later, or get {published.name} by hand (see {publication.homepage}) and put it into "
+                f"{folder}."
+            )
             _Fetch(published, Download(published, published.url, folder, advice, patience)).run()
     by_hand = [published for published in publication.files if published.url is None]
     if missing := [published.name for published in by_hand if not _is_there(folder / published.name)]:
@@ -62,7 +68,8 @@ class _Fetch:
                         return self._fetch()
             except OSError as error:
                 raise DataError(
-                    f"{self.published.name} cannot be written to {self.download.folder} ({error.strerror or error}). Make room there, or set "
+                    f"{self.published.name} cannot be written to {self.download.folder} ({error.strerror or error}). "
+                    "Make room there, or set "
                     "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
                 ) from error
         return _check_present(self.path, self.published)
@@ -92,7 +99,10 @@ class _Fetch:
             flaw = file_flaw(download.part, published, expected)
         if flaw is not None:
             download.discard()
-            raise DataError(f"{published.name}, fetched from {download.url}, {flaw}. What came was removed. {self._advice(record_path)}")
+            raise DataError(
+                f"{published.name}, fetched from {download.url}, {flaw}. What came was removed. "
+                f"{self._advice(record_path)}"
+            )
         # The record comes first: where such a file is, its record is.
         verified = record(download.part, published, record_path) if expected is None else expected.phrase
         files.put_in_place(download.part, self.path)

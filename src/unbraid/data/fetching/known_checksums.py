@@ -14,7 +14,9 @@ _COARSEST_STEP_NS = 2 * 10**9
 
 
 def known_sha256(path: Path, *, anew: bool = False) -> str:
-    """The SHA-256 of the file. Where it is large, and as it was when the checksum was last taken, that one is given, unless it must be taken `anew`."""
+    """The SHA-256 of the file. Where it is large, and as it was when the checksum was last taken, that one is given,
+    unless it must be taken `anew`.
+    """
     stamp, memory = _stamp(path), _memory(path)
     if not anew and stamp[0] > ALWAYS_VERIFIED_BYTES and (known := _recalled(memory, stamp)) is not None:
         return known
@@ -44,4 +46,8 @@ def _stamp(path: Path) -> list[int]:
 
 
 def _memory(path: Path) -> Path:
-    return files.cache_folder() / "checksums" / f"{hashlib.sha256(str(path).encode(errors='surrogateescape')).hexdigest()[:16]}.json"
+    return (
+        files.cache_folder()
+        / "checksums"
+        / f"{hashlib.sha256(str(path).encode(errors='surrogateescape')).hexdigest()[:16]}.json"
+    )

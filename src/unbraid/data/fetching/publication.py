@@ -9,8 +9,9 @@ from typing import final
 class PublishedFile:
     """One file, under the name that its owner gave it.
 
-    `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and `checksum_source` says who published it;
-    where nobody did, the SHA-256 of the first file seen is recorded and later ones are compared with it.
+    `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and
+    `checksum_source` says who published it; where nobody did, the SHA-256 of the first file seen is recorded and later
+    ones are compared with it.
     """
 
     name: str
@@ -25,8 +26,9 @@ class PublishedFile:
 class Publication:
     """A data set as its owner gives it out.
 
-    `licence` is a word or two, `licence_note` what a user must know before downloading. The files are looked for in `subfolders` of a folder that the
-    user names, then in that folder itself; a fetch puts them into the first. `how_to_get` tells the way where there is no direct download.
+    `licence` is a word or two, `licence_note` what a user must know before downloading. The files are looked for in
+    `subfolders` of a folder that the user names, then in that folder itself; a fetch puts them into the first.
+    `how_to_get` tells the way where there is no direct download.
     """
 
     title: str

@@ -1,6 +1,7 @@
 """Asking a web server for a file, and whether asking again would help.
 
-Only http and https are spoken. What can go wrong is one of two: `Dropped`, which another try may mend, and `Refused`, which it will not.
+Only http and https are spoken. What can go wrong is one of two: `Dropped`, which another try may mend, and `Refused`,
+which it will not.
 """
 
 import contextlib
@@ -17,7 +18,8 @@ from unbraid.version import __version__
 MAX_REDIRECTS = 10
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Too slow, too early, too many: the same request may do later. So may all that the server says of itself, 500 and above.
+# Too slow, too early, too many: the same request may do later. So may all that the server says of itself, 500 and
+# above.
 _PASSING = frozenset({408, 425, 429})
 _BYTES_A_READ = 2**17
 
@@ -36,7 +38,9 @@ class Refused(Exception):  # noqa: N818 - as above
 
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str], seconds_a_read: float) -> Iterator[http.client.HTTPResponse]:
-    """The answer to a request, after redirects, whatever its status. No operation on the connection may take longer than `seconds_a_read`."""
+    """The answer to a request, after redirects, whatever its status. No operation on the connection may take longer
+    than `seconds_a_read`.
+    """
     visited = [url]
     while True:
         with _ask(visited[-1], headers, seconds_a_read) as response:
@@ -49,10 +53,14 @@ def opened(url: str, headers: Mapping[str, str], seconds_a_read: float) -> Itera
 
 
 def redirect_target(visited: Sequence[str], location: str) -> str:
-    """The address that a redirect leads to, from the last of those visited; one that must not be followed is refused."""
+    """The address that a redirect leads to, from the last of those visited; one that must not be followed is
+    refused.
+    """
     try:
         # As browsers do it: the header may hold bytes that an address may not.
-        target = urllib.parse.urljoin(visited[-1], urllib.parse.quote(location, safe=string.punctuation, encoding="latin-1"))
+        target = urllib.parse.urljoin(
+            visited[-1], urllib.parse.quote(location, safe=string.punctuation, encoding="latin-1")
+        )
     except ValueError as error:
         raise Refused(f"it is redirected to {location!r}, which is not an address ({error})") from error
     if _scheme(visited[-1]) == "https" and _scheme(target) == "http":
@@ -100,7 +108,9 @@ def _ask(url: str, headers: Mapping[str, str], seconds_a_read: float) -> http.cl
     # Identity: ranges and lengths are those of the file, not of something packed for the way.
     sent = {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity", **headers}
     try:
-        response: http.client.HTTPResponse = opener.open(urllib.request.Request(url, headers=sent), timeout=seconds_a_read)
+        response: http.client.HTTPResponse = opener.open(
+            urllib.request.Request(url, headers=sent), timeout=seconds_a_read
+        )
     except ValueError as error:
         raise Refused(f"{url} cannot be asked for ({error})") from error
     except (OSError, http.client.HTTPException) as error:

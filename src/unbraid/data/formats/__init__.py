@@ -1,1 +1,3 @@
-"""File formats, one to a file: bytes in, arrays out, and a DataError that names the file where it is not what it should be."""
+"""File formats, one to a file: bytes in, arrays out, and a DataError that names the file where it is not what it should
+be.
+"""

@@ -1,7 +1,8 @@
 """Files under names, in a folder or in an archive that is read where it lies. Nothing is ever unpacked on disk.
 
-So nothing can escape a folder; names that would try to, links and devices are refused all the same, because an archive that holds one is not what it
-says it is. A size is compared with its bound before anything is read, so that a small archive cannot fill the memory.
+So nothing can escape a folder; names that would try to, links and devices are refused all the same, because an archive
+that holds one is not what it says it is. A size is compared with its bound before anything is read, so that a small
+archive cannot fill the memory.
 """
 
 import contextlib
@@ -49,7 +50,8 @@ _DAMAGE = (
 class Member:
     """One file of a folder or an archive: its name, with `/` between folders, and its size.
 
-    The rest says where an archive keeps it. `crc32` and `is_deflated` are a zip's; `offset` is where its header is, or, in a tar, its content.
+    The rest says where an archive keeps it. `crc32` and `is_deflated` are a zip's; `offset` is where its header is, or,
+    in a tar, its content.
     """
 
     name: str
@@ -86,7 +88,9 @@ class Container(ABC):
 
     @abstractmethod
     def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
-        """What these files hold, in the order given. A gzipped tar is read once if they come by `offset`; otherwise again for each step back."""
+        """What these files hold, in the order given. A gzipped tar is read once if they come by `offset`; otherwise
+        again for each step back.
+        """
 
 
 def container(path: Path) -> Container:
@@ -114,7 +118,8 @@ class Folder(Container):
                         found.append(Member(place.relative_to(self.path).as_posix(), about.st_size))
         except OSError as error:
             raise DataError(
-                f"{error.filename or self.path} cannot be read ({error.strerror}). Check that it is there and is yours to read."
+                f"{error.filename or self.path} cannot be read ({error.strerror}). Check that it is there and is "
+                "yours to read."
             ) from None
         return tuple(sorted(found, key=lambda member: member.name))
 
@@ -129,9 +134,13 @@ class Folder(Container):
                 with place.open("rb") as stream:
                     content = stream.read(member.num_bytes + 1)
             except OSError as error:
-                raise DataError(f"{place} cannot be read ({error.strerror}). Check that it is there and is yours to read.") from None
+                raise DataError(
+                    f"{place} cannot be read ({error.strerror}). Check that it is there and is yours to read."
+                ) from None
             if len(content) != member.num_bytes:
-                raise DataError(f"{place} had {member.num_bytes} bytes and now has others. Leave the folder alone while it is read.")
+                raise DataError(
+                    f"{place} had {member.num_bytes} bytes and now has others. Leave the folder alone while it is read."
+                )
             yield content
 
 
@@ -148,11 +157,15 @@ class Archive(Container):
         with self._opened() as (stream, is_zip):
             for member in _zip_members(self.path, stream) if is_zip else _tar_members(self.path, stream):
                 if member.name in found:
-                    raise DataError(f"{self.path} holds {member.name} twice, and which is meant nobody can say. Fetch the official file.")
+                    raise DataError(
+                        f"{self.path} holds {member.name} twice, and which is meant nobody can say. Fetch the "
+                        "official file."
+                    )
                 found[member.name] = member
                 if len(found) > _MAX_MEMBERS:
                     raise DataError(
-                        f"{self.path} holds more than {_MAX_MEMBERS:,} files, more than any data set here. Fetch the official file."
+                        f"{self.path} holds more than {_MAX_MEMBERS:,} files, more than any data set here. Fetch the "
+                        "official file."
                     )
         return tuple(found[name] for name in sorted(found))
 
@@ -173,7 +186,8 @@ class Archive(Container):
                     content = _zip_content(stream, member) if is_zip else _tar_content(stream, member)
                 except _DAMAGE as error:
                     raise DataError(
-                        f"{self.named(member)} cannot be read ({error}). The archive is damaged or cut short: fetch it again."
+                        f"{self.named(member)} cannot be read ({error}). The archive is damaged or cut short: fetch "
+                        "it again."
                     ) from error
                 yield content
 
@@ -193,12 +207,15 @@ class Archive(Container):
             raise DataError(f"There is no file {self.path}. Check the path, or fetch the file.") from None
         except _DAMAGE as error:
             raise DataError(
-                f"{self.path} is not a readable zip or tar archive ({error}). It is damaged or cut short: fetch it again."
+                f"{self.path} is not a readable zip or tar archive ({error}). It is damaged or cut short: fetch it "
+                "again."
             ) from error
 
 
 class _Inflated:
-    """What a gzipped file was before, forwards. Refused as soon as it has become far more than any honest file would."""
+    """What a gzipped file was before, forwards. Refused as soon as it has become far more than any honest file
+    would.
+    """
 
     def __init__(self, inflated: gzip.GzipFile, packed: IO[bytes]) -> None:
         self._inflated, self._packed = inflated, packed
@@ -246,7 +263,9 @@ def _zip_members(path: Path, stream: _Stream) -> Iterator[Member]:
         if entry.flag_bits & _IS_ENCRYPTED:
             raise DataError(_odd(path, name, "is encrypted"))
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise DataError(_odd(path, name, f"is packed by method {entry.compress_type}; only stored and deflated ones are read"))
+            raise DataError(
+                _odd(path, name, f"is packed by method {entry.compress_type}; only stored and deflated ones are read")
+            )
         if not entry.is_dir():
             is_deflated = entry.compress_type == zipfile.ZIP_DEFLATED
             yield Member(name, entry.file_size, entry.header_offset, entry.compress_size, entry.CRC, is_deflated)
@@ -308,10 +327,14 @@ def _exactly(stream: _Stream, num_bytes: int) -> bytes:
 def _check_size(what: str, member: Member, most: int) -> None:
     if max(member.num_bytes, member.packed_bytes) > most:
         raise DataError(
-            f"{what} takes {max(member.num_bytes, member.packed_bytes):,} bytes; at most {most:,} are read. Fetch the official file."
+            f"{what} takes {max(member.num_bytes, member.packed_bytes):,} bytes; at most {most:,} are read. Fetch the "
+            "official file."
         )
     if member.is_deflated and member.num_bytes > _MAX_RATIO * member.packed_bytes + _BYTES_OF_ANY_RATIO:
-        raise DataError(f"{what} grows to more than {_MAX_RATIO} times its size when unpacked, as bombs do. Fetch the official file.")
+        raise DataError(
+            f"{what} grows to more than {_MAX_RATIO} times its size when unpacked, as bombs do. Fetch the official "
+            "file."
+        )
 
 
 def _safe_name(path: Path, name: str) -> str:

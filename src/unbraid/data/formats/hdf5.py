@@ -1,6 +1,8 @@
-"""Arrays from an HDF5 file, read by a process of its own: the HDF5 library may crash or hang on a damaged file, and we must not.
+"""Arrays from an HDF5 file, read by a process of its own: the HDF5 library may crash or hang on a damaged file, and we
+must not.
 
-Only plain arrays of numbers that lie in the file itself are read: no links, no values in other files, no filters but those of the library.
+Only plain arrays of numbers that lie in the file itself are read: no links, no values in other files, no filters but
+those of the library.
 """
 
 import contextlib
@@ -54,7 +56,9 @@ class Hdf5Header:
 
     @property
     def block_rows(self) -> int:
-        """How many rows to read at once: whole chunks, so that each is unpacked once, unless that would take too much memory."""
+        """How many rows to read at once: whole chunks, so that each is unpacked once, unless that would take too much
+        memory.
+        """
         row_bytes, chunk_rows = max(1, self.row_bytes), self.chunk_rows or 1
         if chunk_rows * row_bytes > _MAX_BLOCK_BYTES:
             return max(1, _MAX_BLOCK_BYTES // row_bytes)
@@ -63,7 +67,8 @@ class Hdf5Header:
 
 @final
 class Hdf5Reader:
-    """Answers questions about HDF5 files, any number of them, by way of a process that is started when it is needed and again if it dies.
+    """Answers questions about HDF5 files, any number of them, by way of a process that is started when it is needed and
+    again if it dies.
 
     To be used in a `with` statement, at the end of which the process ends.
     """
@@ -75,19 +80,25 @@ class Hdf5Reader:
     def __enter__(self) -> "Hdf5Reader":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._end()
 
     def header(self, path: Path, name: str) -> Hdf5Header:
         return self._ask(path, name, None)[0]
 
     def read(self, path: Path, name: str, start: int, stop: int) -> np.ndarray:
-        """The rows from `start` up to `stop`, which is not among them. Not all at once where they are many: see `blocks`."""
+        """The rows from `start` up to `stop`, which is not among them. Not all at once where they are many: see
+        `blocks`.
+        """
         header, content = self._ask(path, name, slice(start, stop))
         return np.frombuffer(content, dtype=header.dtype).reshape(-1, *header.shape[1:])
 
     def blocks(self, path: Path, name: str, start: int = 0) -> Iterator[np.ndarray]:
-        """The rows from number `start` on, in order and in blocks. Blocks begin where chunks do, so that each chunk is unpacked once."""
+        """The rows from number `start` on, in order and in blocks. Blocks begin where chunks do, so that each chunk is
+        unpacked once.
+        """
         header = self.header(path, name)
         num_rows, step = header.shape[0], header.block_rows
         while start < num_rows:
@@ -107,7 +118,9 @@ class Hdf5Reader:
             raise DataError(_unreadable(path, str(refused))) from None
 
     def _exchange(self, request: bytes, rows: slice | None) -> tuple[Hdf5Header, bytearray]:
-        """What the process answers, which is not trusted either: whoever wrote the file may have taken the process over."""
+        """What the process answers, which is not trusted either: whoever wrote the file may have taken the process
+        over.
+        """
         if self._process is not None and self._process.poll() is not None:
             self._end()
         if self._process is None:
@@ -166,7 +179,9 @@ def _started(max_bytes: int) -> subprocess.Popen[bytes]:
     script = Path(__file__).with_name("hdf5_process.py")
     # -P: the folder of the script holds modules of ours, which must not be taken for others of their name.
     command = [sys.executable, "-P", str(script), str(max_bytes)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
 
 
 def _received(source: int, num_bytes: int, deadline: float) -> bytearray:
@@ -185,9 +200,15 @@ def _received(source: int, num_bytes: int, deadline: float) -> bytearray:
 
 
 def _checked_header(about: Any) -> Hdf5Header:
-    shape, dtype, chunk_rows = (about.get(key) if isinstance(about, dict) else None for key in ("shape", "dtype", "chunk_rows"))
+    shape, dtype, chunk_rows = (
+        about.get(key) if isinstance(about, dict) else None for key in ("shape", "dtype", "chunk_rows")
+    )
     lengths = [*(shape if isinstance(shape, list) else [None]), 1 if chunk_rows is None else chunk_rows]
-    if not shape or not all(type(length) is int and length >= 0 for length in lengths) or not re.fullmatch(r"[<|][biuf]\d\d?", str(dtype)):
+    if (
+        not shape
+        or not all(type(length) is int and length >= 0 for length in lengths)
+        or not re.fullmatch(r"[<|][biuf]\d\d?", str(dtype))
+    ):
         raise ValueError(f"a header came that is none: {about!r:.200}")
     return Hdf5Header(tuple(lengths[:-1]), np.dtype(str(dtype)), chunk_rows)
 

@@ -1,8 +1,8 @@
 """Reads HDF5 files on behalf of another process, which outlives whatever a damaged file does to the HDF5 library.
 
-Run as a script by `hdf5.py`, and by its path: to import the package would take longer than to read a file. A request is a line of JSON: the path, the name
-of a dataset and, to read some of its rows, the first and the one after the last. The answer is a length (8 bytes, low byte first), as much JSON, and
-the rows.
+Run as a script by `hdf5.py`, and by its path: to import the package would take longer than to read a file. A request is
+a line of JSON: the path, the name of a dataset and, to read some of its rows, the first and the one after the last. The
+answer is a length (8 bytes, low byte first), as much JSON, and the rows.
 """
 
 import contextlib
@@ -20,11 +20,22 @@ _KNOWN_FILTERS = {1, 2, 3}
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer until there are no more requests. An error that is not foreseen here ends the process, and whoever asked is told so."""
+    """Answer until there are no more requests. An error that is not foreseen here ends the process, and whoever asked
+    is told so.
+    """
     for line in requests:
         try:
             about, content = answer(json.loads(line))
-        except (ImportError, KeyError, MemoryError, OSError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+        except (
+            ImportError,
+            KeyError,
+            MemoryError,
+            OSError,
+            OverflowError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             about, content = {"error": f"{type(error).__name__}: {error}"}, b""
         head = json.dumps(about).encode()
         answers.write(len(head).to_bytes(8, "little") + head)
@@ -74,7 +85,9 @@ def _plain_dataset(file: Any, name: str) -> Any:
 
 
 def _rows(dataset: Any, start: int, stop: int) -> Any:
-    """Chunk by chunk, where a chunk holds parts of many rows: the library itself takes half as long again to put such rows together."""
+    """Chunk by chunk, where a chunk holds parts of many rows: the library itself takes half as long again to put such
+    rows together.
+    """
     import numpy as np
 
     if dataset.chunks is None or dataset.chunks[1:] == dataset.shape[1:] or start >= stop:

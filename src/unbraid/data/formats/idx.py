@@ -1,7 +1,7 @@
 """The idx format of the MNIST family: its files in a folder, and how one is read.
 
-An idx file is two zero bytes, a type (8: unsigned byte), the number of dimensions, their lengths as big-endian 32-bit integers, and the
-values (yann.lecun.com/exdb/mnist). Only bytes are read here.
+An idx file is two zero bytes, a type (8: unsigned byte), the number of dimensions, their lengths as big-endian 32-bit
+integers, and the values (yann.lecun.com/exdb/mnist). Only bytes are read here.
 """
 
 import gzip
@@ -34,10 +34,13 @@ _MAX_VALUES = 2**28
 _IMAGES_PER_BLOCK = 10_000
 
 
-def published_files(folder_url: str, checksum_source: str, files: Mapping[str, tuple[int, str]]) -> tuple[PublishedFile, ...]:
+def published_files(
+    folder_url: str, checksum_source: str, files: Mapping[str, tuple[int, str]]
+) -> tuple[PublishedFile, ...]:
     """The files of a folder on the web, given their sizes and MD5s by name."""
     return tuple(
-        PublishedFile(name, f"{folder_url}/{name}", num_bytes, f"md5:{md5}", checksum_source) for name, (num_bytes, md5) in files.items()
+        PublishedFile(name, f"{folder_url}/{name}", num_bytes, f"md5:{md5}", checksum_source)
+        for name, (num_bytes, md5) in files.items()
     )
 
 
@@ -73,13 +76,19 @@ def labelled_images(
     images, labels = read_idx(images_path, num_dimensions=3), read_idx(labels_path, num_dimensions=1)
     if images.shape != (expected, IMAGE_SIDE, IMAGE_SIDE):
         raise DataError(
-            f"{images_path} has images of shape {images.shape}; the {split} split of {name} is {(expected, IMAGE_SIDE, IMAGE_SIDE)}. "
+            f"{images_path} has images of shape {images.shape}; the {split} split of {name} is "
+            f"{(expected, IMAGE_SIDE, IMAGE_SIDE)}. "
             "Fetch the official file, or use FromArrays for images of your own."
         )
     if labels.shape != (expected,):
-        raise DataError(f"{labels_path} has {len(labels)} labels; the {split} split of {name} has {expected}. Fetch the official file.")
+        raise DataError(
+            f"{labels_path} has {len(labels)} labels; the {split} split of {name} has {expected}. Fetch the official "
+            "file."
+        )
     if labels.max() >= NUM_CLASSES:
-        raise DataError(f"{labels_path} has a label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file.")
+        raise DataError(
+            f"{labels_path} has a label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file."
+        )
     return images, labels
 
 
@@ -94,7 +103,9 @@ def read_idx(path: Path, num_dimensions: int) -> UInt8[np.ndarray, "..."]:
         raise DataError(f"{path} is not a readable idx file ({error}). It may be cut short: fetch it again.") from error
     if len(values) != math.prod(shape):
         held = f"{len(values)}" if len(values) < math.prod(shape) else "more"
-        raise DataError(f"{path} promises {math.prod(shape)} values and holds {held}. It may be cut short: fetch it again.")
+        raise DataError(
+            f"{path} promises {math.prod(shape)} values and holds {held}. It may be cut short: fetch it again."
+        )
     return np.frombuffer(values, dtype=np.uint8).reshape(shape)
 
 
@@ -103,7 +114,9 @@ def _read(stream: io.BufferedIOBase, num_dimensions: int) -> tuple[tuple[int, ..
     (magic,) = struct.unpack(">I", stream.read(4))
     expected = (_UNSIGNED_BYTE << 8) + num_dimensions
     if magic != expected:
-        raise ValueError(f"it begins with {magic:#010x}, where {num_dimensions}-dimensional bytes begin with {expected:#010x}")
+        raise ValueError(
+            f"it begins with {magic:#010x}, where {num_dimensions}-dimensional bytes begin with {expected:#010x}"
+        )
     shape = struct.unpack(f">{num_dimensions}I", stream.read(4 * num_dimensions))
     if math.prod(shape) > _MAX_VALUES:
         raise ValueError(f"it promises {math.prod(shape)} values; at most {_MAX_VALUES} are read")

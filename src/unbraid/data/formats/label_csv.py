@@ -24,7 +24,9 @@ class LabelCsv:
 
 
 def read_label_csv(path: Path) -> LabelCsv:
-    """The first line names the columns. The column `file`, or else the first, names the pictures as they lie below their folder. UTF-8."""
+    """The first line names the columns. The column `file`, or else the first, names the pictures as they lie below
+    their folder. UTF-8.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, strict=True, skipinitialspace=True)
@@ -37,21 +39,29 @@ def read_label_csv(path: Path) -> LabelCsv:
                     continue
                 if len(row) != len(header):
                     raise DataError(
-                        f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names {len(header)} columns. "
+                        f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
+                        f"{len(header)} columns. "
                         "Give every row a value for each."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(names_at)).as_posix()
                 if name in labels:
-                    raise DataError(f"Line {reader.line_num} of {path} names {_quoted(name)} again. Give each picture one row.")
+                    raise DataError(
+                        f"Line {reader.line_num} of {path} names {_quoted(name)} again. Give each picture one row."
+                    )
                 labels[name] = tuple(cells)
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8.") from None
+        raise DataError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8."
+        ) from None
     except csv.Error as error:
-        raise DataError(f"{path} cannot be read as comma-separated values ({error}). Check its quotation marks.") from None
+        raise DataError(
+            f"{path} cannot be read as comma-separated values ({error}). Check its quotation marks."
+        ) from None
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Name a file of comma-separated values, or leave it out."
+            f"{path} cannot be read ({error.strerror or error}). Name a file of comma-separated values, or leave it "
+            "out."
         ) from None
     return LabelCsv(path, header[names_at], factor_names, labels)
 
@@ -61,11 +71,15 @@ def _checked(path: Path, header: list[str], names_at: int) -> tuple[str, ...]:
     names = header[:names_at] + header[names_at + 1 :]
     if not names:
         raise DataError(
-            f"{path} names {len(header)} columns in its first line; expected one for the names of the pictures and one or more for factors, "
+            f"{path} names {len(header)} columns in its first line; expected one for the names of the pictures and "
+            "one or more for factors, "
             "separated by commas."
         )
     if bad := [name for name in names if not name or not name.isprintable()]:
-        raise DataError(f"{path} has a column named {_quoted(bad[0])} in its first line. Give each factor a name that can be printed.")
+        raise DataError(
+            f"{path} has a column named {_quoted(bad[0])} in its first line. Give each factor a name that can be "
+            "printed."
+        )
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(f"{path} has more than one column {_quoted(twice[0])}. Give each factor a name of its own.")
     return tuple(names)

@@ -1,8 +1,9 @@
 """MATLAB's MAT-files of level 5: arrays of bytes, and what lists of names and numbers are made of.
 
-A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag (its type and its length) and
-its content; that of a variable is again made of elements: flags, dimensions, name and values ("MAT-File Format", The MathWorks). Nothing is unpacked
-further than was asked for, and nothing is read before it is known how much it will be, so a small file cannot fill the memory.
+A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag
+(its type and its length) and its content; that of a variable is again made of elements: flags, dimensions, name and
+values ("MAT-File Format", The MathWorks). Nothing is unpacked further than was asked for, and nothing is read before it
+is known how much it will be, so a small file cannot fill the memory.
 """
 
 import contextlib
@@ -47,7 +48,10 @@ def read(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8
         _check_head(variable.head, shape, where)
         kind, values = variable.element(math.prod(shape))
         if kind != _UINT8 or len(values) != math.prod(shape):
-            raise ValueError(f"{name!r} has {len(values)} bytes of type {kind} where {math.prod(shape)} of type {_UINT8} were promised")
+            raise ValueError(
+                f"{name!r} has {len(values)} bytes of type {kind} where {math.prod(shape)} of type {_UINT8} were "
+                "promised"
+            )
         variable.rest.finish()
     return np.frombuffer(values, np.uint8).reshape(shape[::-1]).T
 
@@ -58,7 +62,9 @@ def readable(where: str) -> Iterator[None]:
     try:
         yield
     except (EOFError, ValueError, struct.error, zlib.error) as error:
-        raise DataError(f"{where} is not a readable MATLAB file ({error}). It may be cut short or damaged: fetch it again.") from error
+        raise DataError(
+            f"{where} is not a readable MATLAB file ({error}). It may be cut short or damaged: fetch it again."
+        ) from error
 
 
 def find(content: bytes, name: str, where: str) -> "Variable":
@@ -72,13 +78,18 @@ def find(content: bytes, name: str, where: str) -> "Variable":
         kind, length = struct.unpack(f"{order}II", tag)
         element = Part(read, length)
         if kind not in (MATRIX, _COMPRESSED):
-            raise ValueError(f"it holds an element of type {kind}; variables are of type {MATRIX}, or {_COMPRESSED} if packed")
+            raise ValueError(
+                f"it holds an element of type {kind}; variables are of type {MATRIX}, or {_COMPRESSED} if packed"
+            )
         variable = Variable.begun(_unpacked(element, order) if kind == _COMPRESSED else element, order)
         if variable.head.name == name:
             return variable
         others.append(variable.head.name)
         element.skip()
-    raise DataError(f"{where} has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}. Fetch the official file.")
+    raise DataError(
+        f"{where} has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}. Fetch the "
+        "official file."
+    )
 
 
 @final
@@ -115,10 +126,14 @@ def _byte_order(read: Read) -> str:
     header = _exactly(read, _HEADER_BYTES)
     order = _BYTE_ORDERS.get(header[126:])
     if order is None:
-        raise ValueError(f"bytes 126 and 127 are {header[126:]!r}, where MAT-files of level 5 have {b'IM'!r} or {b'MI'!r}")
+        raise ValueError(
+            f"bytes 126 and 127 are {header[126:]!r}, where MAT-files of level 5 have {b'IM'!r} or {b'MI'!r}"
+        )
     (version,) = struct.unpack(f"{order}H", header[124:126])
     if version != _LEVEL_5:
-        raise ValueError(f"it is of version {version:#06x}, not {_LEVEL_5:#06x} (level 5); MATLAB's option -v7 saves that")
+        raise ValueError(
+            f"it is of version {version:#06x}, not {_LEVEL_5:#06x} (level 5); MATLAB's option -v7 saves that"
+        )
     return order
 
 
@@ -158,11 +173,14 @@ class Head:
 
 
 def _head(read: Read, order: str) -> Head:
-    kinds, contents = zip(*(_element(read, order, limit) for limit in (8, 4 * _MAX_DIMENSIONS, _MAX_NAME_BYTES)), strict=True)
+    kinds, contents = zip(
+        *(_element(read, order, limit) for limit in (8, 4 * _MAX_DIMENSIONS, _MAX_NAME_BYTES)), strict=True
+    )
     flags, dimensions, name = contents
     if kinds != (_UINT32, _INT32, _INT8) or len(flags) != 8 or len(dimensions) % 4:
         raise ValueError(
-            f"a variable begins with elements of types {kinds} and lengths {tuple(map(len, contents))}, not with flags, dimensions and a name"
+            f"a variable begins with elements of types {kinds} and lengths {tuple(map(len, contents))}, not with "
+            "flags, dimensions and a name"
         )
     (bits,) = struct.unpack(f"{order}I", flags[:4])
     return Head(name.decode("latin-1"), struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions), bits)
@@ -226,7 +244,8 @@ class Part:
 class _Unpacked:
     """What `read` gives, unpacked no further than was asked for.
 
-    Some writers leave out the end of the packed stream, so only what is asked for must be there. Where the end is there, so is a checksum.
+    Some writers leave out the end of the packed stream, so only what is asked for must be there. Where the end is
+    there, so is a checksum.
     """
 
     def __init__(self, read: Read) -> None:

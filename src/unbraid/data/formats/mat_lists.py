@@ -1,4 +1,6 @@
-"""Lists of names and of numbers in MATLAB's MAT-files of level 5, which `mat` describes. They are short, so a variable is read whole."""
+"""Lists of names and of numbers in MATLAB's MAT-files of level 5, which `mat` describes. They are short, so a variable
+is read whole.
+"""
 
 import math
 
@@ -25,7 +27,9 @@ def read_names(content: bytes, name: str, where: str) -> list[str]:
 
 
 def read_positions(content: bytes, name: str, where: str) -> list[int]:
-    """A vector of positions, counted from 1 as MATLAB does, or the places of the ones in a vector of zeros and ones; counted from 0 here."""
+    """A vector of positions, counted from 1 as MATLAB does, or the places of the ones in a vector of zeros and ones;
+    counted from 0 here.
+    """
     with readable(where):
         found = find(content, name, where)
         values = _numbers(found)

@@ -1,8 +1,8 @@
 """The binary matrices of the NORB sets: how one is checked, and read a few rows at a time.
 
-A file is little-endian throughout: a magic number for the type of the values, the number of dimensions, their lengths (three at least: what a
-matrix of fewer does not need is there, and without meaning), all as 32-bit integers, and then the values, the last index fastest
-(cs.nyu.edu/~ylclab/data/norb-v1.0-small).
+A file is little-endian throughout: a magic number for the type of the values, the number of dimensions, their lengths
+(three at least: what a matrix of fewer does not need is there, and without meaning), all as 32-bit integers, and then
+the values, the last index fastest (cs.nyu.edu/~ylclab/data/norb-v1.0-small).
 """
 
 import contextlib
@@ -31,7 +31,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 @final
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix in a file, gzipped or not (by its first bytes, not its name). Its values stay there until they are asked for."""
+    """The matrix in a file, gzipped or not (by its first bytes, not its name). Its values stay there until they are
+    asked for.
+    """
 
     path: Path
     type: Type
@@ -53,7 +55,8 @@ class Matrix:
         # How much a gzipped file holds shows only when it is read.
         if not is_gzipped and path.stat().st_size != (end := begin + shape[0] * matrix._row_bytes):
             raise DataError(
-                f"{path} has {path.stat().st_size} bytes, where its header promises {end}. It may be cut short: fetch it again."
+                f"{path} has {path.stat().st_size} bytes, where its header promises {end}. It may be cut short: fetch "
+                "it again."
             )
         return matrix
 
@@ -66,7 +69,9 @@ class Matrix:
         return values
 
     def blocks(self, rows_at_a_time: int, start: int = 0) -> Iterator[np.ndarray]:
-        """The rows from number `start` on. A file that holds fewer or more than it promises is refused when that shows."""
+        """The rows from number `start` on. A file that holds fewer or more than it promises is refused when that
+        shows.
+        """
         dtype, row_bytes = np.dtype(self.type).newbyteorder("<"), self._row_bytes
         with _opened(self.path) as stream:
             _header(stream)
@@ -75,7 +80,9 @@ class Matrix:
                 num_rows = min(rows_at_a_time, self.shape[0] - first)
                 content = stream.read(num_rows * row_bytes)
                 if len(content) != num_rows * row_bytes:
-                    raise ValueError(f"it promises {self.shape[0]} rows and ends in number {first + len(content) // row_bytes}")
+                    raise ValueError(
+                        f"it promises {self.shape[0]} rows and ends in number {first + len(content) // row_bytes}"
+                    )
                 yield np.frombuffer(content, dtype).reshape(num_rows, *self.shape[1:])
             # At the end of a gzipped file its checksum is compared.
             if stream.read(1):
@@ -86,7 +93,9 @@ def _header(stream: BufferedIOBase) -> tuple[str, tuple[int, ...]]:
     """The type of the values and the lengths of the dimensions."""
     magic, num_dimensions = struct.unpack("<II", stream.read(8))
     if magic & 0xFFFFFF00 != _MAGIC or magic & 0xFF not in _TYPES:
-        raise ValueError(f"it begins with {magic:#010x}, where matrices begin with {_MAGIC + 0x51:#010x} to {_MAGIC + 0x56:#010x}")
+        raise ValueError(
+            f"it begins with {magic:#010x}, where matrices begin with {_MAGIC + 0x51:#010x} to {_MAGIC + 0x56:#010x}"
+        )
     if not 1 <= num_dimensions <= _MAX_DIMENSIONS:
         raise ValueError(f"it has {num_dimensions} dimensions; expected 1 to {_MAX_DIMENSIONS}")
     num_lengths = max(3, num_dimensions)
@@ -102,4 +111,6 @@ def _opened(path: Path) -> Iterator[BufferedIOBase]:
             file.seek(0)
             yield gzip.GzipFile(fileobj=file) if is_gzipped else file
     except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
-        raise DataError(f"{path} is not a readable NORB matrix ({error}). It may be cut short or damaged: fetch it again.") from error
+        raise DataError(
+            f"{path} is not a readable NORB matrix ({error}). It may be cut short or damaged: fetch it again."
+        ) from error

@@ -1,7 +1,8 @@
 """An `.npz` read one entry at a time, never through pickle: what is not a plain array is refused, not run.
 
-An `.npz` is a zip of `.npy` files, each stored as it is (`np.savez`) or deflated (`np.savez_compressed`). What a zip says of itself is compared with
-what is there before anything is allocated, so that a small file cannot ask for a large memory.
+An `.npz` is a zip of `.npy` files, each stored as it is (`np.savez`) or deflated (`np.savez_compressed`). What a zip
+says of itself is compared with what is there before anything is allocated, so that a small file cannot ask for a large
+memory.
 """
 
 import contextlib
@@ -18,9 +19,11 @@ import numpy as np
 
 from unbraid.errors import DataError
 
-# Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size (zlib.net/zlib_tech.html: 1032).
+# Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size
+# (zlib.net/zlib_tech.html: 1032).
 _MAX_RATIO = 1040
-# Images of a single white dot shrink to a six-hundredth. What shrinks more, and fills this much memory, is more likely to be an attack than data.
+# Images of a single white dot shrink to a six-hundredth. What shrinks more, and fills this much memory, is more likely
+# to be an attack than data.
 _SUSPECT_RATIO = 900
 _SUSPECT_BYTES = 2**30
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
@@ -49,7 +52,9 @@ class Header:
 @final
 @dataclass(frozen=True)
 class Npz:
-    """The file at `path`, opened anew for each question: nothing stays open, and nothing is read before it is asked for."""
+    """The file at `path`, opened anew for each question: nothing stays open, and nothing is read before it is asked
+    for.
+    """
 
     path: Path
 
@@ -61,7 +66,9 @@ class Npz:
     def names(self) -> list[str]:
         """The entries, in the order in which they were saved."""
         with self._archive() as archive:
-            return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))
+            return list(
+                dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
+            )
 
     def header(self, name: str) -> Header:
         with self._entry(name) as (entry, stream):
@@ -73,14 +80,16 @@ class Npz:
             header = self._plain_header(name, stream, entry.file_size)
             if header.num_bytes > max(_SUSPECT_BYTES, _SUSPECT_RATIO * entry.compress_size):
                 raise DataError(
-                    f"{name!r} in {self.path} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, as almost nothing but a zip bomb "
+                    f"{name!r} in {self.path} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
+                    "as almost nothing but a zip bomb "
                     "does. If you trust it, write it again without compression, with np.savez."
                 )
         with self._entry(name) as (_, stream):
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
-        """The rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in memory.
+        """The rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in
+        memory.
 
         Of an entry that is stored as it is, what comes before `start` is not read; else it is unpacked and dropped.
         """
@@ -88,7 +97,8 @@ class Npz:
             header = self._plain_header(name, stream, entry.file_size)
             if header.is_fortran_ordered:
                 raise DataError(
-                    f"{name!r} in {self.path} is in Fortran order, so its rows cannot be read one by one. Save np.ascontiguousarray of it."
+                    f"{name!r} in {self.path} is in Fortran order, so its rows cannot be read one by one. Save "
+                    "np.ascontiguousarray of it."
                 )
             with self._from_row(entry, stream, header, start) as rows:
                 for first in range(start, header.shape[0], num_rows):
@@ -99,7 +109,8 @@ class Npz:
                     yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
 
     def mapped(self, name: str) -> np.ndarray | None:
-        """The entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so does not lie there.
+        """The entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so does not
+        lie there.
 
         What is written to the array stays in memory and never reaches the file. The checksum of the entry is not taken.
         """
@@ -118,7 +129,8 @@ class Npz:
             names = sorted(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
             if name not in names:
                 raise DataError(
-                    f"{self.path} has no array {name!r}; it holds {', '.join(names) or 'nothing'}. Save it with np.savez(path, {name}=...)."
+                    f"{self.path} has no array {name!r}; it holds {', '.join(names) or 'nothing'}. Save it with "
+                    f"np.savez(path, {name}=...)."
                 )
             entry = archive.getinfo(f"{name}.npy")
             self._check_size(name, entry)
@@ -134,7 +146,8 @@ class Npz:
         most = entry.compress_size * (_MAX_RATIO if entry.compress_type == zipfile.ZIP_DEFLATED else 1)
         if entry.file_size > most:
             raise DataError(
-                f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, which is impossible: "
+                f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
+                "which is impossible: "
                 "it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
             )
 
@@ -162,18 +175,23 @@ class Npz:
     def _plain_header(self, name: str, stream: zipfile.ZipExtFile, size: int) -> Header:
         version = np.lib.format.read_magic(stream)
         if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"{name} is in version {version[0]}.{version[1]} of the .npy format, which plain arrays do not need")
+            raise ValueError(
+                f"{name} is in version {version[0]}.{version[1]} of the .npy format, which plain arrays do not need"
+            )
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, is_fortran_ordered, dtype = read(stream)
         if dtype.hasobject:
             raise DataError(
-                f"{name!r} in {self.path} holds Python objects, which only pickle can read and which unbraid never loads. "
+                f"{name!r} in {self.path} holds Python objects, which only pickle can read and which unbraid never "
+                "loads. "
                 "Save it as a plain array of numbers or of fixed-width strings."
             )
         header = Header(tuple(int(length) for length in shape), dtype, is_fortran_ordered)
         # Before anything is allocated: a header may promise more than the entry holds.
         if size - stream.tell() != header.num_bytes:
-            raise ValueError(f"{name} holds {size - stream.tell()} bytes, which is not what {dtype} of shape {shape} needs")
+            raise ValueError(
+                f"{name} holds {size - stream.tell()} bytes, which is not what {dtype} of shape {shape} needs"
+            )
         return header
 
     @contextlib.contextmanager
@@ -184,7 +202,9 @@ class Npz:
         except FileNotFoundError:
             raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
         except MemoryError:
-            raise DataError(f"{self.path} does not fit into memory. Take a smaller file, or a machine with more memory.") from None
+            raise DataError(
+                f"{self.path} does not fit into memory. Take a smaller file, or a machine with more memory."
+            ) from None
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -198,4 +218,6 @@ class Npz:
             SyntaxError,
             tokenize.TokenError,
         ) as error:
-            raise DataError(f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again.") from error
+            raise DataError(
+                f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again."
+            ) from error

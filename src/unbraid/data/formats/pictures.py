@@ -54,13 +54,15 @@ _warning_filters = threading.RLock()
 class Framing:
     """How a picture becomes an image of `image_shape` (channels, height, width): cut out, then resized.
 
-    `crop` is the height and width of the middle that is kept; the odd pixel is left over at the right and at the bottom. Sizes are changed by Pillow's
-    bilinear filter, which is as wide as the pixels it makes, so that all that it reads counts. With `shrink` each pixel is instead the mean of a square of
-    pixels, `shrink` wide, which takes a fifth of the time; crop and image must fit that. `picture_size` is the height and width that a picture
-    must have, `formats` the formats of Pillow that it may be in. Cameras note how they were held: `follow_exif` turns such a picture upright.
-    `background` is what lies behind a picture that one can see through.
+    `crop` is the height and width of the middle that is kept; the odd pixel is left over at the right and at the
+    bottom. Sizes are changed by Pillow's bilinear filter, which is as wide as the pixels it makes, so that all that it
+    reads counts. With `shrink` each pixel is instead the mean of a square of pixels, `shrink` wide, which takes a fifth
+    of the time; crop and image must fit that. `picture_size` is the height and width that a picture must have,
+    `formats` the formats of Pillow that it may be in. Cameras note how they were held: `follow_exif` turns such a
+    picture upright. `background` is what lies behind a picture that one can see through.
 
-    With `mask` the image is white where the picture is anything but white, judged at the size of the picture; a pixel is white if at least half of it is.
+    With `mask` the image is white where the picture is anything but white, judged at the size of the picture; a pixel
+    is white if at least half of it is.
     """
 
     image_shape: tuple[int, int, int]
@@ -74,7 +76,9 @@ class Framing:
 
 
 def decode(content: bytes, name: str) -> UInt8[np.ndarray, "height width channel"]:
-    """The picture, upright: one channel if it is grey, three if it is in colour. What one can see through lies on black, which is nothing in most sets."""
+    """The picture, upright: one channel if it is grey, three if it is in colour. What one can see through lies on
+    black, which is nothing in most sets.
+    """
     with _strict_pillow(), _opened(content, name) as picture:
         image = np.asarray(_plain(_upright(picture), name, "black"))
         return image.reshape(*image.shape[:2], -1)
@@ -88,7 +92,9 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
         return 1 if picture.mode in _GREY_MODES else 3, height, width
 
 
-def with_channels(image: UInt8[np.ndarray, "height width channel"], channels: int) -> UInt8[np.ndarray, "height width channels"]:
+def with_channels(
+    image: UInt8[np.ndarray, "height width channel"], channels: int
+) -> UInt8[np.ndarray, "height width channels"]:
     """Grey or colour, as Pillow turns one into the other: brightness by ITU-R BT.601, or the same grey three times."""
     from PIL import Image
 
@@ -120,7 +126,9 @@ def _framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "c
         if framing.shrink > 1:
             picture = picture.reduce(framing.shrink)
         if picture.size != (width, height):
-            picture = picture.resize((width, height), Image.Resampling.BOX if framing.mask else Image.Resampling.BILINEAR)
+            picture = picture.resize(
+                (width, height), Image.Resampling.BOX if framing.mask else Image.Resampling.BILINEAR
+            )
         image = np.asarray(picture).reshape(height, width, -1).transpose(2, 0, 1)
     if framing.mask:
         return np.repeat(np.where(image >= 128, np.uint8(255), np.uint8(0)), channels, axis=0)
@@ -167,7 +175,9 @@ def _work(job: Mapping[str, Any]) -> UInt8[np.ndarray, "block channel height wid
     """A job, in a worker."""
     source = (Folder if job["is_folder"] else Archive)(Path(job["path"]))
     members = [Member(*member) for member in job["members"]]
-    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in job["framing"].items()}
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in job["framing"].items()
+    }
     framing = Framing(**fields)
     return _block(source, members, source.contents(members), framing)
 
@@ -193,13 +203,18 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
     try:
         with Image.open(io.BytesIO(content), formats=formats) as picture:
             if picture.width * picture.height > MAX_PIXELS:
-                raise DataError(f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read. Make it smaller.")
+                raise DataError(
+                    f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read. Make it "
+                    "smaller."
+                )
             yield picture
     except UnidentifiedImageError:
         known = " or ".join(formats) if is_limited else "any picture"
         raise DataError(f"{name} does not begin as {known} does. Save it again as one, or fetch it again.") from None
     except (*_DAMAGE, Image.DecompressionBombError) as error:
-        raise DataError(f"{name} is not a readable picture ({error}). It may be cut short: fetch it or save it again.") from error
+        raise DataError(
+            f"{name} is not a readable picture ({error}). It may be cut short: fetch it or save it again."
+        ) from error
 
 
 def _upright(picture: "Image.Image") -> "Image.Image":
@@ -227,7 +242,8 @@ def _middle(picture: "Image.Image", crop: tuple[int, int], name: str) -> "Image.
     height, width = crop
     if picture.height < height or picture.width < width:
         raise DataError(
-            f"{name} is {picture.height} x {picture.width} pixels (height x width), too small to cut {height} x {width} out of it."
+            f"{name} is {picture.height} x {picture.width} pixels (height x width), too small to cut {height} x "
+            f"{width} out of it."
         )
     left, top = (picture.width - width) // 2, (picture.height - height) // 2
     return picture.crop((left, top, left + width, top + height))

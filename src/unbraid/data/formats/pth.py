@@ -1,8 +1,8 @@
 """One tensor from a file that `torch.save` wrote.
 
-Such a file is pickled, and a pickle may ask for any function to be run. This is the one place of the library where one is read. What it asks for is
-listed first, without running any of it: more than a tensor needs is refused. Only then does torch read it, with its unpickler for weights,
-which knows no other functions either.
+Such a file is pickled, and a pickle may ask for any function to be run. This is the one place of the library where one
+is read. What it asks for is listed first, without running any of it: more than a tensor needs is refused. Only then
+does torch read it, with its unpickler for weights, which knows no other functions either.
 """
 
 import io
@@ -18,7 +18,8 @@ from torch import Tensor
 from unbraid.errors import DataError
 
 _ZIP_MAGIC = b"PK\x03\x04"
-# The number with which files of torch before 1.6 begin, as the first of five pickles: the others are a version, the system, the tensor, its storages.
+# The number with which files of torch before 1.6 begin, as the first of five pickles: the others are a version, the
+# system, the tensor, its storages.
 _LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _NUM_LEGACY_PICKLES = 5
 # The pickle of a tensor takes a few hundred bytes; its values lie outside of it.
@@ -30,8 +31,9 @@ _NEEDED_FUNCTIONS = {
     "collections.OrderedDict",
     *(f"torch.{name}Storage" for name in _STORAGES),
 }
-# The instructions that the pickle of a tensor needs, with the length of what follows each: so many bytes, or as many as the integer says that
-# takes so many bytes. None of them but "c" names a function. pickletools would read them too, but warns about odd texts on the way.
+# The instructions that the pickle of a tensor needs, with the length of what follows each: so many bytes, or as many as
+# the integer says that takes so many bytes. None of them but "c" names a function. pickletools would read them too, but
+# warns about odd texts on the way.
 _FIXED = {
     **dict.fromkeys(b"R(t\x85\x86\x87)}]aesuN\x88\x89Q", 0),
     **dict.fromkeys(b"Kqh", 1),
@@ -52,23 +54,40 @@ def read_tensor(path: Path) -> Tensor:
                 _check_harmless(pickled)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}. Check the path.") from None
-    except (ValueError, OSError, EOFError, LookupError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} cannot be read as a tensor ({_reason(error)}). It may be cut short or damaged: get it again.") from error
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        LookupError,
+        OverflowError,
+        RuntimeError,
+        struct.error,
+        zipfile.BadZipFile,
+    ) as error:
+        raise DataError(
+            f"{path} cannot be read as a tensor ({_reason(error)}). It may be cut short or damaged: get it again."
+        ) from error
     try:
         # Weights only: see the top of this module.
         content = torch.load(str(path), map_location="cpu", weights_only=True, mmap=is_zip)  # noqa: TID251
     except Exception as error:
-        # Of any type, because the file decides what the unpickler meets. Without torch's words, which advise to load it all the same.
+        # Of any type, because the file decides what the unpickler meets. Without torch's words, which advise to load it
+        # all the same.
         raise DataError(
-            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short or damaged: get it again."
+            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short or "
+            "damaged: get it again."
         ) from error
     if type(content) is not Tensor:
-        raise DataError(f"{path} holds a {type(content).__name__}; expected one tensor, as torch.save(tensor, path) writes it.")
+        raise DataError(
+            f"{path} holds a {type(content).__name__}; expected one tensor, as torch.save(tensor, path) writes it."
+        )
     return content.detach()
 
 
 def _zipped_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
-    """The pickle in a file of torch 1.6 or later, a zip: FOLDER/data.pkl, and the values in FOLDER/data/0, none of them compressed."""
+    """The pickle in a file of torch 1.6 or later, a zip: FOLDER/data.pkl, and the values in FOLDER/data/0, none of them
+    compressed.
+    """
     with zipfile.ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         for name, info in members.items():
@@ -103,7 +122,8 @@ def _check_harmless(pickled: io.BytesIO) -> None:
             function = f"{module.decode().strip()}.{name.decode().strip()}"
             if function not in _NEEDED_FUNCTIONS:
                 raise ValueError(
-                    f"it asks for {function[:80]}, which a tensor of plain numbers does not need: it might run code, and is not loaded"
+                    f"it asks for {function[:80]}, which a tensor of plain numbers does not need: it might run code, "
+                    "and is not loaded"
                 )
         elif instruction == _PROTOCOL:
             if (protocol := _exactly(pickled, 1)[0]) != 2:
@@ -113,7 +133,9 @@ def _check_harmless(pickled: io.BytesIO) -> None:
         elif instruction in _FIXED:
             _exactly(pickled, _FIXED[instruction])
         else:
-            raise ValueError(f"it is pickled with the instruction {instruction:#04x}, which a tensor of plain numbers does not need")
+            raise ValueError(
+                f"it is pickled with the instruction {instruction:#04x}, which a tensor of plain numbers does not need"
+            )
 
 
 def _exactly(stream: io.BytesIO, num_bytes: int) -> bytes:

@@ -1,8 +1,9 @@
 """Jobs done by other processes: JSON goes in, an array of bytes comes out, in the order of the jobs.
 
-`multiprocessing` is not used. It runs the user's script again in each process, unless that is written for it, and sends pickles. The processes here
-know nothing of the script, and import neither torch nor the rest of the package, which would take seconds and 300 MB each. They end when their input
-does, and so with the process that started them, however that ends.
+`multiprocessing` is not used. It runs the user's script again in each process, unless that is written for it, and sends
+pickles. The processes here know nothing of the script, and import neither torch nor the rest of the package, which
+would take seconds and 300 MB each. They end when their input does, and so with the process that started them, however
+that ends.
 """
 
 import contextlib
@@ -45,9 +46,11 @@ def num_cores() -> int:
 def in_order(
     work: Callable[[Mapping[str, Any]], UInt8[np.ndarray, "..."]], jobs: Iterable[Mapping[str, Any]], num_workers: int
 ) -> Iterator[UInt8[np.ndarray, "..."]]:
-    """`work` of each job, by this many processes. It is a function of a module of this package that can do without torch.
+    """`work` of each job, by this many processes. It is a function of a module of this package that can do without
+    torch.
 
-    Two jobs a worker are under way, and no more results than that wait to be taken. An error of the package comes out here as a DataError.
+    Two jobs a worker are under way, and no more results than that wait to be taken. An error of the package comes out
+    here as a DataError.
     """
     # Leaving, the workers end first: the threads that wait for them then see the end of their answers.
     with ThreadPoolExecutor(num_workers) as threads, contextlib.ExitStack() as processes:
