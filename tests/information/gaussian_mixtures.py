@@ -65,17 +65,23 @@ def by_formula(z, loc, log_var, log_weights):
 
 def sums_and_gradients(function, mixture, seed=1):
     """joint, latents, and the gradients of a random combination of them, member by member under `vmap`."""
-    z, _, _, log_weights = mixture
-    generator = torch.Generator().manual_seed(seed)
-    of_joint, of_latents = (
-        torch.randn(shape, generator=generator, dtype=torch.float64).to(z) for shape in (z.shape[1:2], z.shape[1:])
-    )
+    return combined_sums_and_gradients(function, mixture, *directions(mixture, seed))
+
+
+def directions(mixture, seed=1):
+    """Random weights of the sums of all latents together, and of each alone."""
+    z, generator = mixture[0], torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator, dtype=torch.float64).to(z) for shape in (z.shape[1:2], z.shape[1:])]
+
+
+def combined_sums_and_gradients(function, mixture, of_joint, of_latents):
+    """joint, latents, and the gradients of their combination with these weights, member by member under `vmap`."""
 
     def combined(z, loc, log_var, log_weights):
         joint, latents = function(z, loc, log_var, log_weights)
         return (joint * of_joint).sum() + (latents * of_latents).sum(), (joint, latents)
 
-    in_dims = (0, 0, 0, 0 if log_weights.dim() == 3 else None)
+    in_dims = (0, 0, 0, 0 if mixture[3].dim() == 3 else None)
     gradients, sums = vmap(grad(combined, argnums=(0, 1, 2), has_aux=True), in_dims)(*mixture)
     return sums, gradients
 

@@ -24,6 +24,8 @@ from tests.information.gaussian_mixtures import (
     by_formula,
     check_kernels,
     check_that_nothing_moves_nothing,
+    combined_sums_and_gradients,
+    directions,
     sums_and_gradients,
 )
 from unbraid.information import gaussian_mixture_sums
@@ -158,15 +160,13 @@ def test_fleets_of_fleets():
 
 
 def test_a_trace_holds_one_call_each_way_and_no_table_of_pairs_and_latents():
-    def traced(case):
-        def step(*mixture):
-            return sums_and_gradients(gaussian_log_aggregate, mixture)
-
-        return make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)(*a_mixture(case))
+    def step(*tensors):
+        return combined_sums_and_gradients(gaussian_log_aggregate, tensors[:4], *tensors[4:])
 
     for members in (2, 5):
         case = Case(members=members, samples=64, images=64, latents=10)
-        graph = traced(case)
+        weights = directions(a_mixture(case))
+        graph = make_fx(step, tracing_mode="fake")(*a_mixture(case), *weights)
         ours = [str(node.target) for node in graph.graph.nodes if str(node.target).startswith("unbraid")]
         assert ours == ["unbraid.gaussian_log_sums.default", "unbraid.gaussian_log_sums_gradients.default"]
         largest = max(
@@ -177,7 +177,7 @@ def test_a_trace_holds_one_call_each_way_and_no_table_of_pairs_and_latents():
         assert largest == max(64 * 64, members * 4 * 2 * 64 * 10) < members * 64 * 64 * 10
 
         mixture = a_mixture(case, seed=7)
-        assert_equal_sums_and_gradients(graph(*mixture), sums_and_gradients(gaussian_log_aggregate, mixture))
+        assert_equal_sums_and_gradients(graph(*mixture, *weights), step(*mixture, *weights))
 
 
 # On a GPU

@@ -127,14 +127,13 @@ def test_a_traced_step_stops_a_member_that_diverges_alone():
 
 
 class Compiler:
-    """Stands in for `torch.compile`, which would take half a minute a graph here: hands each graph back, and counts
-    them.
-    """
+    """Stands in for inductor, which would take half a minute a graph here: hands each graph back, and counts them."""
 
     def __init__(self):
         self.graphs = []
 
-    def __call__(self, graph):
+    def __call__(self, graph, examples):
+        assert len(examples) == sum(node.op == "placeholder" for node in graph.graph.nodes)
         self.graphs.append(graph)
         return graph
 
@@ -237,7 +236,7 @@ def test_schedules_tell_programs_apart_by_what_they_are_and_by_whose_they_are():
 
 
 def test_on_a_cpu_nothing_is_compiled():
-    fleet = Fleet([Member(FIRST, 0)], FIRST.load(), programs=Programs(lambda graph: pytest.fail("compiled")))
+    fleet = Fleet([Member(FIRST, 0)], FIRST.load(), programs=Programs(lambda graph, examples: pytest.fail("compiled")))
     assert fleet.prepare() == 0.0
     fleet.advance()
     assert fleet.prepare() == 0.0

@@ -4,7 +4,8 @@ one runs, not before.
 A program is one warp. Each lane owns two entries of one axis (codes, or images), whose numbers stay in registers, and
 all lanes walk together over a slice of the other axis. So a sum is one lane's, in one order: nothing is exchanged, and
 a member's numbers do not depend on its company. Latents are unrolled; where there are too many for the registers,
-programs share them, and each adds up the joint density of all by itself.
+programs share them, and each adds up the joint density of all latents by itself, in one order: far from all means a log
+density is so large that another order would move it by more than 1.
 
 Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
 -inf, and adds nothing.
@@ -155,13 +156,13 @@ def _log_sums(
             at = (chunk * LATENTS + latent) * IMAGES + image
             u = (zs[latent][:, None] - tl.load(loc + at)[None, :]) * tl.load(inverse_scale + at)[None, :]
             log_density = tl.load(log_peak + at)[None, :] - u * u
-            everything += log_density
+            if CHUNKS == 1:
+                everything += log_density
             top, total = _added(tops[latent], totals[latent], log_density + weight)
             new_tops += (top,)
             new_totals += (total,)
         tops, totals = new_tops, new_totals
-        for further in range(LATENTS, CHUNKS * LATENTS):
-            there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+        for there in range(CHUNKS * LATENTS if CHUNKS > 1 else 0):
             z, at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
             u = (z[:, None] - tl.load(loc + at)[None, :]) * tl.load(inverse_scale + at)[None, :]
             everything += tl.load(log_peak + at)[None, :] - u * u
@@ -224,18 +225,17 @@ def _gradient_of_codes(
                 scale = tl.load(inverse_scale + at)
                 u = (zs[latent] - tl.load(loc + at)) * scale
                 log_density = tl.load(log_peak + at) - u * u
-                everything += log_density
+                if CHUNKS == 1:
+                    everything += log_density
                 us += (u,)
                 scales += (scale,)
                 log_densities += (log_density,)
-            for further in range(LATENTS, CHUNKS * LATENTS):
-                there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+            for there in range(CHUNKS * LATENTS if CHUNKS > 1 else 0):
                 z, there_at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
                 further_u = (z - tl.load(loc + there_at)) * tl.load(inverse_scale + there_at)
                 everything += tl.load(log_peak + there_at) - further_u * further_u
             # Subtracted last, here and below, as in the sums: what dominates a sum then has a share of exactly 1,
-            # however small both are. No share is more, but programs that share the latents add them up in orders of
-            # their own.
+            # however small both are.
             shared = joint_gradient * tl.exp2(tl.minimum(everything - log_joint, 0.0))
             new_sums = ()
             for latent in tl.static_range(LATENTS):
@@ -288,11 +288,11 @@ def _gradients_of_posteriors(
             for latent in tl.static_range(LATENTS):
                 u = (tl.load(codes + (chunk * LATENTS + latent) * SAMPLES + sample) - locs[latent]) * scales[latent]
                 log_density = peaks[latent] - u * u
-                everything += log_density
+                if CHUNKS == 1:
+                    everything += log_density
                 us += (u,)
                 log_densities += (log_density,)
-            for further in range(LATENTS, CHUNKS * LATENTS):
-                there = (chunk * LATENTS + further) % (CHUNKS * LATENTS)
+            for there in range(CHUNKS * LATENTS if CHUNKS > 1 else 0):
                 mean = posteriors + there * IMAGES + image
                 scale = tl.load(mean + CHUNKS * LATENTS * IMAGES, mask=inside, other=0.0)
                 further_u = (tl.load(codes + there * SAMPLES + sample) - tl.load(mean, mask=inside, other=0.0)) * scale

@@ -2,21 +2,21 @@
 
 A fleet's step is some thousand small operations under `vmap` and `grad`. On a GPU, starting them one by one takes
 longer than computing them. So the step is run once with tensors that have shapes but no numbers, and what it does is
-written down as a flat list of operations; `torch.compile` makes few kernels of them; and a CUDA graph starts all of
-these at once.
+written down as a flat list of operations; inductor makes few kernels of them; and a CUDA graph starts all of these at
+once.
 """
 
 import time
-import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+
+from unbraid.training.compiler import Inductor
 
 Tensors = Mapping[str, Tensor]
 Function = Callable[[Tensors], dict[str, Tensor]]
@@ -59,19 +59,21 @@ class Traced:
 @final
 class Programs:
     """Compiled functions by what they compute, so that a second fleet of the same shape finds them. `compile_graph`
-    makes a callable of a traced graph.
+    makes a callable of a traced graph and of tensors like those that it will be given.
     """
 
-    def __init__(self, compile_graph: Callable[[GraphModule], Callable[..., Any]] | None = None) -> None:
-        self._compile_graph = compile_graph or partial(torch.compile, fullgraph=True, dynamic=False)
+    def __init__(
+        self, compile_graph: Callable[[GraphModule, Sequence[Tensor]], Callable[..., Any]] | None = None
+    ) -> None:
+        self._compile_graph = compile_graph or Inductor()
         self._compiled: dict[Hashable, tuple[Traced, Callable[..., Any], object]] = {}
         self.seconds = 0.0
 
     def compiled(
         self, key: Hashable, function: Function, tensors: Tensors, beside: object, scratch: Callable[[], Tensors]
     ) -> Function:
-        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once, since
-        only that compiles it.
+        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once: the
+        first call sets up what a CUDA graph cannot record.
 
         `beside` is the object whose tensors the function reads besides its arguments: they become part of the program.
         """
@@ -79,11 +81,9 @@ class Programs:
         if key not in self._compiled:
             began = time.perf_counter()
             traced = Traced.of(function, tensors)
-            compiled = self._compile_graph(traced.graph)
-            with warnings.catch_warnings():
-                # Whoever asks for float32 knows that TF32 is faster.
-                warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
-                traced.named(compiled, scratch())
+            copies = scratch()
+            compiled = self._compile_graph(traced.graph, [copies[name] for name in traced.inputs])
+            traced.named(compiled, copies)
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
             self._compiled[key] = traced, compiled, beside  # kept, lest another object get its id

@@ -68,6 +68,7 @@ def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
+    _peak_on_the_gpu(members[:1], images)  # not counted: libraries take memory of their own at their first use
     give_back_memory(images.device)
     free, alone = free_memory(images.device), _peak_on_the_gpu(members[:1], images)
     try:
@@ -76,7 +77,7 @@ def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
         if not is_out_of_memory(error):
             raise
         return Memory(free, 0, free)
-    return Memory(both - alone, max(0, 2 * alone - both), free)
+    return Memory(max(0, both - alone), max(0, 2 * alone - both), free)
 
 
 def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
