@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.errors import SpecError
-from unbraid.schedule import Cosine, Cyclic, Linear, extremes, shifted, value_at
+from unbraid.schedule import Cosine, Cyclic, Linear, extremes, scaled, shifted, value_at
 
 SCHEDULES = [
     Linear(0.0, 4.0),
@@ -49,6 +49,7 @@ def test_a_number_is_a_schedule_that_never_changes():
     assert value_at(2.5, progress) == 2.5
     assert extremes(2.5) == (2.5, 2.5)
     assert shifted(2.5, -1.0) == 1.5
+    assert scaled(2.5, 4.0) == 10.0
 
 
 # Laws
@@ -65,6 +66,12 @@ def test_it_stays_between_its_extremes(schedule, progress):
 @given(progress=MOMENTS)
 def test_a_shifted_schedule_is_the_schedule_plus_a_number(schedule, progress):
     assert at(shifted(schedule, 1.5), progress) == pytest.approx(at(schedule, progress) + 1.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+@given(progress=MOMENTS)
+def test_a_scaled_schedule_is_the_schedule_times_a_number(schedule, progress):
+    assert at(scaled(schedule, 2.5), progress) == pytest.approx(2.5 * at(schedule, progress), abs=1e-12)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)

@@ -29,6 +29,10 @@ class Schedule(ABC):
     def shifted(self, by: float) -> "Schedule":
         """The same, plus a constant."""
 
+    @abstractmethod
+    def scaled(self, by: float) -> "Schedule":
+        """The same, times a constant."""
+
     def _not_yet(self, other: Any) -> Tensor:
         raise SpecError(
             f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress "
@@ -75,6 +79,10 @@ class Ramp(Schedule):
     @final
     def shifted(self, by: float) -> "Ramp":
         return replace(self, start=self.start + by, end=self.end + by)
+
+    @final
+    def scaled(self, by: float) -> "Ramp":
+        return replace(self, start=self.start * by, end=self.end * by)
 
 
 @final
@@ -127,6 +135,9 @@ class Cyclic(Schedule):
     def shifted(self, by: float) -> "Cyclic":
         return replace(self, low=self.low + by, high=self.high + by)
 
+    def scaled(self, by: float) -> "Cyclic":
+        return replace(self, low=self.low * by, high=self.high * by)
+
 
 def extremes(weight: Weight) -> tuple[float, float]:
     """The least and the greatest value of a number or a schedule."""
@@ -136,6 +147,11 @@ def extremes(weight: Weight) -> tuple[float, float]:
 def shifted(weight: Weight, by: float) -> Weight:
     """A number or a schedule, plus a constant."""
     return weight.shifted(by) if isinstance(weight, Schedule) else weight + by
+
+
+def scaled(weight: Weight, by: float) -> Weight:
+    """A number or a schedule, times a constant."""
+    return weight.scaled(by) if isinstance(weight, Schedule) else weight * by
 
 
 def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:

@@ -22,10 +22,10 @@ from unbraid.objectives.covariance import (
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.parts import elbo_parts
-from unbraid.schedule import Weight, extremes
+from unbraid.schedule import Weight, extremes, scaled
 
-DIAGONAL: dict[str, float] = {"i": 100.0, "ii": 10.0}
-"""The weight of the diagonal where none is given."""
+DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
+"""The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
 
 
 @final
@@ -35,10 +35,11 @@ class DIPVAE(Objective):
     arXiv:1711.00848v1, eq. 6.
 
     C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j)
-    and as (j, i). Without a `diagonal` it is 100 for "i" and 10 for "ii". C is that of the batch, or a running estimate
-    in which the past is constant: "ema" averages the covariances of batches, "moments" the first and second moments,
-    both with weight `decay` on the past, from the first batch on. Then only the share 1 - decay of C has a gradient;
-    with `rescale` the gradient is that of a whole batch.
+    and as (j, i). Without a `diagonal` it is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for "ii",
+    whatever number or schedule that is. C is that of the batch, or a running estimate in which the past is constant:
+    "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
+    past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
+    that of a whole batch.
     """
 
     kind: Literal["i", "ii"] = "i"
@@ -71,7 +72,9 @@ class DIPVAE(Objective):
             )
 
     def general(self) -> "DIPVAE":
-        return self if self.diagonal is not None else replace(self, diagonal=DIAGONAL[self.kind])
+        if self.diagonal is not None:
+            return self
+        return replace(self, diagonal=scaled(self.off_diagonal, DIAGONAL_SHARE[self.kind]))
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
         size = _a_posterior(latents).mean.shape[1]
@@ -93,7 +96,7 @@ class DIPVAE(Objective):
         off_diagonal_part = (covariance - torch.diag(diagonal)).square().sum()
         diagonal_part = (diagonal - 1).square().sum()
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        weight_of_diagonal = DIAGONAL[self.kind] if self.diagonal is None else self.diagonal
+        weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
             + parts["rate"]
