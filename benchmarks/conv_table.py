@@ -1,14 +1,15 @@
 """FactorVAE and beta-VAE with Do & Tran's nets on dSprites: RMIG and JEMMIG beside the numbers that they print.
 
-    python -m benchmarks.conv_table --folder runs --out benchmarks/results/conv_table_h200     as many steps as fit into
-    eight minutes of training python -m benchmarks.conv_table --steps 20000
-    as many steps as that python -m benchmarks.conv_table --small                                                    a
-    few small models, to see that it runs
+    python -m benchmarks.conv_table --folder runs --out benchmarks/results/conv_table_h200
+    python -m benchmarks.conv_table --steps 20000   as many steps as that, not as many as fit into the time
+    python -m benchmarks.conv_table --small         a few small models, to see that it runs
 
 FactorVAE with gamma 10, 20, 50, 100 and beta-VAE with beta 1, 4, 10, 20, 50, four seeds each: the sweep of Do & Tran,
-arXiv:1908.09961v4, section 5. Nets (table 4), initial weights, batch size and optimiser are those of their code for
-dSprites, and so are the bins of both scores: 100, filled with the density at their centres. The two families are two
-fleets, trained for as many steps each; how many fit is found by timing fleets that are thrown away.
+arXiv:1908.09961v4, section 4. Nets (table 4), batch size and the model's optimiser are their code's for dSprites,
+and so are the initial weights of encoder and decoder and the bins of both scores: 100, filled with the density at their
+centres. The critic is our default: its Adam has a beta2 of 0.9 where their code has 0.99, and its initial weights are
+torch's. The two families are two fleets, trained for as many steps each; how many fit is found by timing fleets that
+are thrown away.
 """
 
 import statistics

@@ -1,9 +1,9 @@
 """Is a model the same alone and in company? One member trained in fleets of other sizes, orders and splits, and twice
 in the same.
 
-    python -m benchmarks.determinism --out benchmarks/results/determinism_h200 python -m benchmarks.determinism
-    --precisions float32 --steps 100        one precision, fewer steps python -m benchmarks.determinism --small
-    small nets and few steps, to see that it runs
+    python -m benchmarks.determinism --out benchmarks/results/determinism_h200
+    python -m benchmarks.determinism --precisions float32 --steps 100    one precision, fewer steps
+    python -m benchmarks.determinism --small                             small nets, few steps, to see that it runs
 
 The member is seed 0 of a fleet of four. It is trained again alone; in a fleet of the same four in another order; and in
 one that is split in two halfway, by its state. Printed is the largest difference of any weight, and of the loss, after

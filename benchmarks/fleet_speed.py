@@ -1,10 +1,9 @@
 """How long a training step takes in a fleet, per model, against a textbook loop of the same model in the same process.
 
     python -m benchmarks.fleet_speed                                      the table in bf16, on the GPU if there is one
-    python -m benchmarks.fleet_speed --precisions bf16 tf32 float32       at all precisions: compiling takes most of the
-    time python -m benchmarks.fleet_speed --rows beta-TCVAE --members 16 64    rows whose names begin so, fleets of
-    these sizes python -m benchmarks.fleet_speed --small                              small settings, to see that it
-    runs
+    python -m benchmarks.fleet_speed --precisions bf16 tf32 float32       at all precisions: compiling takes longest
+    python -m benchmarks.fleet_speed --rows beta-TCVAE --members 16 64    rows by the start of their names, these sizes
+    python -m benchmarks.fleet_speed --small                              small settings, to see that it runs
 
 The fleet's step is compiled first, which is timed; then it runs some steps to warm up; then some more in several turns,
 of which the median counts. The loop (`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and

@@ -1,9 +1,9 @@
 """Does it learn? Every objective on real data small enough for the CPU, with a table of what came out and a sentence
 for each claim.
 
-    python -m benchmarks.it_learns                        all of it: hours on two cores, minutes on a GPU (--device
-    cuda) python -m benchmarks.it_learns --only sprites         one table python -m benchmarks.it_learns --scale 0.05
-    --seeds 2 to see that it runs
+    python -m benchmarks.it_learns                         all of it: hours on two cores, minutes with --device cuda
+    python -m benchmarks.it_learns --only sprites          one table
+    python -m benchmarks.it_learns --scale 0.05 --seeds 2  to see that it runs
 
 MNIST and Fashion-MNIST are read from the folder `UNBRAID_DATA`; sprites are drawn. All seeds of a setting, and
 objectives that are kin, are trained side by side in one fleet. Numbers are means over seeds with the standard deviation

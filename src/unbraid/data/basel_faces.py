@@ -54,7 +54,7 @@ class BaselFaces(ConvertedDataset):
             "(--dataset shaded-faces) is a drawn stand-in "
             "with the same factors. For the original, get the model at https://faces.dmi.unibas.ch/bfm, and then the "
             "renders from the authors of "
-            "arXiv:1802.04942"
+            "arXiv:1802.04942v5"
         ),
     )
 

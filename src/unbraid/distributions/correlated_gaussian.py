@@ -22,9 +22,9 @@ _LOG_2PI = math.log(2 * math.pi)
 class CorrelatedGaussian(GaussianPosterior):
     """z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
-    Anonymous, *split encoder* (ICLR 2020 submission), section 5. Each latent by itself is as in `DiagonalGaussian`.
-    `exact` says whether log q(z | x) and the KL are those of this distribution, or of the product of its marginals.
-    What metrics see, `covariance`, is always the truth.
+    The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. Each latent by itself is as in
+    `DiagonalGaussian`. `exact` says whether log q(z | x) and the KL are those of this distribution, or of the product
+    of its marginals. What metrics see, `covariance`, is always the truth.
     """
 
     rho: float

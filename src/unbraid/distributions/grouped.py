@@ -150,7 +150,7 @@ class GroupedLatents(Latents):
     the other.
 
     Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as
-    they do in `Codes`. The default is that of Esmaeili et al., arXiv:1804.02086v4, for MNIST: ten Gaussian latents for
+    they do in `Codes`. The default is that of Esmaeili et al., arXiv:1804.02086v1, for MNIST: ten Gaussian latents for
     style, and one discrete one for the digit.
     """
 

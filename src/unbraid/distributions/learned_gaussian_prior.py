@@ -88,7 +88,7 @@ class LearnedGaussianPrior(PriorRecipe):
     """N(m, L L') over all latents of the family, learned with the model from N(0, I) on. The diagonal of L is a
     softplus.
 
-    Esmaeili et al., arXiv:1804.02086v4, sections 4.1 and 5: a correlation that the prior has learned is not penalised
+    Esmaeili et al., arXiv:1804.02086v1, sections 4.1 and 5: a correlation that the prior has learned is not penalised
     in the posterior.
     """
 

@@ -28,7 +28,7 @@ class Decomposition:
     r(z_de)].
 
     The means over a batch estimate the index-code mutual information; the total correlation between groups, and the one
-    within them, each relative to the prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v4, fig.
+    within them, each relative to the prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v1, fig.
     4. Where every latent is a group and the prior is a product, they are the three parts of Chen et al.,
     arXiv:1802.04942v5, eq. 2, and nothing is within groups. The sum does not depend on the estimator. None is clamped:
     an estimate may be negative.
@@ -65,17 +65,15 @@ def log_weights(
 ) -> Float[Tensor, "sample batch"]:
     """log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
 
-    ========= ============ =================================== =======
-    ========================================================= estimator diagonal     off the diagonal
-    row sum source ========= ============ =================================== =======
-    ========================================================= naive     1 / B        1 / B
-    1       the batch as if it were the data set mws       1 / (N B)    1 / (N B)                           1 / N   Chen
-    et al., arXiv:1802.04942v5, eq. 3 mss       1 / N        1 / M; (N-M) / (N M) right of the   1       the same,
-    appendix C (their code misplaces the diagonal)
+    ========= ============ ================================= ======= ===================================================
+    estimator diagonal     off the diagonal                  row sum source
+    ========= ============ ================================= ======= ===================================================
+    naive     1 / B        1 / B                             1       the batch as if it were the data set
+    mws       1 / (N B)    1 / (N B)                         1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
+    mss       1 / N        1 / M; (N-M) / (N M) right of the 1       their code, which misplaces the diagonal
                            diagonal, at column (i+1) mod B
-    eq13      1 / N        (N-1) / (N M)                       1       Esmaeili et al., arXiv:1804.02086v4, eq. 13
-    ========= ============ =================================== =======
-    =========================================================
+    eq13      1 / N        (N-1) / (N M)                     1       Esmaeili et al., arXiv:1804.02086v1, eq. 13
+    ========= ============ ================================= ======= ===================================================
 
     `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of eq13
     p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined. Only Python values

@@ -23,7 +23,7 @@ class AttributeVector(Metric):
     """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1; higher is
     better.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, table 2: w is the mean of z over training images with the attribute,
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, table 2: w is the mean of z over training images with the attribute,
     less the mean over those without (z are the means of the posteriors), and b minimises the hinge loss sum_n max(0, 1
     - t_n (w.z_n + b)), t = 1 with the attribute and -1 without. The loss is piecewise linear: b is exact, and the
     middle where an interval is optimal. Of two values the greater is the attribute. Other factors are left out.

@@ -23,7 +23,7 @@ class Correlations(Metric):
 
     Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior,
     made with `seed` (Do & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors
-    (Kumar et al., arXiv:1711.00848v3, tables 3 and 4). A latent that never varies correlates with nothing: 0. A factor
+    (Kumar et al., arXiv:1711.00848v1, tables 3 and 4). A latent that never varies correlates with nothing: 0. A factor
     whose values are mere names has NaN, unless there are two of them.
     """
 

@@ -25,7 +25,7 @@ class ELBODecomposition(SampledMetric):
     Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum
     of all three: exactly the analytic KL with conditional="analytic". The prior is standard normal, and uniform for
     discrete latents. With groups, TC is split into "between_groups" and "within_groups" (Esmaeili et al.,
-    arXiv:1804.02086v4, fig. 4). Codes hold no reconstruction, so there is no ELBO here.
+    arXiv:1804.02086v1, fig. 4). Codes hold no reconstruction, so there is no ELBO here.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

@@ -21,7 +21,7 @@ from unbraid.metrics.value_groups import check_counts
 class TopAttributes(Metric):
     """mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, section 4 and figure 2: for each attribute the latent that correlates
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: for each attribute the latent that correlates
     with it most, and the `num_top` largest correlations of that latent with the other attributes. Table "top_latent"
     numbers the latents; "top_attributes" and "top_correlations" hold, in a row for each attribute, the others by number
     and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it comes near

@@ -14,7 +14,7 @@ from unbraid.models.heads import Branched
 @final
 @dataclass(frozen=True)
 class EsmaeiliCelebA(Architecture):
-    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v4, table 5), with 20 Gaussian latents and two
+    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v1, table 5), with 20 Gaussian latents and two
     Bernoulli ones.
 
     Convolutions (4 x 4, stride 2) with BatchNorm and ReLU halve the image; then 256 - means, 256 - log-variances and

@@ -16,7 +16,7 @@ from unbraid.models.mlp import check_widths, fully_connected
 @final
 @dataclass(frozen=True)
 class EsmaeiliDSprites(Architecture):
-    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v4, table 4), with 10 Gaussian latents and one
+    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v1, table 4), with 10 Gaussian latents and one
     of 3 categories.
 
     The encoder is pixels - 1200 - 1200 with ReLU, then 400 - means, 400 - log-variances and logits of the discrete

@@ -16,7 +16,7 @@ from unbraid.models.mlp import check_widths, fully_connected
 @final
 @dataclass(frozen=True)
 class EsmaeiliMNIST(Architecture):
-    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v4, table 3), with 10 Gaussian
+    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3), with 10 Gaussian
     latents and one of 10 categories.
 
     The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the

@@ -54,7 +54,7 @@ def heads(latents: Latents) -> tuple[Head, ...]:
 
 @final
 class Branched(nn.Module):
-    """From features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v4, tables 3 to 5.
+    """From features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
 
     Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own.
     Logits of discrete latents come straight from the features.

@@ -17,7 +17,7 @@ from unbraid.models.mlp import check_widths
 @final
 @dataclass(frozen=True)
 class SpatialBroadcast(Architecture):
-    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017, appendix A.1), with the encoder they use.
+    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with the encoder they use.
 
     The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and
     applies convolutions (3 x 3, stride 1) of `decoder_channels`, and one more to the image, with ReLU between. It works

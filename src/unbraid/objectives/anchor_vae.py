@@ -21,7 +21,7 @@ from unbraid.schedule import Weight
 class AnchorVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) - weight I(x; z_a) for the chosen latents z_a, the `anchors`.
 
-    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v4, table 1. The mutual information is the
+    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v1, table 1. The mutual information is the
     mean of log q(z_a|x) - log q(z_a), with eq. 13 for the latter. It is at most log N, so the loss is bounded below.
     """
 

@@ -11,7 +11,7 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class BetaSVAE(Objective):
-    """distortion + beta (KL of the continuous latents + KL of the discrete ones). Esmaeili et al., arXiv:1804.02086v4,
+    """distortion + beta (KL of the continuous latents + KL of the discrete ones). Esmaeili et al., arXiv:1804.02086v1,
     section 6.
 
     It is beta-VAE on a structured code: give the model `GroupedLatents`. A discrete latent counts by its probabilities,

@@ -45,7 +45,7 @@ class DecomposedELBO(Objective):
     information dropout are cases of this objective, which is why those with the same groups and estimator can share a
     fleet.
 
-    The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v4, because the
+    The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the
     constants of "mws" have no gradient but shift its total correlation by (L - 1) log N.
     """
 

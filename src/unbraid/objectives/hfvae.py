@@ -14,7 +14,7 @@ from unbraid.schedule import Weight
 @dataclass(frozen=True)
 class HFVAE(Objective):
     """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al.,
-    arXiv:1804.02086v4, eq. 9.
+    arXiv:1804.02086v1, eq. 9.
 
     Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are
     tuples of latents, by number (continuous ones first); or "model", as the model's latents say; or "each", every

@@ -17,7 +17,7 @@ from unbraid.schedule import Weight
 @dataclass(frozen=True)
 class InformationDropout(Objective):
     """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al.,
-    arXiv:1804.02086v4, table 1.
+    arXiv:1804.02086v1, table 1.
 
     Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal
     with the prior, so means and stds may drift together. Bins with a fixed range then say little; use metrics that do

@@ -51,16 +51,18 @@ class Failure:
 class Run:
     """A folder that holds a spec and a seed, and what came of them.
 
-    ====================
-    ================================================================================================ spec.json
-    the spec, the seed, and the versions that made it history.csv          the loss and its parts over training
-    checkpoints/         the last two states of an unfinished run weights.safetensors  the trained weights, those of a
-    learned prior or likelihood and BatchNorm's statistics among them codes.safetensors    q(z | x) of every image, and
-    its factors kept.json            the checksums of weights and codes, how long it took, and the names of the runs of
-    its fleet finished.json        the same file, renamed once all of the fleet have it: the run is finished failed.json
-    in place of finished.json: at which step it failed, why, and where its last good weights are scores.json
-    the scores so far, with the tables behind them log.txt              what happened, line by line ====================
-    ================================================================================================
+    ==================== ===============================================================================================
+    spec.json            the spec, the seed, and the versions that made it
+    history.csv          the loss and its parts over training
+    checkpoints/         the last two states of an unfinished run
+    weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
+    codes.safetensors    q(z | x) of every image, and its factors
+    kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
+    finished.json        the same file, renamed once all of the fleet have it: the run is finished
+    failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
+    scores.json          the scores so far, with the tables behind them
+    log.txt              what happened, line by line
+    ==================== ===============================================================================================
     """
 
     folder: Path

@@ -23,12 +23,12 @@ class ChenDesign(Joint):
     likely combination is `ratio` times as likely as the least. The paper prints no tables; these are ours. With x and
     y, the value indices scaled to [-1, 1], p is proportional to
 
-    ====== ================================
-    =========================================================================================== B      (1 + t (x+1)/2)
-    (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio) C      1 + c f(x) g(y)
-    f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0. c makes the ratio what it is D      1 + c x y
-    c = (ratio - 1) / (ratio + 1): marginals uniform ====== ================================
-    ===========================================================================================
+    ====== ================================ ============================================================================
+    B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
+    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0; c makes
+                                            the ratio what it is
+    D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
+    ====== ================================ ============================================================================
 
     In D the correlation of n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C
     a factor of two values has f(x) = x. Two factors of two values cannot be uncorrelated and dependent.

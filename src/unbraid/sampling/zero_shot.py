@@ -19,7 +19,7 @@ def outer_rows(
     """Of the images `among` which one looks, the rows of that fraction, rounded down, which has the greatest feature,
     or the least. In order.
 
-    Esmaeili et al., arXiv:1804.02086v4, section 6.4: thick sevens are the images among the sevens that are high in the
+    Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the images among the sevens that are high in the
     latent of a first model which shows thickness, narrow zeros those among the zeros that are low in the one which
     shows width. They are left out (`all_but`), a second model is trained on the rest, and asked to reconstruct them.
     The paper does not say how many are left out. Of images with equal features, the earlier are taken.
