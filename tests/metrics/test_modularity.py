@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, latents, random_codes, rows
 from unbraid.codes import Codes, Labels
+from unbraid.errors import SpecError
 from unbraid.metrics.modularity import Modularity
 
 ESTIMATORS = ("exact", "quantised", "means_histogram", "sampled")
@@ -45,7 +47,7 @@ def test_it_is_the_formula_of_the_table():
 
 
 def test_a_dead_latent_scores_zero_and_counts():
-    """Its information is rounding, 1e-17 nats or so, whose ratios are arbitrary; Do & Tran's code has NaN here."""
+    """Its information is rounding, 1e-17 nats or so, whose ratios are arbitrary."""
     score = Modularity()(grid(num_noise=1))
     assert score.per_latent == pytest.approx((1, 1, 0), abs=1e-3)
     assert score.value == pytest.approx(2 / 3, abs=1e-3)
@@ -57,6 +59,25 @@ def test_a_collapsed_latent_is_dead_for_q_and_alive_for_binned_means():
     codes.mean[:, 2] = 1e-4 * codes.factors[0].values
     assert Modularity()(codes).per_latent[2] == 0
     assert Modularity("means_histogram")(codes).per_latent[2] == pytest.approx(1)
+
+
+def test_with_a_floor_it_is_the_code_behind_do_and_trans_figure():
+    """1 - sum_k (I - T)^2 / max(I*^2 (K - 1), floor), from informations clipped at 0."""
+    codes, floor = latents(random_codes(2), [0, 1, 2]), 0.01
+    codes.std[:, 2] = 1e3
+    score = Modularity("sampled", num_samples=500, denominator_floor=floor)(codes)
+    table = score.tables["mutual_information"].clamp(min=0).numpy()
+    best = table.max(axis=1)
+    others = (table**2).sum(axis=1) - best**2
+    expected = 1 - others / np.maximum(best**2 * (table.shape[1] - 1), floor)
+    assert score.per_latent == pytest.approx(expected, abs=1e-12)
+    assert best[2] ** 2 * (table.shape[1] - 1) < floor < best[0] ** 2 * (table.shape[1] - 1)
+
+
+def test_with_a_floor_a_latent_that_tells_nothing_scores_one_and_a_single_factor_is_still_undefined():
+    assert Modularity(denominator_floor=1e-8)(grid(num_noise=1)).per_latent == pytest.approx((1, 1, 1), abs=1e-3)
+    alone = dataclasses.replace(grid(), factors=grid().factors[:1])
+    assert math.isnan(Modularity(denominator_floor=1e-8)(alone).value)
 
 
 # Laws
@@ -117,3 +138,9 @@ def test_a_constant_factor_does_not_count():
         )
     assert score.value == pytest.approx(Modularity()(codes).value)
     assert score.interval == pytest.approx(Modularity()(codes).interval)
+
+
+@pytest.mark.parametrize("floor", [0.0, -1e-8, math.inf, math.nan])
+def test_a_floor_is_above_zero(floor):
+    with pytest.raises(SpecError, match="Do & Tran's code has 1e-8"):
+        Modularity(denominator_floor=floor)

@@ -9,6 +9,7 @@ from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.published import chen, disentanglement_lib, do_tran, like
 from unbraid.metrics.selection import name_of
 
@@ -34,6 +35,13 @@ def test_chen_divides_by_the_log_of_the_number_of_values():
     # A perfect code of a factor that is 1 in 10: its information is H = 0.325 nats, of log 2 = 0.693.
     assert evaluate(codes, [MIG()])[0].value == pytest.approx(1.0, abs=1e-6)
     assert theirs(codes).value != pytest.approx(1.0, abs=0.1)
+
+
+def test_do_and_trans_correct_modularity_comes_from_draws_with_a_floored_denominator():
+    """Their plotting code: MI_zi_yk of 10,000 samples, clipped at 0, over max(MI^2 (K - 1), 1e-8)."""
+    correct, original = (metric for metric in do_tran() if isinstance(metric, Modularity))
+    assert (correct.estimator, correct.num_samples, correct.denominator_floor) == ("sampled", 10_000, 1e-8)
+    assert (original.estimator, original.num_bins, original.denominator_floor) == ("means_histogram", 100, None)
 
 
 def test_binned_means_score_noise():

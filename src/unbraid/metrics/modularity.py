@@ -1,11 +1,13 @@
 """Modularity: whether a latent speaks of one factor alone."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import torch
 from torch import Tensor
 
+from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.gaps import varies
 from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
@@ -24,13 +26,23 @@ class Modularity(InformationMetric):
     Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (estimator="means_histogram"); Do & Tran,
     arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
     better, at most 1. A latent that says nothing scores 0. K counts the factors that vary; with one there is nothing to
-    compare, and the value is NaN.
+    compare, and the value is NaN. `denominator_floor` is None, but for comparison with Do & Tran's figure, whose code
+    divides by no less than 1e-8: a latent that says nothing then scores 1.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
 
     estimator: InformationEstimator = "quantised"
+    denominator_floor: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.denominator_floor is not None and not 0 < self.denominator_floor < math.inf:
+            raise SpecError(
+                f"Modularity: denominator_floor is {self.denominator_floor}; expected a number above 0 (Do & Tran's "
+                "code has 1e-8), or None."
+            )
 
     @property
     def limits(self) -> Interval:
@@ -41,8 +53,12 @@ class Modularity(InformationMetric):
         table = information.mutual_information[:, varies(information.factor_entropy)].clamp(min=0)
         most = table.amax(dim=1)
         others = (table.square().sum(dim=1) - most.square()).clamp(min=0)
-        informative = most > UNINFORMATIVE
-        # 0 / 0 with a single factor: NaN.
-        template = torch.where(informative, most, 1.0).square() * (table.shape[1] - 1)
-        per_latent = torch.where(informative | (template == 0), 1 - others / template, 0.0)
+        if self.denominator_floor is not None and table.shape[1] > 1:
+            template = (most.square() * (table.shape[1] - 1)).clamp(min=self.denominator_floor)
+            per_latent = 1 - others / template
+        else:
+            informative = most > UNINFORMATIVE
+            # 0 / 0 with a single factor: NaN.
+            template = torch.where(informative, most, 1.0).square() * (table.shape[1] - 1)
+            per_latent = torch.where(informative | (template == 0), 1 - others / template, 0.0)
         return {"value": per_latent.mean(), "per_latent": per_latent}

@@ -27,8 +27,8 @@ from unbraid.metrics.sepin import SEPIN
 from unbraid.metrics.z_diff import ZDiff
 from unbraid.names import suggestion
 
-# Below this, Do & Tran's code takes every density for this number.
-_DENSITY_FLOOR = 1e-8
+# Below this, Do & Tran's code takes a density, or the denominator of modularity, for this number.
+_FLOOR = 1e-8
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
@@ -52,20 +52,24 @@ def chen() -> tuple[Metric, ...]:
 
 
 def do_tran() -> tuple[Metric, ...]:
-    """As the authors of JEMMIG and SEPIN: Do & Tran, arXiv:1908.09961v4."""
+    """As the authors of JEMMIG and SEPIN: Do & Tran, arXiv:1908.09961v4.
+
+    The rows of two differ: they fit the LASSO of DCI and the regressions of explicitness on all rows and score them on
+    the same; ours are fitted on 10,000 rows and tested on 5,000 others.
+    """
     return (
         RMIG(masses="rectangle"),
         JEMMIG(masses="rectangle"),
         MIG(estimator="means_histogram", num_bins=100),
-        Modularity(masses="rectangle"),
+        Modularity(estimator="sampled", denominator_floor=_FLOOR),
         Modularity(estimator="means_histogram", num_bins=100),
         Explicitness(classifier="one_vs_rest"),
         DCI(predictor="lasso", standardise=False),
         Informativeness(estimator="quantised", masses="rectangle"),
-        Informativeness(conditional="mc", density_floor=_DENSITY_FLOOR),
-        Separability(conditional="mc", density_floor=_DENSITY_FLOOR),
-        SEPIN(conditional="mc", density_floor=_DENSITY_FLOOR),
-        INDIN(conditional="mc", density_floor=_DENSITY_FLOOR),
+        Informativeness(conditional="mc", density_floor=_FLOOR),
+        Separability(conditional="mc", density_floor=_FLOOR),
+        SEPIN(conditional="mc", density_floor=_FLOOR),
+        INDIN(conditional="mc", density_floor=_FLOOR),
         MISJED(masses="rectangle"),
     )
 

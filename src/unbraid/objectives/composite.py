@@ -1,4 +1,4 @@
-"""Every term there is, each with a weight."""
+"""Most terms there are, each with a weight."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,9 +34,10 @@ class Composite(Objective):
     for. With `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a
     `capacity`: `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii":
     `off_diagonal` and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that
-    of `FactorVAE`.
+    of `FactorVAE`. The MMD of `InfoVAE` and the games of `AAE` and `InfoGAN` are not among the terms, and neither are
+    the running covariances of `DIPVAE`.
 
-    A weight may be negative, and then nobody warrants that the sum is bounded below.
+    A weight may be negative; whether the sum is then bounded below is not checked.
     """
 
     rate: Weight = 1.0
