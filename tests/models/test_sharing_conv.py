@@ -46,6 +46,21 @@ def test_every_kernel_of_the_last_layer_is_shared_by_four_outputs():
     assert (encoder(x) != before).any(dim=0).nonzero().flatten().tolist() == [4, 5, 6, 7]
 
 
+@pytest.mark.parametrize(("num_latents", "mixed"), [(10, [2]), (6, [1]), (8, []), (4, [])])
+def test_a_kernel_serves_means_and_log_variances_both_unless_the_latents_are_a_multiple_of_four(num_latents, mixed):
+    latents = GaussianLatents(num_latents)
+    built = Autoencoder(SharingConv(channels=(3, 4), hidden=8), latents=latents).build((1, 32, 32), seed=0)
+    encoder, x = built.encoder.double(), a_draw(2, 1, 32, 32)
+    before, served = encoder(x), []
+    for kernel in encoder[-2].weight:
+        with torch.no_grad():
+            kernel += 1
+            changed = ((encoder(x) - before).abs() > 1e-6).any(dim=0)
+            kernel -= 1
+        served.append((bool(changed[:num_latents].any()), bool(changed[num_latents:].any())))
+    assert [place for place, both in enumerate(served) if all(both)] == mixed
+
+
 def test_a_larger_map_takes_fewer_layers():
     with torch.device("meta"):
         encoder = SharingConv(map_size=4).make_encoder((1, 64, 64), GaussianLatents(8))

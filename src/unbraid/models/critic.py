@@ -19,7 +19,8 @@ class Critic:
     """A net with leaky ReLUs (slope 0.2), and how it is trained: by an Adam of its own.
 
     Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`.
-    The layers are those of Do & Tran, arXiv:1908.09961v4: five of 1000 units.
+    The layers are those of Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five of 1000 units. The settings of Adam are
+    those of Kim & Mnih, arXiv:1802.05983v3, as disentanglement_lib has them; Do & Tran have an `adam_beta2` of 0.99.
     """
 
     hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
