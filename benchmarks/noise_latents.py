@@ -1,7 +1,7 @@
 """I(x, z) when latents that say nothing are added, with and without a floor on densities: `python -m
 benchmarks.noise_latents [FILE.svg]`.
 
-Do & Tran (arXiv:1908.09961v4, Fig. 19) report that I(x, z) falls as latents are added, and leave it unexplained. Here
+Do & Tran (arXiv:1908.09961v4, Fig. 19) report that I(x, z) falls as latents are added, and have no answer why. Here
 five latents say something of 1,000 images and the others are the prior for every image, so I(x, z) cannot change.
 Prints a table; with a file name, draws it.
 """
