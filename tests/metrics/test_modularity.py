@@ -74,6 +74,12 @@ def test_with_a_floor_it_is_the_code_behind_do_and_trans_figure():
     assert best[2] ** 2 * (table.shape[1] - 1) < floor < best[0] ** 2 * (table.shape[1] - 1)
 
 
+def test_a_floor_is_among_the_settings_of_a_score_only_where_there_is_one():
+    """So that scores from before there was one are still found."""
+    assert "denominator_floor" not in Modularity()(grid()).settings
+    assert Modularity(denominator_floor=1e-8)(grid()).settings["denominator_floor"] == 1e-8
+
+
 def test_with_a_floor_a_latent_that_tells_nothing_scores_one_and_a_single_factor_is_still_undefined():
     assert Modularity(denominator_floor=1e-8)(grid(num_noise=1)).per_latent == pytest.approx((1, 1, 1), abs=1e-3)
     alone = dataclasses.replace(grid(), factors=grid().factors[:1])

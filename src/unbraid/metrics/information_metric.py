@@ -234,6 +234,7 @@ class InformationMetric(Metric):
     def _settings_for(self, statistics: Statistics) -> dict[str, Any]:
         """The settings that mattered, with defaults resolved."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OF_ESTIMATORS}
+        own = {name: value for name, value in own.items() if value is not None}
         match self.estimator:
             case "exact":
                 binned = uses_cells(len(statistics.codes), self.quadrature)
