@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help quickstart test lint format format-check types layers docs docs-serve build check clean
+.PHONY: help quickstart test test-gpu lint format format-check types layers docs docs-serve build check clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,10 @@ test: export OMP_NUM_THREADS ?= 1
 test: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k mig -x" reaches pytest
 	$(PY) -m pytest --numprocesses auto $(ARGS)
+
+test-gpu: export OMP_NUM_THREADS ?= 1
+test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing
+	PYTHONPATH=src:. $(PYTHON) -m tests.gpu $(ARGS)
 
 lint: $(VENV)/installed-dev  ## Look for mistakes (ruff)
 	$(PY) -m ruff check .

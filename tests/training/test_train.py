@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -433,9 +434,10 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
 def lives(tmp_path_factory):
     """The folders that tests/training/mortal.py leaves."""
     folder = tmp_path_factory.mktemp("lives")
-    subprocess.run(
-        [sys.executable, "-m", "tests.training.mortal", folder], cwd=ROOT, check=True, capture_output=True, timeout=300
-    )
+    # Forks, and so without a GPU, whose state no fork may inherit.
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "tests.training.mortal", folder]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
     return folder
 
 
