@@ -33,7 +33,7 @@ test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k mig -x" reaches pytest
 
 test-gpu: export OMP_NUM_THREADS ?= 1
 test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing
-	PYTHONPATH=src:. $(PYTHON) -m tests.gpu $(ARGS)
+	PYTHONPATH=$(CURDIR)/src:$(CURDIR) $(PYTHON) -m tests.gpu $(ARGS)
 
 lint: $(VENV)/installed-dev  ## Look for mistakes (ruff)
 	$(PY) -m ruff check .

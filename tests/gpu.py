@@ -30,9 +30,12 @@ def missing(names):
 
 def command_line(absent, arguments):
     """What pytest is called with: the settings of the project, less those whose package is absent."""
-    options = ["-o", "addopts=", "--import-mode=importlib", "--strict-markers", "-p", "pytester", "-ra", "-q"]
+    options = ["-o", "addopts=", "--import-mode=importlib", "--strict-markers", "-p", "pytester"]
+    options += ["-p", "no:benchmark", "-ra", "-q"]  # which warns of xdist, and a warning is an error
     options += [] if "beartype" in absent else ["--jaxtyping-packages=unbraid,beartype.beartype"]
-    options += [] if "xdist" in absent else ["--numprocesses", "8"]
+    options += (
+        [] if "xdist" in absent else ["--numprocesses", "8", "--dist", "loadfile"]
+    )  # tests of a file share compiled steps
     return [*options, *(arguments or TESTS)]
 
 

@@ -2,7 +2,9 @@
 serves many fleets.
 """
 
+import contextlib
 import functools
+import gc
 from dataclasses import replace
 
 import pytest
@@ -14,7 +16,7 @@ from unbraid.models import Critic
 from unbraid.objectives import DIPVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
 from unbraid.schedule import Cosine, Linear
 from unbraid.training.fleet import Fleet, Member
-from unbraid.training.program import Programs, Traced
+from unbraid.training.program import Programs, Traced, _no_garbage_collected
 
 EVERY = concrete_subclasses(Objective)
 VARIANTS = [
@@ -286,3 +288,12 @@ def test_beside_a_beta_tcvae_a_vae_is_what_it_is_among_its_like():
         alone = fleet_of(spec, seeds=(index,))
         train_eagerly(alone)
         torch.testing.assert_close(mixed.weights[index], alone.weights[0], rtol=0, atol=1e-10)
+
+
+def test_no_garbage_is_collected_while_a_graph_is_recorded():
+    with _no_garbage_collected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with contextlib.suppress(ZeroDivisionError), _no_garbage_collected():
+        _ = 1 / 0
+    assert gc.isenabled()

@@ -6,8 +6,10 @@ written down as a flat list of operations; inductor makes few kernels of them; a
 once.
 """
 
+import contextlib
+import gc
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -105,10 +107,23 @@ class Replayed:
         self._graph = torch.cuda.CUDAGraph()
         self._tensors = tensors  # kept alive: the graph knows their addresses alone
         torch.cuda.synchronize()
-        with torch.cuda.graph(self._graph, pool=pool):
+        with _no_garbage_collected(), torch.cuda.graph(self._graph, pool=pool):
             self._outputs = function(complete(tensors))
 
     def __call__(self) -> dict[str, Tensor]:
         """What the function returns; overwritten by the next call of any function of the pool."""
         self._graph.replay()
         return self._outputs
+
+
+@contextlib.contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Collects garbage before the block and not in it: a graph that is freed while another is recorded spoils that."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
