@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -351,3 +352,60 @@ def test_who_waits_gets_the_lock_next(tmp_path):
         order.append("first")
     waiter.join(timeout=10)
     assert order == ["first", "second"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# reading
+
+
+def special(path, kind):
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(str(path))
+    return path
+
+
+@pytest.mark.parametrize("mode", ["rb", "r", "ab", "rb+", "wb"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "socket"])
+def test_only_regular_files_are_opened(tmp_path, monkeypatch, kind, mode):
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    with pytest.raises(OSError, match="it is a pipe or a device, not a regular file: 'file'"):
+        files.opened(special(Path("file"), kind), mode)
+
+
+def test_a_folder_is_refused_as_ever_and_what_is_not_there_too(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        files.opened(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        files.opened(tmp_path / "absent")
+
+
+def test_a_link_to_a_file_is_followed_and_a_new_file_has_the_usual_mode(tmp_path):
+    with files.opened(tmp_path / "file", "wb") as stream:
+        stream.write(b"content")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert files.read_bytes(files.regular(tmp_path / "link")) == b"content"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\udcff", "9" * 5_000])
+def test_what_is_no_json_is_a_value_error(tmp_path, text):
+    (tmp_path / "a.json").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=r"."):
+        files.read_json(tmp_path / "a.json")
+
+
+def test_a_sealed_record_is_read_back_and_one_that_was_changed_is_not(tmp_path):
+    record = {"name": "β", "sizes": [1, 2.5, None], "inner": {"a": True}}
+    files.write_sealed(path := tmp_path / "record.json", record)
+    assert files.read_sealed(path) == record
+    for changed in ('{"name": "b"}', "[]", "null", path.read_text().replace("2.5", "2.25")):
+        path.write_text(changed)
+        with pytest.raises(ValueError, match="SHA-256 does not match"):
+            files.read_sealed(path)

@@ -1,25 +1,73 @@
 """Every byte that reaches a disk goes through here: written beside its place, flushed, then renamed into it.
 
 A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is
-flushed too, so that the new name survives a power cut.
+flushed too, so that the new name survives a power cut. Every file that is read is opened here too, so that a pipe or a
+device in its place is refused: reading a pipe may wait for ever, and a device may never end.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import re
+import stat
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from unbraid.errors import RunError, SpecError
 
 _MAX_SHOWN = 120  # characters of a path, in a message
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
+
+
+def opened(
+    path: Path | str, mode: str = "rb", buffering: int = -1, *, encoding: str | None = None, newline: str | None = None
+) -> IO[Any]:
+    """Opens a regular file as `open` does. Anything else in its place gives an OSError at once."""
+    return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
+
+
+def regular(path: Path) -> Path:
+    """Returns the path if a regular file is there, for libraries that open paths themselves; else gives an OSError."""
+    opened(path).close()
+    return path
+
+
+def read_bytes(path: Path) -> bytes:
+    with opened(path) as stream:
+        return cast(bytes, stream.read())
+
+
+def read_json(path: Path) -> Any:
+    """Returns what a JSON file holds. A file that is not JSON gives a ValueError."""
+    try:
+        return json.loads(read_bytes(path))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Returns a record that `write_sealed` wrote, without its seal. A record that was changed gives a ValueError."""
+    record = read_json(path)
+    if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
+        raise ValueError("its SHA-256 does not match")
+    return record
+
+
+def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
+    """Returns the SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells
+    of, whose checksum is begun.
+    """
+    checksum = hashlib.sha256() if of_content is None else of_content
+    checksum.update(
+        json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode()
+    )
+    return checksum.hexdigest()
 
 
 @contextlib.contextmanager
@@ -45,7 +93,7 @@ def sweep(folder: Path) -> None:
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
             # Gone already, on a file system without locks, or not ours: it may lie there.
-            with contextlib.suppress(OSError), path.open("rb+") as stream:
+            with contextlib.suppress(OSError), opened(path, "rb+") as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()
 
@@ -54,7 +102,7 @@ def put_in_place(finished: Path, path: Path) -> None:
     """Give a file that grew beside its place its name: the bytes are flushed first, the folder after. For what must
     survive an interruption half-done.
     """
-    with finished.open("rb+") as stream:
+    with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
     os.replace(finished, path)
     _flush_folder(path.parent)
@@ -94,10 +142,15 @@ def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
+def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
+    """Writes a record as JSON, and with it, as "sha256", a checksum that `read_sealed` compares."""
+    write_json(path, {**record, "sha256": seal(record)})
+
+
 def append_line(path: Path, line: str) -> None:
     """Add a line to a text file, in one piece; if the last writer died within a line, on a line of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _naming(path), path.open("ab+", buffering=0) as stream:
+    with _naming(path), opened(path, "ab+", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, end - 1))
         is_torn = stream.read(1) not in (b"", b"\n")
@@ -106,7 +159,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def sha256(path: Path) -> str:
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -136,7 +189,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as stream:
+    with opened(path, "a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -144,6 +197,21 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
                 f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
             ) from None
         yield
+
+
+def _opened_if_regular(path: str, flags: int) -> int:
+    refusal = OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", str(path))
+    try:
+        # Not to wait: opening a pipe would, for somebody at its other end. With regular files the flag changes nothing.
+        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+    except OSError as error:
+        # A socket, or a pipe to write to that has no other end.
+        raise (refusal if error.errno == errno.ENXIO else error) from None
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # `open` itself refuses folders
+        return descriptor
+    os.close(descriptor)
+    raise refusal
 
 
 @contextlib.contextmanager

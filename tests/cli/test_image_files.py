@@ -5,6 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
+from unbraid.cli import image_files
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
 from unbraid.data.arrays import unlabelled
 from unbraid.errors import DataError
@@ -63,6 +64,13 @@ def test_a_picture_of_another_size_is_refused(tmp_path):
     Image.fromarray(np.zeros((6, 4), dtype=np.uint8)).save(tmp_path / "a.png")
     with pytest.raises(DataError, match="a.png is 6 x 4 pixels .* trained on 4 x 6"):
         read_pictures([tmp_path / "a.png"], GREY)
+
+
+def test_a_picture_of_another_size_is_not_decoded(tmp_path, monkeypatch):
+    monkeypatch.setattr(image_files, "decode", lambda *_: pytest.fail("was decoded"))
+    Image.new("L", (2000, 2000)).save(tmp_path / "large.png")
+    with pytest.raises(DataError, match=r"large\.png is 2000 x 2000 pixels .* trained on 4 x 5"):
+        read_pictures([tmp_path / "large.png"], (1, 4, 5))
 
 
 def test_a_picture_that_is_cut_short_is_refused(tmp_path):

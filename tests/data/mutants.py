@@ -31,6 +31,12 @@ def mutants(makers: Sequence[Callable[[Callable[[bytes], bytes]], bytes]], seed:
         yield makers[number % len(makers)](lambda content: mutant(content, generator))
 
 
+def flips(content: bytes) -> Iterator[bytes]:
+    """The content with one bit flipped, in each of its bytes in turn."""
+    for place in range(len(content)):
+        yield content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+
+
 def num_read(parse: Callable[[Path], object], files: Iterator[bytes], folder: Path, name: str, max_bytes: int) -> int:
     """How many of the files the parser reads. The others it must refuse by name, without ever holding more than
     `max_bytes` above what was there before.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.data.mutants import flips
 from unbraid import files
 from unbraid.data import bitmaps
 from unbraid.data.bitmaps import BitmapCache, Bitmaps
@@ -217,3 +218,12 @@ def test_bits_are_not_copied():
     pixels = Bitmaps.of(words, 64)
     words[0] = 0
     assert not pixels[:][0].any()
+
+
+def test_no_flipped_bit_of_the_record_changes_an_image(stored, monkeypatch):
+    """The record holds a size and a checksum alone: where they do not fit the file, it is drawn again."""
+    stored.open()
+    path = stored.path.with_suffix(".json")
+    for flipped in flips(path.read_bytes()):
+        path.write_bytes(flipped)
+        np.testing.assert_array_equal(stored.open(), IMAGES)

@@ -170,12 +170,32 @@ def test_a_damaged_cache_is_made_again(folder):
     assert dataset.open().pixels.flatten().tolist() == list(CONTENT)
 
 
-def test_a_damaged_cache_without_the_files_says_what_to_do(folder):
+def test_a_damaged_record_is_made_again(folder):
     dataset = Dots(root=str(folder))
     dataset.open()
-    (dataset.store.folder / "images.npy").write_bytes(b"junk")
+    rename_the_factor(dataset.store)
+    assert dataset.open().factor_table == (Factor("number", 12),)
+    assert len(Dots.conversions) == 2
+
+
+def rename_the_factor(store):
+    path = store.folder / "record.json"
+    path.write_text(path.read_text().replace('"number"', '"lumber"'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "flaw"),
+    [
+        (lambda store: (store.folder / "images.npy").write_bytes(b"junk"), "images.npy has 4 bytes"),
+        (rename_the_factor, "its record.json is damaged"),
+    ],
+)
+def test_a_damaged_cache_without_the_files_says_what_to_do(folder, damage, flaw):
+    dataset = Dots(root=str(folder))
+    dataset.open()
+    damage(dataset.store)
     (folder / "dots.bin").unlink()
-    with pytest.raises(DataError, match="dots.bin"):
+    with pytest.raises(DataError, match=rf"dots\.bin.*cannot be used: {flaw}"):
         dataset.open()
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.data.mutants import flips
 from unbraid.data import folder_survey
 from unbraid.data.dataset import Factor
 from unbraid.data.folder_survey import Place
@@ -59,6 +60,14 @@ def test_a_survey_is_remembered_as_it_was(place):
     assert found.shapes.counts == (((1, 4, 5), 2, "b.png"),)
     assert folder_survey.remembered(place) == found
     assert folder_survey.remembered(Place(place.folder, None, recursive=True)) is None
+
+
+def test_no_flipped_bit_of_what_is_remembered_is_believed(place, cache):
+    found = folder_survey.survey(place)
+    (memory,) = (cache / "folders").iterdir()
+    for flipped in flips(memory.read_bytes()):
+        memory.write_bytes(flipped)
+        assert folder_survey.remembered(place) in (None, found)
 
 
 def test_the_checksum_is_of_names_contents_and_labels_that_are_used(place):

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from tests.data.mutants import flips
 from unbraid.data import image_store, progress
 from unbraid.data.dataset import Factor
 from unbraid.data.image_store import ImageStore, Plan
@@ -99,7 +100,7 @@ def test_what_was_told_of_one_making_is_not_believed_of_another(store, monkeypat
 
 
 @pytest.mark.usefixtures("save_always")
-@pytest.mark.parametrize("damage", ["part cut", "part gone", "progress garbled", "progress boasts"])
+@pytest.mark.parametrize("damage", ["part cut", "part gone", "progress garbled", "progress boasts", "progress flipped"])
 def test_leftovers_that_cannot_be_trusted_are_not_used(store, damage):
     with pytest.raises(KeyboardInterrupt):
         store.make(Source(breaks_after=2).plan(), FACTS, "making")
@@ -113,6 +114,10 @@ def test_leftovers_that_cannot_be_trusted_are_not_used(store, damage):
             told.write_text("{")
         case "progress boasts":
             told.write_text(json.dumps(json.loads(told.read_text()) | {"done": 24}))
+        case "progress flipped":
+            # Twelve images were written when the process ended, and only the first ten were known to be safe.
+            part.write_bytes(part.read_bytes() + bytes(2 * IMAGES[0].size))
+            told.write_text(told.read_text().replace('"done": 10', '"done": 12'))
     again = Source()
     store.make(again.plan(), FACTS, "making")
     assert again.given[0] == 0
@@ -126,14 +131,29 @@ def test_leftovers_that_cannot_be_trusted_are_not_used(store, damage):
         (lambda folder: os.truncate(folder / "images.npy", 500), "500 bytes where 1508"),
         (lambda folder: flip(folder / "images.npy", 1000), "SHA-256 of images.npy"),
         (lambda folder: flip(folder / "factors.npy", 200), "SHA-256 of factors.npy"),
-        (lambda folder: (folder / "record.json").write_text("[]"), "never finished"),
-        (lambda folder: (folder / "record.json").write_text('{"format": 1}'), "damaged"),
+        (lambda folder: (folder / "record.json").write_text("[]"), "record.json is damaged"),
+        (lambda folder: (folder / "record.json").write_text('{"format": 1}'), "record.json is damaged"),
+        (lambda folder: (folder / "record.json").write_text("[" * 100_000), "record.json is damaged"),
     ],
 )
 def test_damage_is_found(store, damage, match):
     store.make(Source().plan(), FACTS, "making")
     damage(store.folder)
     assert match in store.flaw()
+
+
+def test_no_flipped_bit_of_the_record_is_believed(store):
+    store.make(Source().plan(), FACTS, "making")
+    path, record = store.folder / "record.json", store.record
+    num_found = 0
+    for flipped in flips(path.read_bytes()):
+        path.write_bytes(flipped)
+        # A flip between words may leave the record what it was.
+        assert store.record in (None, record)
+        assert store.factor_table in ((), TABLE)
+        num_found += store.record is None
+    assert num_found > 500
+    assert store.flaw() == "its record.json is damaged"
 
 
 def test_of_a_large_store_a_few_images_are_looked_at(store, monkeypatch):

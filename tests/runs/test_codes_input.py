@@ -206,6 +206,21 @@ def test_a_file_of_a_run_that_lies_is_refused_by_name(tmp_path, tensors, factors
         jaxtyping.config.update("jaxtyping_disable", False)
 
 
+def test_an_npz_is_opened_as_often_for_many_factors_as_for_few(tmp_path, monkeypatch):
+    openings = []
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: openings.append(1) or list_entries(self))
+    counts = []
+    for number in (2, 40):
+        np.savez(tmp_path / "codes.npz", mean=np.ones((5, 1)), **{f"factor:{k}": np.arange(5) for k in range(number)})
+        openings.clear()
+        assert len(read_codes(tmp_path / "codes.npz").factors) == number
+        counts.append(len(openings))
+    assert counts[0] == counts[1]
+
+
+list_entries = zipfile.ZipFile._RealGetContents
+
+
 def test_names_without_number_are_refused_before_they_are_read(tmp_path):
     np.savez_compressed(tmp_path / "codes.npz", mean=MEAN, factors=FACTORS, factor_names=np.zeros(200_000, dtype="U1"))
     with pytest.raises(CodesError, match=r"holds 200,000 factor_names; expected one for each column"):

@@ -8,11 +8,12 @@ import torch
 import unbraid
 from tests.training.squares import MLP_SPEC, PACKAGES, everything
 from unbraid.errors import RunError, SpecError, UnbraidError
+from unbraid.files import seal
 from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import VAE
 from unbraid.runs import Run
-from unbraid.runs.run import Failure, seal
+from unbraid.runs.run import Failure
 
 SPEC = replace(MLP_SPEC, precision="float32")
 

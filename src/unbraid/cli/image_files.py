@@ -8,9 +8,10 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
+from unbraid import files
 from unbraid.data.arrays import unlabelled
 from unbraid.data.dataset import FactorImages
-from unbraid.data.formats.pictures import decode, with_channels
+from unbraid.data.formats.pictures import decode, shape_of, with_channels
 from unbraid.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -66,14 +67,14 @@ def fitted(
 def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, "..."]:
     channels, height, width = image_shape
     try:
-        content = path.read_bytes()
+        content = files.read_bytes(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}). Check that it is yours to read.") from None
-    picture = decode(content, str(path))
-    has_height, has_width, _ = picture.shape
+    # Before it is decoded: a picture of the wrong size may be a very large one.
+    _, has_height, has_width = shape_of(content, str(path))
     if (has_height, has_width) != (height, width):
         raise DataError(_wrong_size(str(path), has_height, has_width, height, width))
-    fitting = with_channels(picture, channels)
+    fitting = with_channels(decode(content, str(path)), channels)
     return fitting[:, :, 0] if channels == 1 else fitting
 
 

@@ -102,7 +102,7 @@ def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, 
     from PIL import Image
 
     try:
-        content = path.read_bytes()
+        content = files.read_bytes(path)
     except OSError as error:
         raise DataError(
             f"The background {path} cannot be read ({error.strerror or error}). Name a picture, or leave background "

@@ -4,7 +4,6 @@ An image is one 64-bit word a row, bit c of which is column c. The file is a pla
 its size and SHA-256 and is written last, so that a file without a record is a file that was never finished.
 """
 
-import json
 import logging
 import tokenize
 from collections.abc import Callable, Iterator
@@ -92,7 +91,7 @@ class BitmapCache:
         if not self.path.exists():
             return "it does not exist"
         try:
-            record = json.loads(self._record_path.read_bytes())
+            record = files.read_json(self._record_path)
             size, checksum = record["bytes"], record["sha256"]
         except (OSError, ValueError, KeyError, TypeError):
             return f"its record {self._record_path.name} is missing or unreadable"
@@ -121,7 +120,7 @@ class BitmapCache:
 
     def _mapped(self) -> np.ndarray:
         # Copy on write: nothing reaches the file, and torch takes it without a warning.
-        return cast(np.ndarray, np.load(self.path, mmap_mode="c", allow_pickle=False))
+        return cast(np.ndarray, np.load(files.regular(self.path), mmap_mode="c", allow_pickle=False))
 
     @property
     def _record_path(self) -> Path:

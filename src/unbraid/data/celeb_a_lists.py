@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from unbraid import files
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
             raise DataError(
                 f"{path} has {num_bytes:,} bytes; at most {_MAX_BYTES:,} are read. Fetch the official file."
             )
-        with path.open("rb") as stream:
+        with files.opened(path) as stream:
             for number in itertools.count(1):
                 if not (line := stream.readline(_MAX_LINE_BYTES)):
                     return

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import UInt8
 
+from unbraid import files
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.formats import mat_lists
@@ -238,7 +239,7 @@ def _at(positions: Sequence[int], names: Sequence[str], listing: Path) -> list[s
 
 
 def _content(path: Path) -> bytes:
-    with path.open("rb") as stream:
+    with files.opened(path) as stream:
         content = stream.read(_MAX_LIST_BYTES + 1)
     if len(content) > _MAX_LIST_BYTES:
         raise DataError(

@@ -89,8 +89,8 @@ class ConvertedDataset(FactorDataset):
                 f"converting {name}",
                 f"Could not convert {name} into",
             )
-        elif self._flaw(None, verify) is not None:
-            raise DataError(self._missing())
+        elif (flaw := self._flaw(None, verify)) is not None:
+            raise DataError(self._missing(flaw))
         return store.images()
 
     def find(self) -> tuple[Path, ...] | None:
@@ -157,10 +157,12 @@ class ConvertedDataset(FactorDataset):
         candidates = [*(named / subfolder for subfolder in self.publication.subfolders), named]
         return candidates if self.root else [*candidates, fetched]
 
-    def _missing(self) -> str:
-        """What to do, where no folder holds the files."""
+    def _missing(self, flaw: str) -> str:
+        """What to do, where no folder holds the files and what was converted from them has this flaw."""
         name, publication = type(self).__name__, self.publication
         looked = ", nor in ".join(map(str, self._folders()))
+        # A store that was never begun is not worth a word.
+        kept = f", and what was converted from them cannot be used: {flaw}" if self.store.folder.exists() else ""
         needed = self.needed_files
         names = ", ".join(file.name for file in needed)
         place = fetched_folder(publication) if self.root is None else Path(self.root)
@@ -173,7 +175,7 @@ class ConvertedDataset(FactorDataset):
         else:
             way = f"{publication.how_to_get.rstrip('.')}, and"
         return (
-            f"{name}: its files ({names}) are not all in {looked}. {way} put them into {place}, "
+            f"{name}: its files ({names}) are not all in {looked}{kept}. {way} put them into {place}, "
             f"or give {name}(root=...), --dataset.root or UNBRAID_DATA the folder where they are."
         )
 

@@ -136,21 +136,20 @@ def survey(place: Place) -> Survey:
         return known
     found = _look_through(place, listed)
     with contextlib.suppress(OSError):  # a cache that cannot be written to remembers nothing
-        files.write_json(_memory(place), {"format": _FORMAT, **asdict(found)})
+        files.write_sealed(_memory(place), {"format": _FORMAT, "survey": asdict(found)})
     return found
 
 
 def remembered(place: Place) -> Survey | None:
     """What the last survey of this folder found, whether or not it still holds."""
     try:
-        content = json.loads(_memory(place).read_bytes())
-        if content.pop("format") != _FORMAT:
+        content = files.read_sealed(_memory(place))
+        if content["format"] != _FORMAT:
             return None
-        counts = tuple(
-            (tuple(shape), int(count), str(first)) for shape, count, first in content.pop("shapes")["counts"]
-        )
-        table = tuple(Factor(**factor) for factor in content.pop("factor_table"))
-        return Survey(**content, shapes=PictureShapes(counts), factor_table=table)
+        survey = content["survey"]
+        counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
+        table = tuple(Factor(**factor) for factor in survey.pop("factor_table"))
+        return Survey(**survey, shapes=PictureShapes(counts), factor_table=table)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -275,7 +275,7 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
             f"{name} has no picture of its own, and there is no file {path}. Bring it back, or filter such rows out."
         )
     try:
-        with Path(path).open("rb") as stream:
+        with files.opened(path) as stream:
             content = stream.read(MAX_MEMBER_BYTES + 1)
     except OSError as error:
         raise DataError(

@@ -1,14 +1,14 @@
 """Images as bytes in one file: made once, by one process at a time, and opened without reading them.
 
 A store is a folder: `images.npy` and `factors.npy`, plain arrays, and `record.json`, which is written last: a store
-without a record was never finished. While it is being made, `images.part` grows block by block and `progress.json` says
-how much of it is safe, so that an interrupted making goes on where it stopped.
+without a record was never finished, and a record that does not match its own checksum is not believed. While it is
+being made, `images.part` grows block by block and `progress.json` says how much of it is safe, so that an interrupted
+making goes on where it stopped.
 """
 
 import contextlib
 import hashlib
 import io
-import json
 import logging
 import os
 import time
@@ -61,8 +61,8 @@ class ImageStore:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What was written down when the store was finished; None if it never was, or in another format."""
-        content = _read_json(self.folder / "record.json")
+        """What was written down when the store was finished; None if it never was, in another format, or damaged."""
+        content = _read_record(self.folder / "record.json")
         return content if content.get("format") == _FORMAT else None
 
     @property
@@ -81,14 +81,14 @@ class ImageStore:
     def note(self, facts: Mapping[str, Any]) -> None:
         """Put the facts differently. A folder that cannot be written to keeps the old ones."""
         with contextlib.suppress(OSError):
-            files.write_json(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
+            files.write_sealed(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
         """What is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done for small
         ones.
         """
         if (record := self.record) is None:
-            return "it was never finished"
+            return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
         try:
             for name, about in record["files"].items():
                 if flaw := _file_flaw(self.folder / name, about, verify):
@@ -135,7 +135,9 @@ class ImageStore:
         if not done:
             # Before the part is written over: what is told of it is no longer true.
             (self.folder / "progress.json").unlink(missing_ok=True)
-        with part.open("r+b" if done else "w+b") as stream:
+            # Whatever it is: a link would be followed.
+            part.unlink(missing_ok=True)
+        with files.opened(part, "r+b" if done else "w+b") as stream:
             checksum = _write_images(stream, plan, shape, done, lambda n: self._save_progress(stream, begun, n), doing)
         files.put_in_place(part, self.folder / "images.npy")
         content = _npy(plan.factors)
@@ -153,7 +155,7 @@ class ImageStore:
             "spots": {str(row): zlib.crc32(images[row].tobytes()) for row in spots},
             "facts": dict(facts),
         }
-        files.write_json(self.folder / "record.json", record)
+        files.write_sealed(self.folder / "record.json", record)
         (self.folder / "progress.json").unlink(missing_ok=True)
 
     def ensure(
@@ -188,7 +190,7 @@ class ImageStore:
 
     def _safe_images(self, begun: Mapping[str, Any], shape: tuple[int, ...]) -> int:
         """How many images of an interrupted making of the same thing can be kept."""
-        content = _read_json(self.folder / "progress.json")
+        content = _read_record(self.folder / "progress.json")
         done = content.pop("done", 0)
         part = self.folder / "images.part"
         if content != begun or type(done) is not int or not 0 < done <= shape[0] or not part.is_file():
@@ -198,11 +200,11 @@ class ImageStore:
     def _save_progress(self, stream: IO[bytes], begun: Mapping[str, Any], done: int) -> None:
         stream.flush()
         os.fsync(stream.fileno())
-        files.write_json(self.folder / "progress.json", {**begun, "done": done})
+        files.write_sealed(self.folder / "progress.json", {**begun, "done": done})
 
     def _mapped(self, name: str) -> np.ndarray:
         # Copy on write: nothing reaches the file, and torch takes it without a warning.
-        return cast(np.ndarray, np.load(self.folder / name, mmap_mode="c", allow_pickle=False))
+        return cast(np.ndarray, np.load(files.regular(self.folder / name), mmap_mode="c", allow_pickle=False))
 
 
 def _write_images(
@@ -266,10 +268,9 @@ def _file_flaw(path: Path, about: Mapping[str, Any], verify: bool) -> str | None
     return None
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """Empty where there is no such file, or nothing that could have been written here."""
+def _read_record(path: Path) -> dict[str, Any]:
+    """Returns a sealed record; an empty one where there is no such file, or not as it was written."""
     try:
-        content = json.loads(path.read_bytes())
+        return files.read_sealed(path)
     except (OSError, ValueError):
         return {}
-    return content if isinstance(content, dict) else {}

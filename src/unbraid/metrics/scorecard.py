@@ -202,7 +202,7 @@ class Scorecard:
         if not path.is_file():
             raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
         try:
-            return cls.from_json(path.read_text(encoding="utf-8"))
+            return cls.from_json(files.read_bytes(path).decode())
         except (CodesError, ValueError) as error:
             raise CodesError(f"{path}: {error}") from None
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO, final
 import numpy as np
 import torch
 
+from unbraid import files
 from unbraid.arrays import shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
@@ -42,7 +43,7 @@ def read_csv(path: Path) -> Codes:
     fields may hold commas and doubled quotation marks, but no line breaks. UTF-8, read a block of rows at a time.
     """
     try:
-        with path.open(encoding="utf-8-sig") as stream:
+        with files.opened(path, "r", encoding="utf-8-sig") as stream:
             lines = _lines(path, stream)
             columns = _Columns(path, _names(path, next(csv.reader(lines), [])))
             num_rows = min(_ROWS_PER_BLOCK, max(1, _CELLS_PER_BLOCK // len(columns.names)))
@@ -161,7 +162,7 @@ class _Columns:
 
     def _refuse(self, complaint: str) -> NoReturn:
         """Read again, row by row, for the line that is at fault."""
-        with self.path.open(encoding="utf-8-sig") as stream:
+        with files.opened(self.path, "r", encoding="utf-8-sig") as stream:
             reader = csv.reader(_lines(self.path, stream))
             next(reader)
             for row in reader:

@@ -8,6 +8,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from unbraid import files
 from unbraid.codes import Codes, Labels
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
@@ -29,7 +30,7 @@ def write_codes(path: Path, codes: Codes) -> "hashlib._Hash":
 
 def read_codes(path: Path) -> Codes:
     """What `write_codes` wrote."""
-    with safe_open(path, framework="pt") as stream:
+    with safe_open(files.regular(path), framework="pt") as stream:
         tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
         metadata = stream.metadata()
     num_tables = sum(name.startswith("probabilities_") for name in tensors)

@@ -9,6 +9,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from unbraid import files
 from unbraid.arrays import shown
 from unbraid.codes import Codes
 from unbraid.data.formats.npz import Npz
@@ -60,22 +61,21 @@ def read_codes(path: Path) -> Codes:
 
 def _from_npz(path: Path) -> Codes:
     npz = Npz(path)
-    _check_memory(
-        path, sum(_num_bytes(npz.header(name)) for name in npz.names if _is_read(name) or name == "factor_names")
-    )
+    headers = npz.headers(name for name in npz.names if _is_read(name) or name == "factor_names")
+    _check_memory(path, sum(header.num_bytes for header in headers.values()))
     # Words take far more memory than their bytes once they are Python's.
-    if "factor_names" in npz and (num_names := math.prod(npz.header("factor_names").shape)) > _MAX_NAMES:
+    if "factor_names" in headers and (num_names := math.prod(headers["factor_names"].shape)) > _MAX_NAMES:
         raise CodesError(
             f"{path} holds {num_names:,} factor_names; expected one for each column of factors, {_MAX_NAMES:,} at most."
         )
-    arrays = {name: npz.read(name) for name in npz.names if _is_read(name)}
-    names = npz.read("factor_names").tolist() if "factor_names" in npz else None
+    arrays = npz.read_all(headers)
+    names = arrays.pop("factor_names").tolist() if "factor_names" in headers else None
     return _from_arrays(path, arrays, names)
 
 
 def _from_safetensors(path: Path) -> Codes:
     try:
-        with safe_open(path, framework="pt") as stream:
+        with safe_open(files.regular(path), framework="pt") as stream:
             metadata = stream.metadata() or {}
             if "factors" in metadata:
                 return _of_run(path)
@@ -143,13 +143,6 @@ def _tables(path: Path, arrays: Mapping[str, Any]) -> Iterator[Any]:
 
 def _is_read(name: str) -> bool:
     return name in (*_ARRAYS, "factors") or name.startswith((_TABLE, _FACTOR))
-
-
-def _num_bytes(header: Any) -> int:
-    size: int = header.dtype.itemsize
-    for length in header.shape:
-        size *= length
-    return size
 
 
 def _check_memory(path: Path, num_bytes: int) -> None:

@@ -1,8 +1,6 @@
 """Run: one trained model, as a folder on disk."""
 
 import datetime
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from unbraid import files
 from unbraid.codes import Codes
 from unbraid.data.arrays import unlabelled
 from unbraid.errors import RunError
+from unbraid.files import seal
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
@@ -289,7 +288,7 @@ class Run:
             )
         path = self.folder / name
         expected = self._checksums.get(name)
-        if not path.exists() or files.sha256(path) != expected:
+        if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
                 f"{path} is missing or was changed since training (its SHA-256 is not {expected}, as finished.json "
                 "has it). "
@@ -303,22 +302,11 @@ class Run:
         return sums if isinstance(sums, dict) else {}
 
 
-def seal(record: dict[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
-    """The SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells of,
-    whose checksum is begun.
-    """
-    checksum = hashlib.sha256() if of_content is None else of_content
-    checksum.update(
-        json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode()
-    )
-    return checksum.hexdigest()
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """The content of a JSON file of a run, or an error that names it."""
     try:
-        content = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError) as error:
+        content = files.read_json(path)
+    except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
     if not isinstance(content, dict):
         raise RunError(

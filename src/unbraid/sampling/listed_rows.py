@@ -89,7 +89,7 @@ class Rows(Subset):
             found = files.sha256(path)
             # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making
             # room for them.
-            numbers = np.load(path, mmap_mode="r", allow_pickle=False)
+            numbers = np.load(files.regular(path), mmap_mode="r", allow_pickle=False)
         except (
             OSError,
             ValueError,

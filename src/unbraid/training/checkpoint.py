@@ -9,7 +9,6 @@ Of a member that has failed there is one more, which is kept: its last good weig
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,8 @@ from safetensors.torch import load
 from torch import Tensor
 
 from unbraid import files
-from unbraid.runs.run import Run, seal
+from unbraid.files import seal
+from unbraid.runs.run import Run
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.training.fleet import MemberState
 from unbraid.training.layout import check_layout, from_flat
@@ -130,7 +130,7 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> No
 def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
-    record = json.loads(path.read_text())
+    record = files.read_json(path)
     if record["format"] not in (_FLAT_FORMAT, _FORMAT):
         raise ValueError(
             f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
@@ -138,7 +138,7 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
         )
     if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
         raise ValueError("it belongs to another run")
-    content = _tensors(path).read_bytes()
+    content = files.read_bytes(_tensors(path))
     if record["sha256"] != seal(record, hashlib.sha256(content)):
         raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
     tensors = load(content)

@@ -1,11 +1,13 @@
 """A file is the published one, or the one that was seen first, or it is refused."""
 
+import contextlib
 import hashlib
 import json
 import logging
 
 import pytest
 
+from tests.data.mutants import flips
 from unbraid import files
 from unbraid.data import progress
 from unbraid.data.fetching.checksums import check_file
@@ -114,11 +116,20 @@ def test_a_record_beside_a_file_counts_wherever_it_is(path):
     assert check_file(path, UNPUBLISHED) == "SHA-256 as recorded at the first fetch on 2026-11-15"
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"sha256": "0"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"sha256": "0"}', "\x00", "[" * 100_000])
 def test_a_record_that_cannot_be_read_is_not_taken_for_none(path, content):
     path.with_name("a.bin.sha256.json").write_text(content)
     with pytest.raises(DataError, match=r"a\.bin\.sha256\.json is not a readable record of a checksum\. Delete it"):
         check_file(path, UNPUBLISHED)
+
+
+def test_with_a_flipped_bit_in_its_record_a_file_is_refused_or_what_it_was(path, cache):
+    check_file(path, UNPUBLISHED)
+    [record] = records(cache)
+    for flipped in flips(record.read_bytes()):
+        record.write_bytes(flipped)
+        with contextlib.suppress(DataError):
+            assert check_file(path, UNPUBLISHED).startswith("SHA-256 as recorded")
 
 
 def test_a_cache_that_cannot_be_written_to_keeps_nobody_from_reading(path, monkeypatch, caplog):

@@ -310,15 +310,15 @@ class FullDisk:
 
 
 def test_a_disk_that_fills_up_keeps_what_came_for_when_there_is_room(monkeypatch, cache):
-    open_file = Path.open
+    open_file = files.opened
 
-    def open_on_full_disk(self, mode="r"):
-        stream = open_file(self, mode)
+    def open_on_full_disk(path, mode="rb"):
+        stream = open_file(path, mode)
         return FullDisk(stream, 600_000) if mode == "ab" else stream
 
     with FlakyServer(CONTENT) as server:
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", open_on_full_disk)
+            patch.setattr(files, "opened", open_on_full_disk)
             with pytest.raises(
                 DataError,
                 match=r"\(No space left on device\)\. Make room there, or set UNBRAID_CACHE .*and fetch again",
@@ -347,6 +347,7 @@ def make_read_only(folder, monkeypatch):
         return guarded
 
     monkeypatch.setattr(Path, "open", refuse(open_file))
+    monkeypatch.setattr(files, "opened", refuse(files.opened))
     monkeypatch.setattr(Path, "mkdir", refuse(make_folder))
 
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from tests.data.mutants import flips
 from unbraid import files
 from unbraid.data.fetching import known_checksums
 from unbraid.data.fetching.known_checksums import is_settled, known_sha256
@@ -84,6 +85,14 @@ def test_a_damaged_memory_is_forgotten(path, cache, taken, content):
     files.write_bytes(memory, content)
     assert known_sha256(path) == hashlib.sha256(CONTENT).hexdigest()
     assert len(taken) == 2
+
+
+def test_no_flipped_bit_of_the_memory_is_believed(path, cache):
+    known_sha256(path)
+    (memory,) = (cache / "checksums").iterdir()
+    for flipped in flips(memory.read_bytes()):
+        memory.write_bytes(flipped)
+        assert known_sha256(path) == hashlib.sha256(CONTENT).hexdigest()
 
 
 def test_a_time_is_settled_when_it_is_neither_now_nor_just_before():

@@ -1,5 +1,7 @@
 import io
+import itertools
 import struct
+import sys
 import zipfile
 
 import numpy as np
@@ -296,3 +298,23 @@ def test_two_thousand_damaged_files_are_read_or_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     makers = [*zipped(zipfile.ZIP_STORED), *zipped(zipfile.ZIP_DEFLATED)]
     assert 100 < num_read(parse, mutants(makers, seed=0), tmp_path / "mutants", "images.npz", 2**22) < 1_900
+
+
+def num_steps(path):
+    """How many steps of Python it takes to read all entries."""
+    steps = itertools.count()
+    sys.setprofile(lambda *_: next(steps))
+    try:
+        npz = Npz(path)
+        npz.headers(npz.names)
+        assert len(npz.read_all(npz.names)) == len(npz.names)
+    finally:
+        sys.setprofile(None)
+    return next(steps)
+
+
+def test_the_work_of_reading_all_entries_grows_with_their_number_and_not_with_its_square(tmp_path):
+    for number in (50, 200):
+        np.savez(tmp_path / f"{number}.npz", **{f"array_{k}": np.arange(3) for k in range(number)})
+    num_steps(tmp_path / "50.npz")  # what is imported or cached at the first time is no part of it
+    assert num_steps(tmp_path / "200.npz") < 4.5 * num_steps(tmp_path / "50.npz")

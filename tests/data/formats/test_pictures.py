@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
 from tests.data.mutants import mutants, num_read
 from unbraid.data.formats import pictures
@@ -183,11 +184,23 @@ def test_a_picture_that_is_cut_short_is_refused(form):
 
 def test_a_picture_far_too_large_is_refused_before_it_is_decoded():
     for side in (9_000, 12_000, 60_000):
-        header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-        content = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header
-        content += struct.pack(">I", zlib.crc32(b"IHDR" + header)) + struct.pack(">I4sI", 0, b"IDAT", 0x35AF061E)
         with pytest.raises(DataError, match=r"a\.png"):
-            decode(content, "a.png")
+            decode(begun(side, side), "a.png")
+
+
+@pytest.mark.parametrize("size", [(1, 2**26), (2**26, 1), (65_536, 2)])
+def test_a_picture_of_millions_of_rows_is_refused_before_it_is_decoded(monkeypatch, size):
+    monkeypatch.setattr(PngImageFile, "load", lambda _: pytest.fail("was decoded"))
+    monkeypatch.setattr(PngImageFile, "load_prepare", lambda _: pytest.fail("was decoded"))
+    with pytest.raises(DataError, match=rf"{size[1]} x {size[0]} pixels .*at most 65,535 a side"):
+        decode(begun(*size), "a.png")
+
+
+def begun(width, height):
+    """A PNG that ends where its pixels should begin."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header
+    return content + struct.pack(">I", zlib.crc32(b"IHDR" + header)) + struct.pack(">I4sI", 0, b"IDAT", 0x35AF061E)
 
 
 def test_a_warning_of_pillows_is_an_error_and_other_filters_stay():

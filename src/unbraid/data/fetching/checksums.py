@@ -4,7 +4,6 @@ file that was seen.
 
 import datetime
 import hashlib
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,12 +58,12 @@ def expected_checksum(published: PublishedFile, record_path: Path) -> ExpectedCh
     if not record_path.exists():
         return None
     try:
-        content = json.loads(record_path.read_bytes())
+        content = files.read_json(record_path)
         occasion = "at the first fetch" if content["url"] else "when it was first seen"
         return ExpectedChecksum(
             "sha256", str(content["sha256"]), f"SHA-256 as recorded {occasion} on {str(content['recorded'])[:10]}"
         )
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
             f"{record_path} is not a readable record of a checksum. Delete it to have the checksum recorded again."
         ) from None
@@ -128,7 +127,7 @@ def _record_of(path: Path) -> Path:
 def _digest(path: Path, algorithm: str, name: str) -> str:
     digest = hashlib.new(algorithm, usedforsecurity=False)
     total, done = path.stat().st_size, 0
-    with path.open("rb") as stream:
+    with files.opened(path) as stream:
         while block := stream.read(_BYTES_A_BLOCK):
             digest.update(block)
             done += len(block)

@@ -6,7 +6,6 @@ a later process, goes on where this one stopped. Nothing else reads a part.
 
 import errno
 import http.client
-import json
 import logging
 import re
 import shutil
@@ -169,7 +168,7 @@ class Download:
             )
         total = published if promised is None else promised
         remote = _Remote(self.url, total, response.headers.get("ETag"), response.headers.get("Last-Modified"))
-        files.write_json(self._about, asdict(remote))
+        files.write_sealed(self._about, asdict(remote))
         return total
 
     def _continue(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> int | None:
@@ -200,7 +199,7 @@ class Download:
         if total is not None and (free := shutil.disk_usage(self.folder).free) < total - done:
             raise OSError(errno.ENOSPC, f"{total - done:,} bytes are still to come and {free:,} are free")
         pace = Pace(self.patience, done)
-        with self.part.open("ab") as stream:
+        with files.opened(self.part, "ab") as stream:
             while (total is None or done <= total) and (chunk := web.read(response)):
                 stream.write(chunk)
                 done += len(chunk)
@@ -240,7 +239,7 @@ class _Remote:
 def _read_remote(path: Path) -> _Remote | None:
     """None where there is nothing, or nothing that was written here."""
     try:
-        return _Remote(**json.loads(path.read_bytes()))
+        return _Remote(**files.read_sealed(path))
     except (OSError, ValueError, TypeError):
         return None
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 import time
 from pathlib import Path
 
@@ -23,7 +22,7 @@ def known_sha256(path: Path, *, anew: bool = False) -> str:
     found = files.sha256(path)
     if stamp[0] > ALWAYS_VERIFIED_BYTES and is_settled(stamp[1]) and _stamp(path) == stamp:
         with contextlib.suppress(OSError):  # a cache that cannot be written to remembers nothing
-            files.write_json(memory, {"stamp": stamp, "sha256": found})
+            files.write_sealed(memory, {"stamp": stamp, "of_file": found})
     return found
 
 
@@ -34,8 +33,8 @@ def is_settled(modified_ns: int) -> bool:
 
 def _recalled(memory: Path, stamp: list[int]) -> str | None:
     try:
-        content = json.loads(memory.read_bytes())
-        return str(content["sha256"]) if content["stamp"] == stamp else None
+        content = files.read_sealed(memory)
+        return str(content["of_file"]) if content["stamp"] == stamp else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast, final, runtime_checkable
 
+from unbraid import files
 from unbraid.errors import DataError
 
 MAX_MEMBER_BYTES = 2**30
@@ -131,7 +132,7 @@ class Folder(Container):
             place = self.path / member.name
             _check_size(self.named(member), member, self.max_member_bytes)
             try:
-                with place.open("rb") as stream:
+                with files.opened(place) as stream:
                     content = stream.read(member.num_bytes + 1)
             except OSError as error:
                 raise DataError(
@@ -195,7 +196,7 @@ class Archive(Container):
     def _opened(self) -> Iterator[tuple[_Stream, bool]]:
         """The bytes of the archive, a gzipped one's as they were before, and whether it is a zip."""
         try:
-            with self.path.open("rb") as file:
+            with files.opened(self.path) as file:
                 magic = file.read(4)
                 file.seek(0)
                 if magic.startswith(_GZIP_MAGIC):

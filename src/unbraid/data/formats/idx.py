@@ -16,6 +16,7 @@ from typing import Literal, cast
 import numpy as np
 from jaxtyping import UInt8
 
+from unbraid import files
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import PublishedFile
 from unbraid.data.image_store import Plan
@@ -35,12 +36,12 @@ _IMAGES_PER_BLOCK = 10_000
 
 
 def published_files(
-    folder_url: str, checksum_source: str, files: Mapping[str, tuple[int, str]]
+    folder_url: str, checksum_source: str, named: Mapping[str, tuple[int, str]]
 ) -> tuple[PublishedFile, ...]:
     """The files of a folder on the web, given their sizes and MD5s by name."""
     return tuple(
         PublishedFile(name, f"{folder_url}/{name}", num_bytes, f"md5:{md5}", checksum_source)
-        for name, (num_bytes, md5) in files.items()
+        for name, (num_bytes, md5) in named.items()
     )
 
 
@@ -95,7 +96,7 @@ def labelled_images(
 def read_idx(path: Path, num_dimensions: int) -> UInt8[np.ndarray, "..."]:
     """The array in an idx file of bytes, gzipped or not (by its first bytes, not its name)."""
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             is_gzipped = file.read(2) == _GZIP_MAGIC
             file.seek(0)
             shape, values = _read(gzip.GzipFile(fileobj=file) if is_gzipped else file, num_dimensions)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import final
 
+from unbraid import files
 from unbraid.errors import DataError
 
 _FILE = "file"
@@ -28,7 +29,7 @@ def read_label_csv(path: Path) -> LabelCsv:
     their folder. UTF-8.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with files.opened(path, "r", encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, strict=True, skipinitialspace=True)
             header = [name.strip() for name in next(reader, [])]
             names_at = header.index(_FILE) if _FILE in header else 0

@@ -18,6 +18,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from unbraid import files
 from unbraid.errors import DataError
 
 Type = Literal["uint8", "int32"]
@@ -106,7 +107,7 @@ def _header(stream: BufferedIOBase) -> tuple[str, tuple[int, ...]]:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BufferedIOBase]:
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             is_gzipped = file.read(2) == _GZIP_MAGIC
             file.seek(0)
             yield gzip.GzipFile(fileobj=file) if is_gzipped else file

@@ -10,13 +10,15 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast, final
 
 import numpy as np
 
+from unbraid import files
+from unbraid.arrays import shown
 from unbraid.errors import DataError
 
 # Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size
@@ -66,17 +68,31 @@ class Npz:
     def names(self) -> list[str]:
         """The entries, in the order in which they were saved."""
         with self._archive() as archive:
-            return list(
-                dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
-            )
+            return _names(archive)
 
     def header(self, name: str) -> Header:
-        with self._entry(name) as (entry, stream):
-            return self._plain_header(name, stream, entry.file_size)
+        return self.headers([name])[name]
+
+    def headers(self, names: Iterable[str]) -> dict[str, Header]:
+        """The headers of these entries. The list of entries is read once, however many are asked for."""
+        with self._archive() as archive:
+            return {name: self._header(archive, name) for name in names}
 
     def read(self, name: str) -> np.ndarray:
         """The whole entry, in memory."""
-        with self._entry(name) as (entry, stream):
+        return self.read_all([name])[name]
+
+    def read_all(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """These entries, whole. The list of entries is read once, however many are asked for."""
+        with self._archive() as archive:
+            return {name: self._array(archive, name) for name in names}
+
+    def _header(self, archive: zipfile.ZipFile, name: str) -> Header:
+        with self._entry(archive, name) as (entry, stream):
+            return self._plain_header(name, stream, entry.file_size)
+
+    def _array(self, archive: zipfile.ZipFile, name: str) -> np.ndarray:
+        with self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if header.num_bytes > max(_SUSPECT_BYTES, _SUSPECT_RATIO * entry.compress_size):
                 raise DataError(
@@ -84,7 +100,7 @@ class Npz:
                     "as almost nothing but a zip bomb "
                     "does. If you trust it, write it again without compression, with np.savez."
                 )
-        with self._entry(name) as (_, stream):
+        with self._entry(archive, name) as (_, stream):
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
@@ -93,7 +109,7 @@ class Npz:
 
         Of an entry that is stored as it is, what comes before `start` is not read; else it is unpacked and dropped.
         """
-        with self._entry(name) as (entry, stream):
+        with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if header.is_fortran_ordered:
                 raise DataError(
@@ -114,28 +130,29 @@ class Npz:
 
         What is written to the array stays in memory and never reaches the file. The checksum of the entry is not taken.
         """
-        with self._entry(name) as (entry, stream):
+        with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if entry.compress_type != zipfile.ZIP_STORED or header.num_bytes == 0:
                 return None
             offset = self._position(entry) + stream.tell()
             order: Literal["C", "F"] = "F" if header.is_fortran_ordered else "C"
-            return np.memmap(self.path, dtype=header.dtype, mode="c", offset=offset, shape=header.shape, order=order)
+            return np.memmap(
+                files.regular(self.path), dtype=header.dtype, mode="c", offset=offset, shape=header.shape, order=order
+            )
 
     @contextlib.contextmanager
-    def _entry(self, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
+    def _entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
         """What the zip says of an entry, compared with the file, and the entry's content."""
-        with self._archive() as archive:
-            names = sorted(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy"))
-            if name not in names:
-                raise DataError(
-                    f"{self.path} has no array {name!r}; it holds {', '.join(names) or 'nothing'}. Save it with "
-                    f"np.savez(path, {name}=...)."
-                )
+        try:
             entry = archive.getinfo(f"{name}.npy")
-            self._check_size(name, entry)
-            with archive.open(entry) as stream:
-                yield entry, cast(zipfile.ZipExtFile, stream)
+        except KeyError:
+            raise DataError(
+                f"{self.path} has no array {name!r}; it holds {shown(sorted(_names(archive)), most=20) or 'nothing'}. "
+                f"Save it with np.savez(path, {name}=...)."
+            ) from None
+        self._check_size(name, entry)
+        with archive.open(entry) as stream:
+            yield entry, cast(zipfile.ZipExtFile, stream)
 
     def _check_size(self, name: str, entry: zipfile.ZipInfo) -> None:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -161,13 +178,13 @@ class Npz:
             stream.seek(start * header.row_bytes, 1)
             yield stream
             return
-        with self.path.open("rb") as file:
+        with files.opened(self.path) as file:
             file.seek(self._position(entry) + stream.tell() + start * header.row_bytes)
             yield file
 
     def _position(self, entry: zipfile.ZipInfo) -> int:
         """Where the content of an entry begins in the file: after a header whose length only it knows."""
-        with self.path.open("rb") as file:
+        with files.opened(self.path) as file:
             file.seek(entry.header_offset)
             *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
         return entry.header_offset + _LOCAL_HEADER.size + int(name_length) + int(extra_length)
@@ -197,7 +214,7 @@ class Npz:
     @contextlib.contextmanager
     def _archive(self) -> Iterator[zipfile.ZipFile]:
         try:
-            with zipfile.ZipFile(self.path) as archive:
+            with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
                 yield archive
         except FileNotFoundError:
             raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
@@ -221,3 +238,8 @@ class Npz:
             raise DataError(
                 f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again."
             ) from error
+
+
+def _names(archive: zipfile.ZipFile) -> list[str]:
+    """The arrays in an archive, each once, in the order in which they were saved."""
+    return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))

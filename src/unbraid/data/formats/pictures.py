@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 2**26
+# What JPEG allows. Pillow spends time and memory on every row, so a picture of few columns and millions of rows would
+# take many times what its pixels do.
+_MAX_SIDE = 65_535
 _GREY_MODES = ("1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N")
 _PICTURES_PER_BLOCK = 256
 # Below this, starting processes takes longer than they save.
@@ -202,10 +205,10 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
         formats = tuple(known for known in Image.ID if known != "EPS")
     try:
         with Image.open(io.BytesIO(content), formats=formats) as picture:
-            if picture.width * picture.height > MAX_PIXELS:
+            if picture.width * picture.height > MAX_PIXELS or max(picture.size) > _MAX_SIDE:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read. Make it "
-                    "smaller."
+                    f"{name} is {picture.height} x {picture.width} pixels (height x width); at most {MAX_PIXELS:,} "
+                    f"are read, and at most {_MAX_SIDE:,} a side. Make it smaller."
                 )
             yield picture
     except UnidentifiedImageError:

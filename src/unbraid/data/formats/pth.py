@@ -15,6 +15,7 @@ from typing import IO
 import torch
 from torch import Tensor
 
+from unbraid import files
 from unbraid.errors import DataError
 
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -47,7 +48,7 @@ _FUNCTION, _PROTOCOL, _STOP = ord("c"), 0x80, ord(".")
 def read_tensor(path: Path) -> Tensor:
     """The tensor in the file, on the CPU; memory-mapped, where torch 1.6 or later wrote the file."""
     try:
-        with path.open("rb") as stream:
+        with files.opened(path) as stream:
             is_zip = stream.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
             stream.seek(0)
             for pickled in _zipped_pickles(stream) if is_zip else _legacy_pickles(stream):

@@ -1,0 +1,193 @@
+"""Reads a pipe, or a link to a device that never ends, in place of each file that unbraid reads. Run as a module, with
+the kind of file and an empty folder.
+
+A line is printed before each reader is called and one after it, so that whoever waits knows which of them hangs.
+"""
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from tests.training.squares import MLP_SPEC, PACKAGES
+from unbraid import files
+from unbraid.cli.image_files import read_pictures
+from unbraid.data.arrays import FromArrays
+from unbraid.data.background_dsprites import BackgroundDSprites
+from unbraid.data.bitmaps import BitmapCache
+from unbraid.data.celeb_a_lists import _lines
+from unbraid.data.chairs3d import _content
+from unbraid.data.dataset import Factor
+from unbraid.data.dsprites import DSprites
+from unbraid.data.fetching.checksums import check_file
+from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.formats.archives import Archive, Folder, Member
+from unbraid.data.formats.hdf5 import Hdf5Reader
+from unbraid.data.formats.idx import read_idx
+from unbraid.data.formats.label_csv import read_label_csv
+from unbraid.data.formats.norb import Matrix
+from unbraid.data.formats.npz import Npz
+from unbraid.data.formats.pth import read_tensor
+from unbraid.data.image_store import ImageStore, Plan
+from unbraid.errors import UnbraidError
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.models import encode
+from unbraid.runs import Run, codes_file
+from unbraid.runs.codes_csv import read_csv
+from unbraid.runs.codes_input import read_codes
+from unbraid.sampling.listed_rows import Rows
+from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
+from unbraid.training.fleet import MemberState
+
+_SECONDS_A_READER = 60
+_BYTES_A_READER = 2**29
+_IMAGES = np.arange(48, dtype=np.uint8).reshape(12, 1, 2, 2)
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "FromArrays": lambda path: FromArrays(str(path)).open(),
+    "Npz.names": lambda path: Npz(path).names,
+    "Rows": lambda path: Rows(str(path)).described((), torch.zeros(3, 0)),
+    "BackgroundDSprites": lambda path: BackgroundDSprites(background=str(path)).picture(),
+    "DSprites": lambda path: DSprites(root=str(path)).open(),
+    "read_idx": partial(read_idx, num_dimensions=1),
+    "norb.Matrix": lambda path: Matrix.of(path, "uint8", (2, 2), 10),
+    "read_tensor": read_tensor,
+    "read_label_csv": read_label_csv,
+    "Archive": lambda path: Archive(path).members(),
+    "Folder": lambda path: list(Folder(path.parent).contents([Member(path.name, 10)])),
+    "Hdf5Reader": lambda path: Hdf5Reader().header(path, "images"),
+    "lists of CelebA": lambda path: list(_lines(path)),
+    "lists of 3D Chairs": _content,
+    "check_file": lambda path: check_file(path, PublishedFile(path.name, None)),
+    "pictures of encode": lambda path: read_pictures([path], (1, 2, 2)),
+    "codes in .npz": lambda path: read_codes(path.rename(path.with_suffix(".npz"))),
+    "codes in .safetensors": lambda path: read_codes(path.rename(path.with_suffix(".safetensors"))),
+    "codes in .csv": lambda path: read_codes(path.rename(path.with_suffix(".csv"))),
+    "codes of a run": codes_file.read_codes,
+    "read_csv": read_csv,
+    "Scorecard": Scorecard.load,
+    "sha256": files.sha256,
+    "read_sealed": files.read_sealed,
+    "append_line": lambda path: files.append_line(path, "a line"),
+    "locked": lambda path: files.locked(path, wait=True, purpose="testing").__enter__(),
+    "put_in_place": lambda path: files.put_in_place(path, path.with_name("finished")),
+}
+"""Each reader of a single file, by name."""
+
+RUN_FILES = ("spec.json", "finished.json", "weights.safetensors", "codes.safetensors", "history.csv", "scores.json")
+
+
+def run_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[[], Any]]:
+    """Readers of a run, each of which finds one of its files replaced."""
+    readers: dict[str, Callable[[], Any]] = {}
+    for name in (
+        "spec.json",
+        "finished.json",
+        "weights.safetensors",
+        "codes.safetensors",
+        "history.csv",
+        "scores.json",
+    ):
+        run = Run.place(folder / name, MLP_SPEC, 0)
+        run.create()
+        model = MLP_SPEC.model.build(MLP_SPEC.dataset.image_shape, seed=0).double()
+        run.finish(model, encode(model, MLP_SPEC.dataset.load()), seconds=1.0)
+        place(run.folder / name)
+        readers[f"{name} of a run"] = partial(_all_of_a_run, run.folder)
+    for suffix in (".json", ".safetensors"):
+        run = Run.place(folder / suffix, MLP_SPEC, 0)
+        run.create()
+        save_checkpoint(run, MemberState(5, {"step": torch.ones(1)}, None, None), [])
+        place(next((run.folder / "checkpoints").glob(f"*{suffix}")))
+        readers[f"{suffix} of a checkpoint"] = partial(_checkpoints, run)
+    return readers
+
+
+def cached_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[[], Any]]:
+    """Readers of what is kept in a cache, each of which finds one of its files replaced and may make it again."""
+    readers: dict[str, Callable[[], Any]] = {}
+    plan = Plan((1, 2, 2), (Factor("number", 12),), np.arange(12)[:, None], lambda start: iter([_IMAGES[start:]]))
+    for name in ("record.json", "images.npy", "factors.npy", "progress.json", "images.part", ".lock"):
+        store = ImageStore(folder / name / "store")
+        if name in ("record.json", "images.npy", "factors.npy"):
+            store.make(plan, {}, "making")
+        place(store.folder / name)
+        readers[f"{name} of a store"] = partial(_made_again, store, plan)
+    for suffix in (".npy", ".json", ".lock"):
+        words = _IMAGES.reshape(12, 4).astype(np.uint64)
+        cache = BitmapCache(folder / suffix / "drawn.npy", 12, 4, lambda words=words: iter([words]))
+        if suffix != ".lock":
+            cache.open()
+        place(cache.path.with_suffix(suffix))
+        readers[f"{suffix} of drawn images"] = cache.open
+    return readers
+
+
+def _all_of_a_run(folder: Path) -> None:
+    run = Run.open(folder, packages=PACKAGES)
+    run.model(), run.codes(), run.history, run.scores()
+
+
+def _checkpoints(run: Run) -> None:
+    warnings: list[str] = []
+    if usable_checkpoints(run, {"step": torch.ones(1)}, warnings.append) or len(warnings) != 1:
+        raise AssertionError("the checkpoint was used")
+
+
+def _made_again(store: ImageStore, plan: Plan) -> None:
+    store.ensure(store.flaw, lambda _: store.make(plan, {}, "making"), "making", "Could not make")
+    np.testing.assert_array_equal(store.images().pixels, _IMAGES)
+
+
+def _pipe(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    return path
+
+
+def _device(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+    return path
+
+
+PLACES = {"pipe": _pipe, "device": _device}
+
+
+def _limit_memory() -> None:
+    """From here on so much more than is in use now, and no more."""
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + _BYTES_A_READER,) * 2)
+
+
+def main(kind: str, folder: Path) -> None:
+    place = PLACES[kind]
+    os.environ["UNBRAID_CACHE"] = str(folder / "cache")
+    readers = {name: partial(read, place(folder / name / "file")) for name, read in READERS.items()}
+    readers |= run_files(folder / "runs", place) | cached_files(folder / "caches", place)
+    _limit_memory()
+    for name, read in readers.items():
+        print(f"{name}:", end=" ", flush=True)
+        signal.alarm(_SECONDS_A_READER)  # ends the process
+        try:
+            read()
+            outcome = "made again"
+        except (UnbraidError, OSError) as error:
+            outcome = f"refused, {error}"
+        except BaseException as error:  # noqa: BLE001 (whatever it is, it is what is asked for)
+            outcome = f"failed, {error!r}"
+        signal.alarm(0)
+        print(" ".join(outcome.split()), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
