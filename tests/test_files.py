@@ -409,3 +409,9 @@ def test_a_sealed_record_is_read_back_and_one_that_was_changed_is_not(tmp_path):
         path.write_text(changed)
         with pytest.raises(ValueError, match="SHA-256 does not match"):
             files.read_sealed(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_one_that_is_not_there(name):
+    with pytest.raises(FileNotFoundError, match="no file can have this name"):
+        files.opened(Path(name))

@@ -17,7 +17,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from unbraid.errors import RunError, SpecError
 
@@ -27,9 +27,12 @@ _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 
 def opened(
     path: Path | str, mode: str = "rb", buffering: int = -1, *, encoding: str | None = None, newline: str | None = None
-) -> IO[Any]:
+) -> Any:
     """Opens a regular file as `open` does. Anything else in its place gives an OSError at once."""
-    return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
+    try:
+        return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
+    except ValueError as error:  # a NUL in its name, or what no encoding has
+        raise FileNotFoundError(errno.ENOENT, f"no file can have this name: {error}", ascii(str(path))) from None
 
 
 def regular(path: Path) -> Path:
@@ -40,7 +43,8 @@ def regular(path: Path) -> Path:
 
 def read_bytes(path: Path) -> bytes:
     with opened(path) as stream:
-        return cast(bytes, stream.read())
+        content: bytes = stream.read()
+    return content
 
 
 def read_json(path: Path) -> Any:

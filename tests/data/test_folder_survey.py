@@ -90,3 +90,8 @@ def test_pictures_that_were_written_since_they_were_listed_are_refused(place):
     (place.folder / "b.png").unlink()
     with pytest.raises(DataError, match=r"b\.png was changed while it was read"):
         folder_survey.check_unchanged(place.folder, used.members, used.modified_ns)
+
+
+def test_labels_whose_name_no_file_can_have_are_refused(place):
+    with pytest.raises(DataError, match=r"cannot be read \(embedded null byte\)"):
+        folder_survey.listing(Place(place.folder, place.folder / "a\0b.csv", recursive=True))

@@ -96,8 +96,12 @@ def npy_header(shape):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"1\n2\n3\n", npy_header((10**12,)), npy_header((4,)) + b"\0" * 31, b"\x93NUMPY\x01\x00"],
-    ids=["empty", "text", "promises a terabyte", "cut short", "no header"],
+    [
+        *(b"", b"1\n2\n3\n", b"PK\x03\x04" + bytes(50), b"\x93NUMPY\x01\x00"),
+        *(npy_header((10**12,)), npy_header((10**50,)), npy_header((True,)), npy_header((4,)) + b"\0" * 31),
+        b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"-" * 8999 + b"1",
+    ],
+    ids=["empty", "text", "zip", "no header", "promises a terabyte", "overflows", "odd shape", "cut short", "nested"],
 )
 def test_files_that_are_no_npy_are_refused(tmp_path, content):
     (tmp_path / "rows.npy").write_bytes(content)
@@ -120,7 +124,7 @@ def test_pickled_objects_and_archives_are_refused(tmp_path):
     np.savez(tmp_path / "several.npz", rows=np.array([1]))
     with pytest.raises(DataError, match="cannot be read as an .npy"):
         Rows(str(tmp_path / "objects.npy")).rows((), VALUES)
-    with pytest.raises(DataError, match="holds several arrays; expected an .npy"):
+    with pytest.raises(DataError, match="several.npz cannot be read as an .npy of row numbers"):
         Rows(str(tmp_path / "several.npz")).rows((), VALUES)
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float32, UInt8
 from torch import Tensor
 
 from unbraid import files
+from unbraid.arrays import shown
 from unbraid.data.channels_last import ChannelsLast
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.fetching.known_checksums import known_sha256
@@ -278,12 +279,13 @@ def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray,
         )
     names, ordered = _names(arrays, table.shape[1]), _ordered(arrays, table.shape[1])
     if np.issubdtype(table.dtype, np.floating):
+        with np.errstate(over="ignore"):  # a long double may be beyond a double
+            table = table.astype(np.float64 if table.dtype.itemsize > 4 else np.float32)
         if not np.isfinite(table).all():
             raise DataError(
                 f"factors is NaN or infinite in {int((~np.isfinite(table)).any(axis=1).sum())} rows; drop those images."
             )
-        precision = np.float64 if table.dtype.itemsize > 4 else np.float32
-        return table.astype(precision), tuple(Factor(name, 0, rank) for name, rank in zip(names, ordered, strict=True))
+        return table, tuple(Factor(name, 0, rank) for name, rank in zip(names, ordered, strict=True))
     if not (np.issubdtype(table.dtype, np.integer) or table.dtype == np.bool_):
         raise DataError(f"factors holds {table.dtype}; give integers for discrete factors, floats for continuous ones.")
     ranked = [np.unique(column, return_inverse=True) for column in table.T]
@@ -297,15 +299,16 @@ def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray,
 def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
     if "factor_names" not in arrays:
         return [f"factor_{k}" for k in range(num_factors)]
-    names = arrays["factor_names"]
-    if names.dtype.kind != "U" or names.shape != (num_factors,):
+    given = arrays["factor_names"]
+    if given.dtype.kind != "U" or given.shape != (num_factors,):
         raise DataError(
-            f"factor_names is {names.dtype} of shape {names.shape}; expected one string for each of the {num_factors} "
+            f"factor_names is {given.dtype} of shape {given.shape}; expected one string for each of the {num_factors} "
             "factors."
         )
-    if len(set(names.tolist())) < num_factors or "" in names.tolist():
-        raise DataError(f"factor_names is {names.tolist()}; give each factor a name of its own.")
-    return cast(list[str], names.tolist())
+    names: list[str] = given.tolist()
+    if len(set(names)) < num_factors or "" in names:
+        raise DataError(f"factor_names is [{shown(names)}]; give each factor a name of its own.")
+    return names
 
 
 def _ordered(arrays: dict[str, np.ndarray], num_factors: int) -> list[bool]:

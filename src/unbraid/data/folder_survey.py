@@ -110,10 +110,11 @@ def listing(place: Place) -> Listing:
             else:
                 num_others += 1
         labels = None if place.csv is None else place.csv.stat()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter of a name that no file can have
+        where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
-            f"{error.filename or place.folder} cannot be read ({error.strerror}). Check that it is there and is yours "
-            "to read."
+            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check that it is there and is "
+            "yours to read."
         ) from None
     if not found:
         raise DataError(

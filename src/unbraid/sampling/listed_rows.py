@@ -19,6 +19,9 @@ from unbraid.errors import DataError, SpecError
 from unbraid.sampling.factor_columns import FactorColumn, Values
 from unbraid.sampling.subset import Part, Subset
 
+# What NumPy says of damaged headers.
+_DAMAGE = (OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
+
 
 @final
 @dataclass(frozen=True)
@@ -89,13 +92,8 @@ class Rows(Subset):
             found = files.sha256(path)
             # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making
             # room for them.
-            numbers = np.load(files.regular(path), mmap_mode="r", allow_pickle=False)
-        except (
-            OSError,
-            ValueError,
-            EOFError,
-            tokenize.TokenError,
-        ) as error:  # the last is what NumPy says of some damaged headers
+            numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
+        except _DAMAGE as error:
             raise DataError(
                 f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
             ) from None
@@ -104,8 +102,6 @@ class Rows(Subset):
                 f"{path} has SHA-256 {found}, but the recipe expects {self.sha256}: the file was changed or damaged. "
                 "Restore it, or make a new recipe from the new file."
             )
-        if not isinstance(numbers, np.ndarray):
-            raise DataError(f"{path} holds several arrays; expected an .npy of row numbers. Write one with numpy.save.")
         return _checked(numbers, str(path))
 
 

@@ -318,3 +318,28 @@ def test_the_work_of_reading_all_entries_grows_with_their_number_and_not_with_it
         np.savez(tmp_path / f"{number}.npz", **{f"array_{k}": np.arange(3) for k in range(number)})
     num_steps(tmp_path / "50.npz")  # what is imported or cached at the first time is no part of it
     assert num_steps(tmp_path / "200.npz") < 4.5 * num_steps(tmp_path / "50.npz")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numbers_that_are_no_letters_are_refused(tmp_path, order):
+    letters = np.array([[65, 0x10FFFF], [0x110000, 66]], dtype=f"{order}u4")
+    np.savez(tmp_path / "words.npz", good=letters[:1].view(f"{order}U2"), bad=letters.view(f"{order}U2"))
+    assert Npz(tmp_path / "words.npz").read("good").tolist() == [["A\U0010ffff"]]
+    with pytest.raises(DataError, match=r"words\.npz .*bad holds what is no text"):
+        Npz(tmp_path / "words.npz").read("bad")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_entries_of_one_name_are_refused(path):
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("names.npy", b"")
+    with pytest.raises(DataError, match=r"arrays\.npz .*two entries of one name"):
+        Npz(path).read("numbers")
+
+
+def test_a_shape_of_truths_is_refused(tmp_path):
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (True, 3)}\n"
+    with zipfile.ZipFile(tmp_path / "odd.npz", "w") as archive:
+        archive.writestr("a.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(3))
+    with pytest.raises(DataError, match=r"odd\.npz is not a readable \.npz"):
+        Npz(tmp_path / "odd.npz").read("a")

@@ -7,6 +7,7 @@ memory.
 
 import contextlib
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -101,7 +102,14 @@ class Npz:
                     "does. If you trust it, write it again without compression, with np.savez."
                 )
         with self._entry(archive, name) as (_, stream):
-            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+            array = np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+        if header.dtype.kind == "U" and header.num_bytes:
+            letters = (
+                np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+            )
+            if letters.max() > sys.maxunicode:
+                raise ValueError(f"{name} holds what is no text")
+        return array
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
         """The rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in
@@ -215,6 +223,8 @@ class Npz:
     def _archive(self) -> Iterator[zipfile.ZipFile]:
         try:
             with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
+                if len(archive.NameToInfo) < len(archive.filelist):
+                    raise ValueError("it holds two entries of one name")
                 yield archive
         except FileNotFoundError:
             raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
@@ -232,6 +242,7 @@ class Npz:
             struct.error,
             NotImplementedError,
             RuntimeError,
+            TypeError,
             SyntaxError,
             tokenize.TokenError,
         ) as error:
