@@ -108,7 +108,7 @@ def flags(
 ) -> argparse.ArgumentParser:
     """The flags that all of these benchmarks have."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", action="store_true", help="small settings, to see that it runs")
+    parser.add_argument("--small", "--smoke", action="store_true", help="small settings, to see that it runs")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--out", type=Path, help=out)
     parser.add_argument("--commit", default="", help="what to call the code, where git cannot say")

@@ -1,7 +1,8 @@
 """Binary latents as binary Concrete variables, and their prior."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -12,7 +13,7 @@ from torch.nn.functional import softplus
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import Logits
 from unbraid.distributions.concrete import Measure, check_temperature, temperature_at
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
@@ -47,6 +48,13 @@ class BinaryConcrete(Posterior):
         tables = torch.stack([torch.sigmoid(-self.logits), torch.sigmoid(self.logits)], dim=2)
         return tables.unbind(dim=1)
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch 2"]]:
+        return _log_pmf(self.logits, self.measure)
+
+    def by_category(self) -> "BinaryConcrete":
+        return replace(self, measure="pmf")
+
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return torch.sigmoid((self.logits + noises.logistic(noise)) / self.temperature)
 
@@ -68,6 +76,13 @@ class Bernoulli(Prior):
     temperature: Float[Tensor, ""]
     measure: Measure
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "2"]]:
+        return _log_pmf(self.logits, self.measure)
+
+    def by_category(self) -> "Bernoulli":
+        return replace(self, measure="pmf")
+
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return _log_prob(z, self.logits, self.temperature, self.measure)
 
@@ -75,7 +90,7 @@ class Bernoulli(Prior):
         return BinaryConcrete(self.logits.expand(noise.shape), self.temperature, self.measure).rsample(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), for the measure "pmf"."""
+        """q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), between probabilities."""
         if not isinstance(posterior, BinaryConcrete) or self.measure == "density":
             return None
         # log q = l - softplus(l) and log(1 - q) = -softplus(l), for both.
@@ -89,7 +104,7 @@ class BernoulliLatents(Latents):
     """`size` binary latents, each a group of its own. The encoder puts out a logit for each, and z has a column for
     each, between 0 and 1.
 
-    `temperature` and `measure` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with
+    `temperature`, `measure` and `hard` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with
     `learned_prior` it is only where learning starts.
     """
 
@@ -98,6 +113,7 @@ class BernoulliLatents(Latents):
     measure: Measure = "pmf"
     prior_probability: float = 0.5
     learned_prior: bool = False
+    hard: bool = False
 
     def __post_init__(self) -> None:
         if self.size < 1:
@@ -108,6 +124,7 @@ class BernoulliLatents(Latents):
                 f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, "
                 "both excluded."
             )
+        check_combinations(self)
 
     @property
     def num_latents(self) -> int:
@@ -124,6 +141,14 @@ class BernoulliLatents(Latents):
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         return tuple((latent,) for latent in range(self.size))
+
+    @property
+    def hard_latents(self) -> tuple[int, ...]:
+        return tuple(range(self.size)) if self.hard else ()
+
+    @property
+    def num_combinations(self) -> int:
+        return 2**self.size if self.measure == "summed" else 1
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> BinaryConcrete:
         return BinaryConcrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)
@@ -145,11 +170,19 @@ class _BernoulliModule(nn.Module):
         return Bernoulli(logits, temperature_at(self._latents.temperature, progress, logits), self._latents.measure)
 
 
+def _log_pmf(logits: Float[Tensor, "*batch latent"], measure: Measure) -> dict[int, Float[Tensor, "*batch 2"]]:
+    """log of the probabilities of off and on, a table for each latent, where they are summed over."""
+    if measure != "summed":
+        return {}
+    tables = torch.stack([-softplus(logits), -softplus(-logits)], dim=-1)
+    return dict(enumerate(tables.unbind(dim=-2)))
+
+
 def _log_prob(z: Tensor, logits: Tensor, temperature: Float[Tensor, ""], measure: Measure) -> Tensor:
     """Of each latent: the probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z) with u =
     logit - t log(z / (1 - z)).
     """
-    if measure == "pmf":
+    if measure != "density":
         return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
     # What the float type cannot tell from 0 or 1 is taken as the last number that it can.
     numbers = torch.finfo(z.dtype)

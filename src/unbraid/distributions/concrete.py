@@ -1,7 +1,8 @@
 """A discrete latent as a Concrete (Gumbel-softmax) variable, and its prior."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
 import torch
@@ -10,17 +11,18 @@ from torch import Tensor, nn
 
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import CategoricalPriorRecipe, UniformCategories
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
 from unbraid.schedule import Weight, extremes, value_at
 
-Measure = Literal["pmf", "density"]
-"""What log q and log p of a discrete latent are: the probability of the category with the largest share, or the density
-of the relaxed code.
+Measure = Literal["pmf", "summed", "density"]
+"""How a discrete latent counts in estimates: "pmf", by the probability of the category drawn, whose mean gradient to
+the logits is 0; "summed", by that probability in the exact mean over all categories, value and gradient; "density", by
+the density of the relaxed code.
 
-One of them everywhere: a difference of the two means nothing.
+One of them everywhere: a difference of a probability and a density means nothing.
 """
 
 
@@ -50,19 +52,26 @@ class Concrete(Posterior):
     def probabilities(self) -> tuple[Float[Tensor, "batch category"], ...]:
         return (self.logits.softmax(dim=1),)
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch category"]]:
+        return {0: self.logits.log_softmax(dim=1)} if self.measure == "summed" else {}
+
+    def by_category(self) -> "Concrete":
+        return replace(self, measure="pmf")
+
     def rsample(self, noise: Float[Tensor, "batch category"]) -> Float[Tensor, "batch category"]:
         return ((self.logits + noises.gumbel(noise)) / self.temperature).softmax(dim=1)
 
     def log_prob(self, z: Float[Tensor, "batch category"]) -> Float[Tensor, "batch 1"]:
-        if self.measure == "pmf":
-            return log_pmf_at(self.logits, z)[:, None]
-        return concrete_log_density(log_share(z), self.logits, self.temperature)[:, None]
+        if self.measure == "density":
+            return concrete_log_density(log_share(z), self.logits, self.temperature)[:, None]
+        return log_pmf_at(self.logits, z)[:, None]
 
     def pairwise_log_prob(self, z: Float[Tensor, "sample category"]) -> Float[Tensor, "sample batch 1"]:
-        if self.measure == "pmf":
-            # Rows of a table: to gather from it, spread out over all pairs, takes far longer on a GPU.
-            return self.logits.log_softmax(dim=1).T[z.argmax(dim=1)][:, :, None]
-        return concrete_log_density(log_share(z)[:, None], self.logits[None], self.temperature)[:, :, None]
+        if self.measure == "density":
+            return concrete_log_density(log_share(z)[:, None], self.logits[None], self.temperature)[:, :, None]
+        # Rows of a table: to gather from it, spread out over all pairs, takes far longer on a GPU.
+        return self.logits.log_softmax(dim=1).T[z.argmax(dim=1)][:, :, None]
 
 
 @final
@@ -76,6 +85,13 @@ class Categorical(Prior):
     temperature: Float[Tensor, ""]
     measure: Measure
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, " category"]]:
+        return {0: self.logits.log_softmax(dim=0)} if self.measure == "summed" else {}
+
+    def by_category(self) -> "Categorical":
+        return replace(self, measure="pmf")
+
     def log_prob(self, z: Float[Tensor, "batch category"]) -> Float[Tensor, "batch 1"]:
         return self._like(z).log_prob(z)
 
@@ -83,7 +99,7 @@ class Categorical(Prior):
         return self._like(noise).rsample(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch 1"] | None:
-        """sum_c q_c (log q_c - log p_c), for the measure "pmf". Between Concrete densities no closed form is known."""
+        """sum_c q_c (log q_c - log p_c), between probabilities. Between Concrete densities no closed form is known."""
         if not isinstance(posterior, Concrete) or self.measure == "density":
             return None
         log_q = posterior.logits.log_softmax(dim=1)
@@ -99,20 +115,24 @@ class ConcreteLatents(Latents):
     """One discrete latent. The encoder puts out a logit for each category, and z has a column for each.
 
     `temperature` is a number or a schedule; the default, 0.66, is that of the examples of the HFVAE authors' library.
-    `measure` is what stands for log q(z | x), log q(z) and log p(z): "pmf", the probability of the category drawn,
-    whose gradient reaches the logits; or "density", the Concrete density.
+    `measure` says how the latent counts in log q(z | x), log q(z) and log p(z): "pmf", by the probability of the
+    category drawn, from which the logits learn nothing on average; "summed", by the exact mean over all categories,
+    from which they learn; or "density", by the Concrete density. With `hard` the decoder sees the category, a one among
+    zeros, and the gradient passes straight through to the relaxed code; then distortion + rate is a bound.
     """
 
     categories: int = 10
     temperature: Weight = 0.66
     measure: Measure = "pmf"
     prior: CategoricalPriorRecipe = field(default_factory=UniformCategories)
+    hard: bool = False
 
     def __post_init__(self) -> None:
         if self.categories < 2:
             raise SpecError(f"ConcreteLatents: categories is {self.categories}; expected 2 or more (10 for digits).")
         check_temperature("ConcreteLatents", self.temperature)
         self.prior.check(self.categories)
+        check_combinations(self)
 
     @property
     def num_latents(self) -> int:
@@ -129,6 +149,14 @@ class ConcreteLatents(Latents):
     @property
     def widths(self) -> tuple[int, ...]:
         return (self.categories,)
+
+    @property
+    def hard_latents(self) -> tuple[int, ...]:
+        return (0,) if self.hard else ()
+
+    @property
+    def num_combinations(self) -> int:
+        return self.categories if self.measure == "summed" else 1
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Concrete:
         return Concrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)

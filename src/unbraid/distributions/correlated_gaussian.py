@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import torch
@@ -24,7 +24,7 @@ class CorrelatedGaussian(GaussianPosterior):
 
     The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. Each latent by itself is as in
     `DiagonalGaussian`. `exact` says whether log q(z | x) and the KL are those of this distribution, or of the product
-    of its marginals. What metrics see, `covariance`, is always the truth.
+    of its marginals, with which a model may be trained. What metrics see, `covariance`, is always the truth.
     """
 
     rho: float
@@ -42,6 +42,9 @@ class CorrelatedGaussian(GaussianPosterior):
     @property
     def density_correlation(self) -> Float[Tensor, "latent latent"] | None:
         return self._correlation() if self.exact else None
+
+    def with_true_density(self) -> "CorrelatedGaussian":
+        return replace(self, exact=True)
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
         """The last number of the noise is the one that all latents share."""
@@ -82,8 +85,9 @@ class CorrelatedGaussianLatents(LocationScaleLatents):
     """Gaussian latents whose noise is correlated, every two by `rho`. The encoder puts out all means, then all
     log-variances.
 
-    By default log q(z | x) and the KL stay those of independent latents, as when only the noise is replaced; with
-    `exact_kl` they are the true ones.
+    By default the loss takes log q(z | x) and the KL of independent latents, as when only the noise is replaced; with
+    `exact_kl` it takes the true ones. The switch changes the loss alone: what is logged and what metrics see is the
+    truth in either case.
     """
 
     size: int = 10

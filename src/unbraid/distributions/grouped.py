@@ -1,8 +1,9 @@
 """Latents of several families in one code."""
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from unbraid.distributions.concrete import ConcreteLatents
-from unbraid.distributions.latents import GaussianLatents, Latents
+from unbraid.distributions.latents import GaussianLatents, Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
@@ -58,6 +59,16 @@ class Grouped(Posterior):
     def is_factorised(self) -> bool:
         return all(part.is_factorised for part in self.parts)
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch _category"]]:
+        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
+
+    def with_true_density(self) -> "Grouped":
+        return replace(self, parts=tuple(part.with_true_density() for part in self.parts))
+
+    def by_category(self) -> "Grouped":
+        return replace(self, parts=tuple(part.by_category() for part in self.parts))
+
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         pieces = noise.split([part.num_noise for part in self.layout], dim=1)
         return torch.cat([part.rsample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
@@ -75,7 +86,7 @@ class Grouped(Posterior):
             for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
             if own
         ]
-        return torch.stack(each).sum(dim=0)
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
@@ -86,7 +97,7 @@ class Grouped(Posterior):
             for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
             if own
         ]
-        return torch.stack(each).sum(dim=0)
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z), len(self.parts[0].mean))
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
         each = [part.kl_to_standard_normal() for part in self.parts]
@@ -109,6 +120,13 @@ class GroupedPrior(Prior):
     def is_factorised(self) -> bool:
         return all(part.is_factorised for part in self.parts)
 
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, " _category"]]:
+        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
+
+    def by_category(self) -> "GroupedPrior":
+        return replace(self, parts=tuple(part.by_category() for part in self.parts))
+
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
         pieces = split_columns(z, self.layout)
         return torch.cat([part.log_prob(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
@@ -118,7 +136,7 @@ class GroupedPrior(Prior):
         each = [
             part.joint_log_prob(piece, own) for part, piece, own in zip(self.parts, pieces, chosen, strict=True) if own
         ]
-        return torch.stack(each).sum(dim=0)
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
 
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
         pieces = split_columns(noise, self.layout)
@@ -171,6 +189,7 @@ class GroupedLatents(Latents):
                     "number them so."
                 )
             seen_discrete = seen_discrete or part.num_discrete > 0
+        check_combinations(self)
 
     @property
     def num_latents(self) -> int:
@@ -194,9 +213,17 @@ class GroupedLatents(Latents):
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        starts = itertools.accumulate((part.num_latents for part in self.parts), initial=0)
-        pairs = zip(starts, self.parts, strict=False)
+        pairs = zip(_starts(self.parts), self.parts, strict=False)
         return tuple(tuple(start + latent for latent in group) for start, part in pairs for group in part.groups)
+
+    @property
+    def hard_latents(self) -> tuple[int, ...]:
+        pairs = zip(_starts(self.parts), self.parts, strict=False)
+        return tuple(start + latent for start, part in pairs for latent in part.hard_latents)
+
+    @property
+    def num_combinations(self) -> int:
+        return math.prod(part.num_combinations for part in self.parts)
 
     @property
     def has_density(self) -> bool:
@@ -236,11 +263,21 @@ def split_columns(
 
 def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[list[int]]:
     """The chosen latents of each part, by their numbers within it."""
-    starts = itertools.accumulate((part.num_latents for part in layout), initial=0)
     return [
         [latent - start for latent in latents if 0 <= latent - start < part.num_latents]
-        for start, part in zip(starts, layout, strict=False)
+        for start, part in zip(_starts(layout), layout, strict=False)
     ]
+
+
+def numbered_through(tables: Sequence[Mapping[int, Tensor]], layout: Sequence[Latents]) -> dict[int, Tensor]:
+    """Tables that each part has by the numbers of its own latents, by the numbers of all."""
+    pairs = zip(_starts(layout), tables, strict=False)
+    return {start + latent: table for start, of_part in pairs for latent, table in of_part.items()}
+
+
+def _starts(layout: Sequence[Latents]) -> list[int]:
+    """The number of the first latent of each part, and of what would come after the last."""
+    return list(itertools.accumulate((part.num_latents for part in layout), initial=0))
 
 
 def _covariance(part: Posterior) -> Float[Tensor, "batch latent latent"] | None:

@@ -14,6 +14,9 @@ from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
 
+# A table of a large batch by so many combinations is as large as that of the pairs of its codes.
+_MAX_COMBINATIONS = 1024
+
 
 class Latents(ABC):
     """A recipe for q(z | x) and p(z): how many latents there are, how many numbers describe them, how many columns a
@@ -56,6 +59,18 @@ class Latents(ABC):
         return (tuple(range(self.num_latents)),)
 
     @property
+    def hard_latents(self) -> tuple[int, ...]:
+        """The discrete latents that the decoder sees as categories, by number. It sees the others as they were drawn,
+        relaxed.
+        """
+        return ()
+
+    @property
+    def num_combinations(self) -> int:
+        """How many combinations of categories an estimate sums over: 1 where it takes the categories drawn."""
+        return 1
+
+    @property
     def has_density(self) -> bool:
         """Whether log q(z | x) is defined."""
         return True
@@ -76,6 +91,16 @@ class Latents(ABC):
         It may be given the progress of training, as the temperature of a discrete prior follows that of its posterior;
         else it is the end.
         """
+
+
+def check_combinations(latents: Latents) -> None:
+    """Refuse a sum over more combinations of categories than a step can afford."""
+    if latents.num_combinations > _MAX_COMBINATIONS:
+        raise SpecError(
+            f'{type(latents).__name__}: with the measure "summed" an estimate sums over all combinations of '
+            f"categories, and there are {latents.num_combinations:,}; expected at most {_MAX_COMBINATIONS:,}. Use "
+            'fewer discrete latents or categories, or measure="pmf".'
+        )
 
 
 class LocationScaleLatents(Latents):

@@ -1,7 +1,7 @@
 """What an encoder says of each image of a batch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxtyping import Float
 from torch import Tensor
@@ -37,6 +37,21 @@ class Posterior(ABC):
     def is_factorised(self) -> bool:
         """Whether the latents of an image are independent, so that a joint density is the product of theirs."""
         return True
+
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch _category"]]:
+        """log q(c | x) of the discrete latents whose categories an estimate sums over, by number. By default none: a
+        latent counts by its draw.
+        """
+        return {}
+
+    def with_true_density(self) -> "Posterior":
+        """The posterior whose density is that of its draws: itself, unless a family trains with another density."""
+        return self
+
+    def by_category(self) -> "Posterior":
+        """The posterior whose discrete latents count by the probability of their category, whatever the measure."""
+        return self
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
         """KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None where

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -23,6 +23,15 @@ class Prior(ABC):
     def is_factorised(self) -> bool:
         """Whether the latents are independent."""
         return True
+
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, " _category"]]:
+        """log p(c) of the discrete latents whose categories an estimate sums over, by number, as in the posterior."""
+        return {}
+
+    def by_category(self) -> "Prior":
+        """The prior whose discrete latents count by the probability of their category, whatever the measure."""
+        return self
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         """log p(z_S) of the latents S together. The sum over them, unless the prior correlates them."""

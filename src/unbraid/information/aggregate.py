@@ -6,8 +6,9 @@ q^(z_i) = sum_j W_ij P_ij, with the same W for the joint, for each group and for
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal, assert_never, final, get_args
 
 import torch
@@ -138,17 +139,68 @@ def decompose(
     log_prior: Float[Tensor, "sample latent"],
     groups: Sequence[Sequence[int]] | None = None,
     joint: JointDensities | None = None,
+    summed: Mapping[int, Float[Tensor, "batch _category"]] | None = None,
 ) -> Decomposition:
     """Split log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
 
-    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorise.
+    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorise. `summed` holds
+    log q(c|n) of discrete latents, by number: the parts are then exact means over their categories, given all else.
+    The other tables leave such a latent to it: they hold its mean log q(c|n), its mean log p(c), and 0 for every pair.
     """
     joint = joint or product_densities(log_posterior, pairwise_log_prob, log_prior, groups)
-    log_q = torch.logsumexp(joint.pairwise + log_weights, dim=1)
-    by_group = by_latent = (log_aggregate(pairwise_log_prob, log_weights) - log_prior).sum(dim=1)
+    each, summed = [(latent,) for latent in range(log_prior.shape[1])], summed or {}
+    log_q = log_mixture(joint.pairwise + log_weights, combined_log_pmf(summed, range(len(each))))
+    by_group = by_latent = (_log_mixtures(pairwise_log_prob, log_weights, each, summed) - log_prior).sum(dim=1)
     if joint.pairwise_groups is not pairwise_log_prob:
-        by_group = (log_aggregate(joint.pairwise_groups, log_weights) - joint.prior_groups).sum(dim=1)
+        log_q_of_groups = _log_mixtures(joint.pairwise_groups, log_weights, groups or each, summed)
+        by_group = (log_q_of_groups - joint.prior_groups).sum(dim=1)
     return _parts(joint.own, log_q, joint.prior, by_group, by_latent)
+
+
+def log_mixture(
+    weighted: Float[Tensor, "sample batch"], log_pmf: Float[Tensor, "sample category"] | None = None
+) -> Float[Tensor, " sample"]:
+    """log sum_j exp(weighted_ij), in nats; with `log_pmf`, log q(c|n_j) of a discrete latent, the mean over its
+    categories, sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j).
+
+    The mean is exact, and one product of matrices: code i was drawn from image i, so both have as many rows.
+    """
+    if log_pmf is None:
+        return torch.logsumexp(weighted, dim=1)
+    top, pmf = weighted.amax(dim=1, keepdim=True).detach(), log_pmf.exp()
+    # What is smaller than the float type can tell is multiplied by a q(c|n_i) that is as small.
+    mixed = ((weighted - top).exp() @ pmf).clamp_min(torch.finfo(pmf.dtype).tiny)
+    return (pmf * (mixed.log() + top)).sum(dim=1)
+
+
+def combined_log_pmf(
+    summed: Mapping[int, Float[Tensor, "batch _category"]], latents: Sequence[int]
+) -> Float[Tensor, "batch combination"] | None:
+    """log q(c|n) of all combinations of the categories of these latents, which are independent given the image; None
+    if no latent of these is summed over.
+    """
+    tables = [summed[latent] for latent in latents if latent in summed]
+    if not tables:
+        return None
+    return reduce(lambda one, other: (one[:, :, None] + other[:, None, :]).flatten(1), tables)
+
+
+def _log_mixtures(
+    pairwise: Float[Tensor, "sample batch group"],
+    log_weights: Float[Tensor, "sample batch"],
+    groups: Sequence[Sequence[int]],
+    summed: Mapping[int, Float[Tensor, "batch _category"]],
+) -> Float[Tensor, "sample group"]:
+    """log q^ of each group, in the mean over the categories of its latents that are summed over."""
+    drawn = log_aggregate(pairwise, log_weights)
+    if not summed:
+        return drawn
+    columns = list(drawn.unbind(dim=1))
+    for place, group in enumerate(groups):
+        log_pmf = combined_log_pmf(summed, group)
+        if log_pmf is not None:
+            columns[place] = log_mixture(pairwise[:, :, place] + log_weights, log_pmf)
+    return torch.stack(columns, dim=1)
 
 
 def decompose_aggregates(

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from unbraid.distributions.categories import with_categories
 from unbraid.distributions.latents import GaussianLatents, Latents
 from unbraid.distributions.likelihood import BernoulliLikelihood, Likelihood
 from unbraid.distributions.posterior import Posterior
@@ -108,7 +109,12 @@ class AutoencoderModule(nn.Module):
 
     def decode(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
         """E[x | z], with intensities in [0, 1] for a Bernoulli likelihood."""
-        return self.likelihood.mean(self.decoder(with_noise_inputs(z, self.noise_inputs)))
+        return self.likelihood.mean(self.decoder(self.decoder_input(z)))
+
+    def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
+        """What the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
+        seen = with_categories(z, self.latents.widths, self.latents.hard_latents)
+        return with_noise_inputs(seen, self.noise_inputs)
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:

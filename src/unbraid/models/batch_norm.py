@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid import draws
 from unbraid.data.dataset import FactorImages
-from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.autoencoder import AutoencoderModule
 
 
 @torch.no_grad()
@@ -37,7 +37,7 @@ def set_population_statistics(
         noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(
             weights.dtype
         )
-        model.decoder(with_noise_inputs(posterior.rsample(noise), model.noise_inputs))
+        model.decoder(model.decoder_input(posterior.rsample(noise)))
     for of_layer in moments:
         of_layer.settle()
     model.eval()

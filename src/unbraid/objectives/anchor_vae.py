@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.aggregate import log_weights
+from unbraid.information.aggregate import combined_log_pmf, log_mixture, log_weights
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
@@ -50,8 +49,13 @@ def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""
     """I(x; z_a), estimated from the batch with eq. 13, in nats."""
     z = step.z
     weights = log_weights("eq13", len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
-    log_marginal = torch.logsumexp(step.posterior.pairwise_joint_log_prob(z, anchors) + weights, dim=1)
-    return (step.posterior.joint_log_prob(z, anchors) - log_marginal).mean()
+    summed = step.posterior.summed_log_pmf
+    drawn = [latent for latent in anchors if latent not in summed]
+    log_pmf = combined_log_pmf(summed, anchors)
+    pairwise, own = step.posterior.pairwise_joint_log_prob(z, drawn), step.posterior.joint_log_prob(z, drawn)
+    if log_pmf is not None:
+        own = own + (log_pmf.exp() * log_pmf).sum(dim=1)
+    return (own - log_mixture(pairwise + weights, log_pmf)).mean()
 
 
 def check_anchors(objective: Objective, anchors: tuple[int, ...], model: Autoencoder) -> None:

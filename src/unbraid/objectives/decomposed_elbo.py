@@ -144,15 +144,38 @@ def pairwise_decompositions(
     step: Step, tables: Sequence[Float[Tensor, "sample batch"]], groups: tuple[tuple[int, ...], ...] | None
 ) -> list[Decomposition]:
     """The parts with each table of weights, from one table of all densities."""
-    z = step.z
-    log_posterior, pairwise, log_prior = (
-        step.posterior.log_prob(z),
-        step.posterior.pairwise_log_prob(z),
-        step.prior.log_prob(z),
-    )
+    log_posterior, pairwise, log_prior = expected_log_probs(step)
     product = product_densities(log_posterior, pairwise, log_prior, groups)
-    joint = _with_correlations(product, step, groups, range(log_prior.shape[1]))
-    return [decompose(log_posterior, pairwise, table, log_prior, groups, joint) for table in tables]
+    joint = _with_correlations(product, step, groups, log_posterior, log_prior)
+    summed = step.posterior.summed_log_pmf
+    return [decompose(log_posterior, pairwise, table, log_prior, groups, joint, summed) for table in tables]
+
+
+def expected_log_probs(
+    step: Step,
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
+    """log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
+
+    A latent whose categories are summed over has its mean over them in the first and the last. In the middle it is 0:
+    what it adds there, the mixture must know for every category (`log_mixture`).
+    """
+    z, posterior, prior = step.z, step.posterior, step.prior
+    own, pairwise, log_prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z)
+    of_prior, of_posterior = prior.summed_log_pmf, posterior.summed_log_pmf
+    for latent, log_pmf in of_posterior.items():
+        pmf = log_pmf.exp()
+        own = _with_column(own, latent, (pmf * log_pmf).sum(dim=1))
+        log_prior = _with_column(log_prior, latent, pmf @ of_prior[latent])
+        pairwise = _with_column(pairwise, latent, torch.zeros_like(pairwise[..., latent]))
+    return own, pairwise, log_prior
+
+
+def _with_column(
+    table: Float[Tensor, "*rows latent"], latent: int, column: Float[Tensor, "*rows"]
+) -> Float[Tensor, "*rows latent"]:
+    columns = list(table.unbind(dim=-1))
+    columns[latent] = column
+    return torch.stack(columns, dim=-1)
 
 
 def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
@@ -167,27 +190,40 @@ def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None
 
 
 def _with_correlations(
-    product: JointDensities, step: Step, groups: tuple[tuple[int, ...], ...] | None, everything: Sequence[int]
+    product: JointDensities,
+    step: Step,
+    groups: tuple[tuple[int, ...], ...] | None,
+    log_posterior: Float[Tensor, "batch latent"],
+    log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
     """The joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in the
     product.
     """
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
+    summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
+    drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}
+
+    def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
+        """What the latents drawn have together, and the means of those that are summed over."""
+        means = [latent for latent in group if latent in summed]
+        return joint_log_prob + each[:, means].sum(dim=1) if means else joint_log_prob
+
     if not posterior.is_factorised:
         joint = replace(
             joint,
-            own=posterior.joint_log_prob(z, everything),
-            pairwise=posterior.pairwise_joint_log_prob(z, everything),
+            own=with_means(posterior.joint_log_prob(z, drawn[everything]), log_posterior, everything),
+            pairwise=posterior.pairwise_joint_log_prob(z, drawn[everything]),
         )
         if groups is not None:
             joint = replace(
                 joint,
-                pairwise_groups=torch.stack([posterior.pairwise_joint_log_prob(z, group) for group in groups], dim=2),
+                pairwise_groups=torch.stack(
+                    [posterior.pairwise_joint_log_prob(z, drawn[group]) for group in groups], dim=2
+                ),
             )
     if not prior.is_factorised:
-        joint = replace(joint, prior=prior.joint_log_prob(z, everything))
+        joint = replace(joint, prior=with_means(prior.joint_log_prob(z, drawn[everything]), log_prior, everything))
         if groups is not None:
-            joint = replace(
-                joint, prior_groups=torch.stack([prior.joint_log_prob(z, group) for group in groups], dim=1)
-            )
+            of_groups = [with_means(prior.joint_log_prob(z, drawn[group]), log_prior, group) for group in groups]
+            joint = replace(joint, prior_groups=torch.stack(of_groups, dim=1))
     return joint

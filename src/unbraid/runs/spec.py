@@ -23,8 +23,12 @@ from unbraid.schedule import Weight, extremes
 
 # No model of images comes near it, unless it diverges.
 _MAX_LOSS = 1e9
-# Fields that came later, and what they are where nobody used them.
-_LATER: dict[str, Any] = {"sampling": None, "subset": None, "max_loss": _MAX_LOSS}
+# Fields that came later, by the class that has them, and what they are where they are not used.
+_LATER: dict[str, dict[str, Any]] = {
+    "unbraid.runs.RunSpec": {"sampling": None, "subset": None, "max_loss": _MAX_LOSS},
+    "unbraid.distributions.ConcreteLatents": {"hard": False},
+    "unbraid.distributions.BernoulliLatents": {"hard": False},
+}
 
 
 @final
@@ -151,11 +155,20 @@ class RunSpec:
         """Twelve hexadecimal digits that change when any field does."""
         # What came later counts only where it is used, so that runs from before are found under the names that they
         # have.
-        content = {name: value for name, value in self.to_json().items() if name not in _LATER or value != _LATER[name]}
-        canonical = json.dumps(content, sort_keys=True, allow_nan=False)
+        canonical = json.dumps(_without_later(self.to_json()), sort_keys=True, allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of weights, losses and codes."""
         return kept_in(self.precision)
+
+
+def _without_later(content: Any) -> Any:
+    """The recipe as JSON, and all recipes in it, without fields that came later and have their default."""
+    if isinstance(content, list):
+        return [_without_later(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    later = _LATER.get(content["type"], {})
+    return {name: _without_later(value) for name, value in content.items() if name not in later or value != later[name]}

@@ -17,6 +17,7 @@ from torch.func import functional_call, grad, replace_all_batch_norm_modules_, v
 
 from unbraid import draws
 from unbraid.data.dataset import FactorImages
+from unbraid.distributions.categories import with_categories
 from unbraid.distributions.posterior import Posterior
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
 from unbraid.models.batch_norm import set_population_statistics
@@ -397,7 +398,8 @@ class Fleet:
             return latents.posterior(self._through(model.encoder, _under("encoder.", parameters), x), progress)
 
         def decode(z: Tensor) -> Tensor:
-            return self._through(model.decoder, _under("decoder.", parameters), z)
+            seen = with_categories(z, latents.widths, latents.hard_latents)
+            return self._through(model.decoder, _under("decoder.", parameters), seen)
 
         likelihood = functional_call(model.likelihood_module, _under("likelihood_module.", parameters), ())
         posterior = encode(inputs["x"])
