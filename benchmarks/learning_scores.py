@@ -10,16 +10,15 @@ from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from unbraid import draws
 from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.categories import with_categories
 from unbraid.distributions.posterior import Posterior
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
@@ -101,12 +100,12 @@ def bounds(model: AutoencoderModule, images: FactorImages, num_draws: int = 64) 
     With w_k = p(x | z_k) p(z_k) / q(z_k | x), they are the mean of log w_k and log of the mean of w_k.
     """
     elbo = bound = 0.0
-    everything = range(model.latents.num_latents)
+    everything, prior = range(model.latents.num_latents), model.prior.by_category()
     for rows, x, posterior in _blocks(model, images):
         log_weights = []
         for number in range(num_draws):
             z = _draw(model, posterior, rows, number)
-            log_ratio = model.prior.joint_log_prob(z, everything) - posterior.joint_log_prob(z, everything)
+            log_ratio = prior.joint_log_prob(z, everything) - posterior.joint_log_prob(z, everything)
             log_weights.append(_log_likelihood(model, x, z) + log_ratio)
         table = torch.stack(log_weights).double()
         elbo += float(table.mean(dim=0).sum())
@@ -140,26 +139,19 @@ def quantised_conditional_entropy(codes: Codes) -> float:
     return float(Informativeness(estimator="quantised")(codes).tables["latent_entropy_given_image"].max())
 
 
-def with_categories(z: Float[Tensor, "image column"], latents: Latents) -> Float[Tensor, "image column"]:
-    """The code with the category of each discrete latent in place of its relaxation.
-
-    Then the code is discrete indeed, so that probabilities of categories are all there is to it, and a bound is a
-    bound.
-    """
-    pieces = z.split(latents.widths, dim=1)
-    return torch.cat([one_hot(p.argmax(dim=1), p.shape[1]).to(z) if p.shape[1] > 1 else p for p in pieces], dim=1)
-
-
 def _blocks(model: AutoencoderModule, images: FactorImages) -> Iterator[tuple[Tensor, Tensor, Posterior]]:
     """Rows, images and posteriors, a few thousand at a time."""
     for rows in torch.arange(len(images), device=images.device).split(_BLOCK):
         x = images.batch(rows)
-        yield rows, x, model.encode(x)
+        yield rows, x, model.encode(x).with_true_density().by_category()
 
 
 def _draw(model: AutoencoderModule, posterior: Posterior, rows: Tensor, number: int) -> Tensor:
-    noise = draws.normal(rows, "it learns", number, (model.latents.num_noise,)).float()
-    return with_categories(posterior.rsample(noise), model.latents)
+    """A code with the category of each discrete latent in place of its relaxation: so a bound is a bound."""
+    latents = model.latents
+    noise = draws.normal(rows, "it learns", number, (latents.num_noise,)).float()
+    discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
+    return with_categories(posterior.rsample(noise), latents.widths, discrete)
 
 
 def _log_likelihood(model: AutoencoderModule, x: Tensor, z: Tensor) -> Tensor:

@@ -14,12 +14,11 @@ from benchmarks.learning_scores import (
     k_means_accuracy,
     label_accuracy,
     learned,
-    with_categories,
 )
 from tests.discovery import concrete_subclasses
 from unbraid.data import DSprites
 from unbraid.data.dataset import Factor, FactorImages
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.encode import encode
 from unbraid.objectives import VAE, Objective
@@ -49,9 +48,18 @@ def test_k_means_finds_clusters_that_are_there():
     assert k_means_accuracy(FactorImages(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
 
 
-def test_a_drawn_category_takes_the_place_of_its_relaxation():
-    z = torch.tensor([[0.3, -2.0, 0.1, 0.7, 0.2]])
-    assert with_categories(z, LATENTS).tolist() == [[pytest.approx(0.3), -2.0, 0.0, 1.0, 0.0]]
+def test_bounds_are_those_of_hard_categories_whatever_the_model_was_trained_with():
+    """The parameters of all of these are the same, and so are their draws."""
+    parts = [
+        (ConcreteLatents(3, measure=measure, hard=hard), BernoulliLatents(1, measure=measure, hard=hard))
+        for measure, hard in (("pmf", True), ("pmf", False), ("summed", False), ("density", False), ("density", True))
+    ]
+    models = [
+        Autoencoder(MLP((8,), (8,)), latents=GroupedLatents((GaussianLatents(2), *each))).build((1, 4, 4), seed=0)
+        for each in parts
+    ]
+    first, *others = (bounds(each.eval(), images(), num_draws=4) for each in models)
+    assert others == [first] * 4
 
 
 def test_the_importance_weighted_bound_is_the_tighter_one_and_one_draw_gives_the_elbo():

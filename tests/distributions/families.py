@@ -26,6 +26,13 @@ MIXED = GroupedLatents(
         BernoulliLatents(2, learned_prior=True),
     )
 )
+SUMMED = GroupedLatents(
+    (
+        CorrelatedGaussianLatents(2, exact_kl=True, prior=LearnedGaussianPrior()),
+        ConcreteLatents(3, measure="summed", prior=LearnedCategories((0.5, 0.3, 0.2))),
+        BernoulliLatents(2, measure="summed", hard=True),
+    )
+)
 FAMILIES = [
     GaussianLatents(3),
     GaussianLatents(3, LearnedGaussianPrior()),
@@ -39,10 +46,13 @@ FAMILIES = [
     LaplaceLatents(3, StandardNormalPrior()),
     LaplaceLatents(3, LearnedGaussianPrior()),
     ConcreteLatents(4),
+    ConcreteLatents(4, measure="summed", hard=True),
     ConcreteLatents(4, measure="density", prior=LearnedCategories()),
     BernoulliLatents(3),
+    BernoulliLatents(3, measure="summed", hard=True, learned_prior=True),
     BernoulliLatents(3, measure="density", prior_probability=0.3),
     MIXED,
+    SUMMED,
 ]
 WITHOUT_DENSITY = [DeterministicLatents(3)]
 END = torch.ones((), dtype=torch.float64)

@@ -98,11 +98,23 @@ def test_posterior_and_prior_are_measured_alike(latents):
     assert prior.temperature == posterior.temperature
 
 
-def test_gradients_reach_the_logits_through_the_pmf():
-    posterior, z = drawn(PMF)
-    found = grad(lambda logits: Concrete(logits, END, "pmf").log_prob(z).sum())(posterior.logits)
-    one_hot = torch.nn.functional.one_hot(z.argmax(dim=1), 4)
-    torch.testing.assert_close(found, one_hot - posterior.logits.softmax(dim=1))
+def test_the_gradient_of_the_pmf_at_the_category_drawn_has_the_mean_zero():
+    """So the logits learn nothing from it on average, which is why there is the measure "summed"."""
+    posterior, _ = drawn(PMF)
+    probabilities, mean = posterior.logits.softmax(dim=1), torch.zeros(5, 4, dtype=torch.float64)
+    for category, one_hot in enumerate(torch.eye(4, dtype=torch.float64)):
+        z = one_hot.expand(5, 4)
+        found = grad(lambda logits, z=z: Concrete(logits, END, "pmf").log_prob(z).sum())(posterior.logits)
+        torch.testing.assert_close(found, one_hot - probabilities)
+        mean += probabilities[:, category, None] * found
+    torch.testing.assert_close(mean, torch.zeros_like(mean))
+
+
+def test_only_the_measure_summed_gives_its_categories_to_be_summed_over():
+    summed, _ = drawn(ConcreteLatents(4, measure="summed"))
+    assert list(summed.summed_log_pmf) == [0]
+    torch.testing.assert_close(summed.summed_log_pmf[0].exp(), summed.probabilities[0])
+    assert drawn(PMF)[0].summed_log_pmf == drawn(DENSITY)[0].summed_log_pmf == {}
 
 
 @pytest.mark.parametrize("latents", [PMF, DENSITY])
@@ -155,6 +167,11 @@ def test_another_posterior_has_no_closed_form():
 def test_a_temperature_that_is_ever_0_is_refused(temperature):
     with pytest.raises(SpecError, match="ConcreteLatents: temperature is .*; expected a finite number above 0"):
         ConcreteLatents(temperature=temperature)
+
+
+def test_a_sum_over_too_many_categories_is_refused():
+    with pytest.raises(SpecError, match='"summed" .* there are 1,025; expected at most 1,024'):
+        ConcreteLatents(1025, measure="summed")
 
 
 @pytest.mark.parametrize("categories", [1, 0])

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from unbraid.data import FromArrays
-from unbraid.distributions import DeterministicLatents
+from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents
 from unbraid.metrics import MIG
 from unbraid.models import Critic
+from unbraid.models.elbo import hard_elbo
 from unbraid.objectives import AAE, BetaVAE
+from unbraid.report import write_report
 from unbraid.report.members import Ranking, rank, read_members, shown_members, why_left_out
 from unbraid.runs import History, Run
 from unbraid.training import train
@@ -29,6 +31,17 @@ def test_the_elbo_is_that_at_the_end_of_training(member):
 
 def test_without_a_distortion_and_a_rate_the_elbo_is_not_known(member):
     assert math.isnan(member().elbo)
+
+
+def test_the_elbo_of_a_model_with_discrete_latents_is_that_of_hard_categories(spec, tmp_path):
+    latents = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
+    (run,) = train([replace(spec(), model=replace(spec().model, latents=latents))], [0], folder=tmp_path)
+    (read,) = read_members([run])
+    expected = hard_elbo(run.model(), run.spec.open())
+    assert (read.elbo, read.distortion, read.rate) == (expected.value, expected.distortion, expected.rate)
+    assert read.distortion != run.history.at_the_end("distortion")
+    page = write_report([run], tmp_path / "report.html").read_text()
+    assert f"from {len(run.spec.open())} images: only so it is a bound" in page
 
 
 def test_members_are_ordered_best_first_and_those_without_a_value_last(member):

@@ -13,6 +13,7 @@ import torch
 
 from unbraid.data import MNIST, DSprites
 from unbraid.distributions import (
+    BernoulliLatents,
     ConcreteLatents,
     DeterministicLatents,
     GaussianLatents,
@@ -85,6 +86,17 @@ def test_without_what_came_later_the_digest_is_that_of_versions_that_did_not_kno
     assert content.pop("max_loss") == 1e9
     assert hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12] == SPEC.digest
     assert from_json(content, RunSpec) == SPEC
+
+
+def test_what_came_later_within_a_recipe_counts_only_where_it_is_used():
+    """The digest is that of before latents could be hard."""
+    parts = (GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(2))
+    spec = replace(SPEC, model=Autoencoder(Conv(), latents=GroupedLatents(parts)))
+    assert spec.digest == "53c7f78b8585"
+    hard = [replace(part, hard=True) for part in parts[1:]]
+    changed = [GroupedLatents((parts[0], *rest)) for rest in ((hard[0], parts[2]), (parts[1], hard[1]))]
+    digests = {replace(SPEC, model=Autoencoder(Conv(), latents=each)).digest for each in changed}
+    assert len(digests - {spec.digest}) == 2
 
 
 @pytest.mark.parametrize(

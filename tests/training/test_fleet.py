@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC, Squares
 from unbraid import draws
-from unbraid.distributions import GaussianLatents, GaussianLikelihood
+from unbraid.distributions import ConcreteLatents, GaussianLatents, GaussianLikelihood, GroupedLatents
 from unbraid.models import MLP, Architecture, Autoencoder, encode
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
 from unbraid.training.batches import Batches
@@ -400,3 +400,25 @@ def test_a_net_may_hold_constants():
     spec = replace(MLP_SPEC, model=Autoencoder(encoder=CentredMLP(), latents=GaussianLatents(3)))
     model = trained(seeds_of(spec, 0, 1), 2).model(1)
     assert model.encode(torch.zeros(2, 1, 8, 8, dtype=torch.float64)).mean.dtype == torch.float64
+
+
+# -------------------------------------------------------------------------------------------------- discrete latents
+
+
+def first_losses(hard, temperature, measure="pmf"):
+    parts = (GaussianLatents(2), ConcreteLatents(3, temperature, measure, hard=hard))
+    spec = replace(MLP_SPEC, model=replace(MLP_SPEC.model, latents=GroupedLatents(parts)), objective=VAE())
+    return {name: value.item() for name, value in Fleet(seeds_of(spec, 0), spec.dataset.load()).advance().items()}
+
+
+def test_a_decoder_that_sees_categories_does_not_see_their_temperature():
+    """The category drawn is the same at any temperature, and its relaxation is not."""
+    assert first_losses(True, 0.3) == first_losses(True, 3.0)
+    assert first_losses(False, 0.3)["distortion"] != first_losses(False, 3.0)["distortion"]
+
+
+def test_with_hard_decoding_a_density_is_still_that_of_the_relaxed_code():
+    """So every measure goes with both ways of decoding."""
+    hard, relaxed = (first_losses(hard, 0.66, "density") for hard in (True, False))
+    assert hard["rate"] == relaxed["rate"]
+    assert hard["distortion"] != relaxed["distortion"]

@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from tests.discovery import concrete_subclasses
+from tests.distributions.families import SUMMED
 from tests.training.squares import CONV_SPEC, MLP_SPEC
+from unbraid.distributions import CorrelatedGaussianLatents
 from unbraid.models import Critic
-from unbraid.objectives import DIPVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
+from unbraid.objectives import DIPVAE, HFVAE, VAE, AnchorVAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
 from unbraid.schedule import Cosine, Linear
 from unbraid.training.fleet import Fleet, Member
 from unbraid.training.program import Programs, Traced, _no_garbage_collected
@@ -106,8 +108,14 @@ def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_c
         (replace(CONV_SPEC, precision="bf16"), lambda images: images),
         (spec_of(BetaTCVAE(estimator="eq13")), lambda images: replace(images, weights=torch.linspace(0, 1, 36) / 18)),
         (spec_of(FactorVAE(), max_gradient_norm=1.0), lambda images: images.streamed_to("cpu")),
+        (spec_of(HFVAE(), model=replace(MLP_SPEC.model, latents=SUMMED)), lambda images: images),
+        (spec_of(AnchorVAE(anchors=(0, 2, 3)), model=replace(MLP_SPEC.model, latents=SUMMED)), lambda images: images),
+        (
+            spec_of(BetaTCVAE(), model=replace(MLP_SPEC.model, latents=CorrelatedGaussianLatents(3))),
+            lambda images: images,
+        ),
     ],
-    ids=["bf16-convolutions", "weighted", "streamed-clipped"],
+    ids=["bf16-convolutions", "weighted", "streamed-clipped", "summed", "summed-anchors", "noise"],
 )
 def test_so_it_is_with_other_nets_and_other_ways_of_images(spec, change):
     eager, fleet = (fleet_of(spec, change=change) for _ in range(2))

@@ -44,7 +44,7 @@ class CorrelatedGaussian(GaussianPosterior):
         return self._correlation() if self.exact else None
 
     def with_true_density(self) -> "CorrelatedGaussian":
-        return replace(self, exact=True)
+        return self if self.exact else replace(self, exact=True)
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
         """The last number of the noise is the one that all latents share."""

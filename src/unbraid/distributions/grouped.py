@@ -64,7 +64,10 @@ class Grouped(Posterior):
         return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
 
     def with_true_density(self) -> "Grouped":
-        return replace(self, parts=tuple(part.with_true_density() for part in self.parts))
+        parts = tuple(part.with_true_density() for part in self.parts)
+        return (
+            self if all(new is old for new, old in zip(parts, self.parts, strict=True)) else replace(self, parts=parts)
+        )
 
     def by_category(self) -> "Grouped":
         return replace(self, parts=tuple(part.by_category() for part in self.parts))

@@ -11,7 +11,7 @@ from unbraid.information.aggregate import combined_log_pmf, log_mixture, log_wei
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Weight
 
 
@@ -38,10 +38,9 @@ class AnchorVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        information = anchor_information(step, self.anchors)
         return Loss(
-            total=parts["distortion"] + parts["rate"] - self.weight * information,
-            parts=parts | {"anchor_information": information},
+            total=parts["distortion"] + rate(step) - self.weight * anchor_information(step, self.anchors),
+            parts=parts | {"anchor_information": anchor_information(as_logged(step), self.anchors)},
         )
 
 

@@ -5,7 +5,7 @@ from typing import final
 
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import elbo_parts, rate
 from unbraid.schedule import Linear, Weight
 
 
@@ -27,5 +27,5 @@ class AnnealedVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        distance = (parts["rate"] - self.capacity).abs()
-        return Loss(total=parts["distortion"] + self.gamma * distance, parts=parts | {"capacity_distance": distance})
+        distance, logged = (rate(step) - self.capacity).abs(), (parts["rate"] - self.capacity).abs()
+        return Loss(total=parts["distortion"] + self.gamma * distance, parts=parts | {"capacity_distance": logged})

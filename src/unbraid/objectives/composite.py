@@ -19,7 +19,7 @@ from unbraid.objectives.decomposed_elbo import Groups, check_groups, trained_and
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, critic_loss
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import as_logged, elbo_parts, rate
 from unbraid.objectives.permuted_codes import permuted_codes
 from unbraid.schedule import Weight, extremes
 
@@ -99,10 +99,11 @@ class Composite(Objective):
     def __call__(self, step: Step) -> Loss:
         trained, logged = trained_and_logged(step, self.estimator, self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
-        extra = self._extra_terms(step, parts["rate"])
+        extra, seen = self._extra_terms(step), as_logged(step)
+        logged_extra = extra if seen is step else self._extra_terms(seen)
         total = (
             parts["distortion"]
-            + self.rate * parts["rate"]
+            + self.rate * rate(step)
             + self.mutual_information * trained.mutual_information.mean()
             + self.total_correlation * trained.total_correlation.mean()
             + self.total_correlation_within * trained.total_correlation_within.mean()
@@ -110,15 +111,15 @@ class Composite(Objective):
         )
         for name, term in extra.items():
             total = total + getattr(self, name) * term
-        return Loss(total=total, parts=parts | extra, critic=_loss_of_critic(step) if self.critic else None)
+        return Loss(total=total, parts=parts | logged_extra, critic=_loss_of_critic(step) if self.critic else None)
 
-    def _extra_terms(self, step: Step, rate: Float[Tensor, ""]) -> dict[str, Float[Tensor, ""]]:
+    def _extra_terms(self, step: Step) -> dict[str, Float[Tensor, ""]]:
         """The terms that were asked for, by the names of their weights."""
         terms: dict[str, Float[Tensor, ""]] = {}
         if self.anchors:
             terms["anchor_information"] = anchor_information(step, self.anchors)
         if self.capacity is not None:
-            terms["capacity_distance"] = (rate - self.capacity).abs()
+            terms["capacity_distance"] = (rate(step) - self.capacity).abs()
         if self.covariance is not None:
             of_means = covariance_of_means(step.posterior)
             covariance = of_means if self.covariance == "i" else of_means + expected_covariance(step.posterior)

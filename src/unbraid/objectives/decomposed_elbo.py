@@ -22,7 +22,7 @@ from unbraid.information.aggregate import (
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Weight
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
@@ -45,7 +45,8 @@ class DecomposedELBO(Objective):
     information dropout are cases of this objective, which is why those with the same groups and estimator can share a
     fleet.
 
-    The loss uses `estimator`. The logged parts always use eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the
+    The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
+    density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the
     constants of "mws" have no gradient but shift its total correlation by (L - 1) log N.
     """
 
@@ -68,7 +69,7 @@ class DecomposedELBO(Objective):
         trained, logged = trained_and_logged(step, self.estimator, self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
         terms = (
-            (self.rate, parts["rate"]),
+            (self.rate, rate(step)),
             (self.mutual_information, trained.mutual_information.mean()),
             (self.total_correlation, trained.total_correlation.mean()),
             (self.total_correlation_within, trained.total_correlation_within.mean()),
@@ -83,12 +84,17 @@ class DecomposedELBO(Objective):
 
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition:
-    """The parts of log q(z|x) - log p(z) of each code of the batch."""
-    return _decompositions(step, [estimator], groups)[0]
+    """The parts of log q(z|x) - log p(z) of each code of the batch, for the log."""
+    return _decompositions(as_logged(step), [estimator], groups)[0]
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition]:
-    """The parts with the estimator of the loss, and with eq. 13 for the log. They share their densities."""
+    """The parts with the estimator of the loss, and with eq. 13 for the log.
+
+    They share their densities, unless the loss takes another density than that of the draws.
+    """
+    if as_logged(step) is not step:
+        return _decompositions(step, [estimator], groups)[0], decomposition(step, "eq13", groups)
     logged, *trained = _decompositions(step, ["eq13"] if estimator == "eq13" else ["eq13", estimator], groups)
     return (trained or [logged])[0], logged
 

@@ -21,7 +21,7 @@ from unbraid.objectives.covariance import (
 )
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import elbo_parts, rate
 from unbraid.schedule import Weight, extremes, scaled
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
@@ -99,7 +99,7 @@ class DIPVAE(Objective):
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
-            + parts["rate"]
+            + rate(step)
             + self.off_diagonal * off_diagonal_part
             + weight_of_diagonal * diagonal_part,
             parts=parts | {"off_diagonal": off_diagonal_part, "diagonal": diagonal_part},

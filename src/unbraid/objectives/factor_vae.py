@@ -14,7 +14,7 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.adversary import judged
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import elbo_parts, rate
 from unbraid.objectives.permuted_codes import permuted_codes
 from unbraid.schedule import Weight
 
@@ -66,7 +66,7 @@ class FactorVAE(Objective):
         parts = elbo_parts(step, decomposition(step, "eq13"))
         total_correlation = _log_ratio(step.critic(step.z)).mean()
         return Loss(
-            total=parts["distortion"] + parts["rate"] + self.gamma * total_correlation,
+            total=parts["distortion"] + rate(step) + self.gamma * total_correlation,
             parts=parts | {"critic_total_correlation": total_correlation},
             critic=critic_loss(*judged(step.critic_in_training, step.z, permuted)),
         )

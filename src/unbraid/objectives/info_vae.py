@@ -10,7 +10,7 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 from unbraid.objectives.objective import Loss, Objective, Step
-from unbraid.objectives.parts import elbo_parts
+from unbraid.objectives.parts import elbo_parts, rate
 from unbraid.schedule import Weight, extremes
 
 
@@ -55,6 +55,6 @@ class InfoVAE(Objective):
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )
         return Loss(
-            total=parts["distortion"] + (1 - self.alpha) * parts["rate"] + (self.alpha + self.weight - 1) * discrepancy,
+            total=parts["distortion"] + (1 - self.alpha) * rate(step) + (self.alpha + self.weight - 1) * discrepancy,
             parts=parts | {"squared_mmd": discrepancy},
         )

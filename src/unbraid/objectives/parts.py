@@ -1,5 +1,7 @@
 """What every autoencoder logs, whatever it minimises."""
 
+from dataclasses import replace
+
 from jaxtyping import Float
 from torch import Tensor
 
@@ -7,15 +9,27 @@ from unbraid.information.aggregate import Decomposition
 from unbraid.objectives.objective import Step
 
 
-def elbo_parts(step: Step, logged: Decomposition, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
-    """distortion and rate, whose sum is minus the ELBO, and the parts of the rate; nats per image.
+def rate(step: Step) -> Float[Tensor, ""]:
+    """The mean KL(q(z | x) || p(z)) of the batch as the loss takes it, in nats per image."""
+    return step.prior.kl_from(step.posterior, step.z).sum(dim=1).mean()
 
-    Only where latents are `grouped` is there a correlation within groups to tell of.
+
+def as_logged(step: Step) -> Step:
+    """The step with the density that its codes were drawn from, which a loss may replace and a log may not."""
+    true = step.posterior.with_true_density()
+    return step if true is step.posterior else replace(step, posterior=true)
+
+
+def elbo_parts(step: Step, logged: Decomposition, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
+    """distortion and rate, and the parts of the rate, for the log; nats per image.
+
+    Distortion plus rate is minus the ELBO, except where the decoder sees a discrete latent relaxed and the rate counts
+    its category. Only where latents are `grouped` is there a correlation within groups to tell of.
     """
     within = {"total_correlation_within": logged.total_correlation_within.mean()} if grouped else {}
     return {
         "distortion": -step.log_likelihood.mean(),
-        "rate": step.prior.kl_from(step.posterior, step.z).sum(dim=1).mean(),
+        "rate": rate(as_logged(step)),
         "mutual_information": logged.mutual_information.mean(),
         "total_correlation": logged.total_correlation.mean(),
         **within,

@@ -9,6 +9,7 @@ from typing import Any, Literal, final
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
+from unbraid.models.elbo import ELBO, hard_elbo
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 
@@ -21,20 +22,29 @@ class Member:
     """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous
     ones.
 
-    `scores` are all that the run has kept.
+    `scores` are all that the run has kept. `hard` is the ELBO of a model with discrete latents, with hard categories:
+    its log adds the rate of categories to the distortion of relaxed codes, which is no bound.
     """
 
     run: Run
     history: History
     mig: Score | None = None
     scores: tuple[Score, ...] = ()
+    hard: ELBO | None = None
+
+    @property
+    def distortion(self) -> float:
+        """In nats per image: at the end of training, or with hard categories."""
+        return self.history.at_the_end("distortion") if self.hard is None else self.hard.distortion
+
+    @property
+    def rate(self) -> float:
+        return self.history.at_the_end("rate") if self.hard is None else self.hard.rate
 
     @property
     def elbo(self) -> float:
-        """-(distortion + rate) at the end of training, in nats per image: it means the same for every objective that
-        logs both.
-        """
-        return -(self.history.at_the_end("distortion") + self.history.at_the_end("rate"))
+        """-(distortion + rate), in nats per image: it means the same for every objective that logs both."""
+        return -(self.distortion + self.rate)
 
 
 @final
@@ -88,7 +98,8 @@ def read_members(runs: Sequence[Run]) -> list[Member]:
         binned = [_score(run, MIG(estimator="quantised")) for run in runs]
         if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
             migs = binned
-    return [Member(run, run.history, mig, tuple(scores)) for run, mig, scores in zip(runs, migs, kept, strict=True)]
+    found = zip(runs, migs, kept, strict=True)
+    return [Member(run, run.history, mig, tuple(scores), _hard(run)) for run, mig, scores in found]
 
 
 def why_left_out(run: Run) -> str:
@@ -99,6 +110,13 @@ def why_left_out(run: Run) -> str:
         return "was never begun"
     rows = run.history.rows
     return f"is not finished: it stands at step {int(rows[-1][0]) if rows else 0} of {run.spec.num_steps}"
+
+
+def _hard(run: Run) -> ELBO | None:
+    """The ELBO with hard categories, of a model that has discrete latents and a rate."""
+    if run.spec.model.latents.num_discrete == 0 or math.isnan(run.history.at_the_end("rate")):
+        return None
+    return hard_elbo(run.model(), run.spec.open())
 
 
 def _question(score: Score) -> dict[str, Any]:

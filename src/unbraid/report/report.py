@@ -79,6 +79,7 @@ def render(
         strips=strip_plot,
         positions=traversals.POSITIONS,
         unused=UNUSED,
+        num_hard=max((member.hard.num_images for member in members if member.hard is not None), default=0),
         nan=math.nan,
     )
 
