@@ -99,11 +99,12 @@ class Composite(Objective):
     def __call__(self, step: Step) -> Loss:
         trained, logged = trained_and_logged(step, self.estimator, self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
-        extra, seen = self._extra_terms(step), as_logged(step)
-        logged_extra = extra if seen is step else self._extra_terms(seen)
+        cost, seen = rate(step), as_logged(step)
+        extra = self._extra_terms(step, cost)
+        logged_extra = extra if seen is step else self._extra_terms(seen, parts["rate"])
         total = (
             parts["distortion"]
-            + self.rate * rate(step)
+            + self.rate * cost
             + self.mutual_information * trained.mutual_information.mean()
             + self.total_correlation * trained.total_correlation.mean()
             + self.total_correlation_within * trained.total_correlation_within.mean()
@@ -113,13 +114,13 @@ class Composite(Objective):
             total = total + getattr(self, name) * term
         return Loss(total=total, parts=parts | logged_extra, critic=_loss_of_critic(step) if self.critic else None)
 
-    def _extra_terms(self, step: Step) -> dict[str, Float[Tensor, ""]]:
-        """The terms that were asked for, by the names of their weights."""
+    def _extra_terms(self, step: Step, cost: Float[Tensor, ""]) -> dict[str, Float[Tensor, ""]]:
+        """The terms that were asked for, by the names of their weights, where a code costs so many nats."""
         terms: dict[str, Float[Tensor, ""]] = {}
         if self.anchors:
             terms["anchor_information"] = anchor_information(step, self.anchors)
         if self.capacity is not None:
-            terms["capacity_distance"] = (rate(step) - self.capacity).abs()
+            terms["capacity_distance"] = (cost - self.capacity).abs()
         if self.covariance is not None:
             of_means = covariance_of_means(step.posterior)
             covariance = of_means if self.covariance == "i" else of_means + expected_covariance(step.posterior)

@@ -63,10 +63,10 @@ class FactorVAE(Objective):
         assert step.critic_in_training is not None
         z_of_others = step.z if step.other is None else step.other.z
         permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
-        parts = elbo_parts(step, decomposition(step, "eq13"))
+        parts, cost = elbo_parts(step, decomposition(step, "eq13")), rate(step)
         total_correlation = _log_ratio(step.critic(step.z)).mean()
         return Loss(
-            total=parts["distortion"] + rate(step) + self.gamma * total_correlation,
+            total=parts["distortion"] + cost + self.gamma * total_correlation,
             parts=parts | {"critic_total_correlation": total_correlation},
             critic=critic_loss(*judged(step.critic_in_training, step.z, permuted)),
         )

@@ -50,11 +50,11 @@ class InfoVAE(Objective):
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "eq13"))
+        parts, cost = elbo_parts(step, decomposition(step, "eq13")), rate(step)
         discrepancy = squared_mmd(
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )
         return Loss(
-            total=parts["distortion"] + (1 - self.alpha) * rate(step) + (self.alpha + self.weight - 1) * discrepancy,
+            total=parts["distortion"] + (1 - self.alpha) * cost + (self.alpha + self.weight - 1) * discrepancy,
             parts=parts | {"squared_mmd": discrepancy},
         )
