@@ -118,7 +118,9 @@ def test_continuous_factors_have_no_mig(spec, tmp_path):
 def test_what_is_said_of_a_run_that_is_not_finished(trained, spec, tmp_path):
     run = copied(trained[0], tmp_path)
     (run.folder / "finished.json").unlink()
-    assert why_left_out(run) == "is not finished: it stands at step 2 of 2"
+    (run.folder / "checkpoints").mkdir()
+    (run.folder / "checkpoints" / "step-0000000001.json").touch()
+    assert why_left_out(run) == "is not finished: it stands at step 1 of 2"
     (run.folder / "failed.json").write_text(json.dumps({"step": 1}))
     assert why_left_out(run) == "failed: its loss or gradient was not finite, at step 1 of 2"
     assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never begun"

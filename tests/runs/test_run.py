@@ -1,4 +1,6 @@
+import errno
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -6,13 +8,14 @@ import pytest
 import torch
 
 import unbraid
-from tests.training.squares import MLP_SPEC, PACKAGES, everything
-from unbraid.errors import RunError, SpecError, UnbraidError
+from tests.training.squares import CONV_SPEC, MLP_SPEC, PACKAGES, everything
+from unbraid import files
+from unbraid.errors import DataError, RunError, SpecError, UnbraidError
 from unbraid.files import seal
 from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import VAE
-from unbraid.runs import Run
+from unbraid.runs import History, Run
 from unbraid.runs.run import Failure
 
 SPEC = replace(MLP_SPEC, precision="float32")
@@ -21,10 +24,15 @@ SPEC = replace(MLP_SPEC, precision="float32")
 @pytest.fixture
 def finished(tmp_path):
     """A run whose weights are those it began with: what is kept does not depend on how it was trained."""
-    run = Run.place(tmp_path, SPEC, 3)
+    return finish(Run.place(tmp_path, SPEC, 3), seed=7)
+
+
+def finish(run, seed):
+    """Finish the run with the weights that this seed begins with."""
     run.create()
-    model = SPEC.model.build(SPEC.dataset.image_shape, seed=7)
-    run.finish(model, encode(model, SPEC.dataset.load()), seconds=1.23456)
+    History(("step", "loss"), [(1.0, 9.5)]).write(run.folder / "history.csv")
+    model = run.spec.model.build(run.spec.dataset.image_shape, seed).to(run.spec.dtype)
+    run.finish(model, encode(model, run.spec.dataset.load()), seconds=1.23456)
     return run
 
 
@@ -69,6 +77,7 @@ def test_or_it_fails(tmp_path):
         "reason": "its loss was not finite (nan)",
         "last_good": "checkpoints/last-good-0000000016.safetensors",
         "fleet": [],
+        "sha256": {"spec.json": files.sha256(run.folder / "spec.json")},
     }
     assert run.failure == Failure(17, "its loss was not finite (nan)", kept)
     assert run.steps_done == 16
@@ -136,6 +145,51 @@ def test_how_far_it_is_is_told_by_its_newest_checkpoint(tmp_path, finished):
     assert finished.steps_done == SPEC.num_steps
 
 
+@pytest.mark.parametrize(
+    "name", ["step-0000000012 (1).json", "step-0000000012.json.bak", "step-twelve.json", "step-.json"]
+)
+def test_files_that_are_no_checkpoints_do_not_tell_how_far_it_is(tmp_path, name):
+    run = Run.place(tmp_path, SPEC, 4)
+    run.create()
+    (run.folder / "checkpoints").mkdir()
+    for each in ("step-0000000007.json", name):
+        (run.folder / "checkpoints" / each).touch()
+    assert run.steps_done == 7
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"step": "x"}',
+        '{"step": null}',
+        '{"step": 1.5}',
+        '{"step": true}',
+        '{"step": [3]}',
+        '{"step": NaN}',
+        '{"step": 1, "reason": 7}',
+        '{"step": 1, "last_good": ["x"]}',
+        "[" * 900 + "]" * 900,
+    ],
+)
+def test_a_failure_that_makes_no_sense_is_refused_by_its_file(tmp_path, content):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    (run.folder / "failed.json").write_text(content)
+    for read in (lambda run: run.failure, lambda run: run.steps_done, Run.model):
+        with pytest.raises(RunError, match=r"failed\.json .*--force"):
+            read(run)
+
+
+@pytest.mark.parametrize(
+    "content", ['{"fleet": 3}', '{"fleet": [3]}', '{"reason": 3, "fleet": []}', "[]", "{", "[" * 900]
+)
+def test_what_is_kept_and_makes_no_sense_is_not_concluded(tmp_path, content):
+    run = Run.place(tmp_path, SPEC, 3)
+    run.create()
+    (run.folder / "kept.json").write_text(content)
+    assert not run.can_conclude
+
+
 def test_sweeping_removes_half_written_files_and_nothing_else(finished):
     before = everything(finished.folder)
     (finished.folder / ".history.csv.0123.part").write_text("half")
@@ -186,6 +240,15 @@ def test_a_format_of_the_future_is_refused_by_its_number(finished):
 def test_a_spec_that_is_none_is_refused(finished, content):
     (finished.folder / "spec.json").write_text(content, encoding="latin-1")
     with pytest.raises(RunError, match="spec.json"):
+        Run.open(finished.folder, packages=PACKAGES)
+
+
+def test_a_spec_that_is_nested_without_end_is_refused(finished):
+    path = finished.folder / "spec.json"
+    content = json.loads(path.read_text())
+    content["spec"]["dataset"] = json.loads('{"a":' * 200 + "1" + "}" * 200)
+    path.write_text(json.dumps(content | {"sha256": seal(content)}))
+    with pytest.raises(RunError, match=r"spec\.json.*nested"):
         Run.open(finished.folder, packages=PACKAGES)
 
 
@@ -245,6 +308,18 @@ def test_the_encoder_takes_new_images_as_arrays(finished):
     assert len(encoder(pixels[:1])) == 1
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 16), (2, 16, 4), (2, 9, 9), (2, 8, 8, 3), (2, 3, 8, 8)])
+def test_images_of_another_size_are_refused(finished, shape):
+    with pytest.raises(DataError, match="this run was trained on 8 x 8 pixels .* with 1 channel"):
+        finished.encoder()(np.zeros(shape, dtype=np.uint8))
+
+
+def test_nets_that_would_take_them_do_not_get_them(tmp_path):
+    run = finish(Run.place(tmp_path, CONV_SPEC, 3), seed=7)
+    with pytest.raises(DataError, match="33 x 33 pixels .* trained on 32 x 32"):
+        run.encoder()(np.zeros((2, 33, 33), dtype=np.uint8))
+
+
 def test_a_double_run_gives_a_double_model(tmp_path):
     run = Run.place(tmp_path, MLP_SPEC, 3)
     run.create()
@@ -265,6 +340,24 @@ def test_a_changed_byte_is_noticed(finished, name, read, place):
 @pytest.mark.parametrize(("name", "read"), [("weights.safetensors", Run.model), ("codes.safetensors", Run.codes)])
 def test_so_is_a_missing_file(finished, name, read):
     (finished.folder / name).unlink()
+    with pytest.raises(RunError, match=name):
+        read(finished)
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("weights.safetensors", Run.model),
+        ("codes.safetensors", Run.codes),
+        ("history.csv", lambda run: run.history),
+        ("spec.json", lambda run: Run.open(run.folder)),
+        ("scores.json", Run.scores),
+        ("finished.json", Run.model),
+    ],
+)
+def test_so_is_a_folder_in_place_of_a_file(finished, name, read):
+    (finished.folder / name).unlink(missing_ok=True)
+    (finished.folder / name).mkdir()
     with pytest.raises(RunError, match=name):
         read(finished)
 
@@ -364,6 +457,81 @@ def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
             with pytest.raises(RunError, match="scores.json"):
                 read(finished)
         assert path.read_text() == content
+
+
+def test_scores_of_another_run_are_refused(finished, tmp_path):
+    other = finish(Run.place(tmp_path, SPEC, 4), seed=8)
+    other.score([MIG()])
+    shutil.copy(other.folder / "scores.json", finished.folder)
+    for read in (Run.scores, lambda run: run.score([MIG()])):
+        with pytest.raises(RunError, match=r"scores\.json holds the scores of other codes.*Remove it"):
+            read(finished)
+
+
+def test_so_are_those_of_codes_from_before_the_run_was_trained_anew(finished):
+    finished.score([MIG()])
+    (finished.folder / "finished.json").unlink()
+    assert finished.scores() == []
+    finish(finished, seed=8)
+    with pytest.raises(RunError, match="other codes"):
+        finished.scores()
+    finish(finished, seed=7)
+    assert len(finished.scores()) == 1
+
+
+def test_scores_that_an_earlier_version_kept_are_read(finished):
+    finished.score([MIG()])
+    path = finished.folder / "scores.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({"scores": record["scores"]}))
+    assert len(finished.scores()) == 1
+
+
+@pytest.mark.parametrize("how", ["finished", "failed"])
+def test_the_spec_of_another_seed_is_refused(tmp_path, how):
+    run, other = (Run.place(tmp_path, SPEC, seed) for seed in (3, 4))
+    if how == "finished":
+        finish(run, seed=7)
+    else:
+        run.create()
+        run.fail(17)
+    other.create()
+    shutil.copy(other.folder / "spec.json", run.folder)
+    with pytest.raises(RunError, match=r"spec\.json is missing, of another run"):
+        Run.open(run.folder, packages=PACKAGES)
+
+
+@pytest.mark.parametrize(
+    "other", [Run.place, lambda parent, spec, seed: Run.place(parent, replace(spec, batch_size=9), 3)]
+)
+def test_nor_is_a_run_gone_on_with_under_the_spec_of_another(tmp_path, other):
+    run, stranger = Run.place(tmp_path, SPEC, 3), other(tmp_path, SPEC, 4)
+    run.create()
+    stranger.create()
+    shutil.copy(stranger.folder / "spec.json", run.folder)
+    with pytest.raises(RunError, match=r"spec\.json is the spec of another run"):
+        run.create()
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_scores_that_may_not_be_kept_are_returned_with_a_warning(finished, monkeypatch, number):
+    def refuse(path, **options):
+        raise OSError(number, "No", str(path))
+
+    monkeypatch.setattr(files, "locked", refuse)
+    with pytest.warns(UserWarning, match=r"could not be kept .*scores\.lock"):
+        card = finished.score([MIG()])
+    assert card[0].value == MIG()(finished.codes()).value
+    assert finished.scores() == []
+
+
+def test_a_disk_without_room_for_them_is_an_error(finished, monkeypatch):
+    def refuse(path, content):
+        raise OSError(errno.ENOSPC, "No room", str(path))
+
+    monkeypatch.setattr(files, "write_json", refuse)
+    with pytest.raises(OSError, match="No room"):
+        finished.score([MIG()])
 
 
 def test_a_run_of_another_objective_is_named_after_it(tmp_path):

@@ -17,6 +17,7 @@ from unbraid.training import train
 from unbraid.training.checkpoint import (
     load_checkpoint,
     remove_checkpoints,
+    remove_later,
     save_checkpoint,
     save_last_good,
     usable_checkpoints,
@@ -202,6 +203,25 @@ def test_a_damaged_one_is_passed_over_with_a_message_and_the_one_before_it_is_us
     assert len(said) == 1
     assert run.name in said[0]
     assert "step-0000000020" in said[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["step-0000000020 (1).json", "step-0000000020.json.bak", "step-x.json", "step-9.safetensors"]
+)
+def test_files_that_only_look_like_checkpoints_are_left_alone(run, name):
+    save(run, state(10))
+    (run.folder / "checkpoints" / name).write_text("mine")
+    assert list(loaded(run)[0]) == [10]
+    remove_later(run, 5)
+    remove_checkpoints(run)
+    assert names(run) == [name]
+
+
+def test_one_that_is_nested_without_end_is_passed_over(run):
+    save(run, state(20))
+    (run.folder / "checkpoints" / "step-0000000020.json").write_text("[" * 100_000)
+    states, said = loaded(run)
+    assert (states, len(said)) == ({}, 1)
 
 
 @pytest.mark.parametrize("suffix", [".safetensors", ".json"])

@@ -34,9 +34,10 @@ def stop():
 
 
 def stopped(specs, seeds, folder, at, **options):
-    """Train until a signal comes at a step."""
+    """Train until a signal comes at a step, and return the runs."""
     with pytest.raises(TrainingError, match=f"Stopped at step {at}"):
         train(specs, seeds, folder=folder, watch=Stopwatch(at, stop), **options)
+    return [Run.place(folder, spec, seed) for spec in specs for seed in seeds]
 
 
 @pytest.fixture(scope="module")
@@ -347,6 +348,42 @@ def test_a_run_that_was_stopped_resumes_to_the_same_bits(tmp_path, undisturbed, 
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, checkpoint_every=3)
     assert [result(run) for run in runs] == undisturbed
     assert "in a fleet of 2" in (runs[0].folder / "log.txt").read_text().splitlines()[1]
+
+
+def _damages(content):
+    """A file that is gone, emptied, cut, and with one bit altered at every third place."""
+    yield from (None, b"", content[:-7])
+    for place in range(0, len(content), 3):
+        yield content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+
+
+def test_a_damaged_history_of_an_unfinished_run_is_refused(tmp_path):
+    [left] = stopped([SPEC], [0], tmp_path, at=2)
+    path = left.folder / "history.csv"
+    content = path.read_bytes()
+    for damaged in _damages(content):
+        path.unlink() if damaged is None else path.write_bytes(damaged)
+        with pytest.raises(RunError, match=r"history\.csv is missing or was changed.*--resume"):
+            _ = left.history
+        path.write_bytes(content)
+    assert left.history.column("step") == [1, 2]
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"stfp,loss\n1,2\n")])
+def test_a_run_whose_history_was_damaged_meanwhile_ends_as_if_it_had_not_been(tmp_path, undisturbed, damage):
+    stopped([SPEC], [0, 1], tmp_path, at=4)
+    for path in tmp_path.rglob("history.csv"):
+        damage(path)
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True)
+    assert [result(run) for run in runs] == undisturbed
+
+
+def test_rows_beyond_the_last_checkpoint_are_read_and_dropped_on_resuming(tmp_path, undisturbed):
+    [first, _] = stopped([SPEC], [0, 1], tmp_path, at=4)
+    with (first.folder / "history.csv").open("a") as stream:
+        stream.write(",".join(["5", *["0.5"] * (len(first.history.columns) - 1)]) + "\n")
+    assert first.history.column("step") == [1, 2, 3, 4, 5]
+    assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 
 def test_what_to_type_next_is_said(tmp_path):

@@ -108,8 +108,7 @@ def why_left_out(run: Run) -> str:
         return f"failed: {failure.reason}, at step {failure.step} of {run.spec.num_steps}"
     if run.status == "new":
         return "was never begun"
-    rows = run.history.rows
-    return f"is not finished: it stands at step {int(rows[-1][0]) if rows else 0} of {run.spec.num_steps}"
+    return f"is not finished: it stands at step {run.steps_done} of {run.spec.num_steps}"
 
 
 def _hard(run: Run) -> ELBO | None:

@@ -61,10 +61,14 @@ class History:
         if not path.exists():
             return cls()
         try:
-            text = files.read_bytes(path).decode()
-            header, *rows = csv.reader(text.splitlines())
-            if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
-                raise ValueError("a row is cut short")
-            return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])
+            return cls.from_csv(files.read_bytes(path).decode())
         except (OSError, ValueError, csv.Error) as error:
             raise RunError(f"{path} is not a history ({error}). Train this run again with --force.") from None
+
+    @classmethod
+    def from_csv(cls, text: str) -> "History":
+        """Returns what `to_csv` wrote."""
+        header, *rows = csv.reader(text.splitlines())
+        if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
+            raise ValueError("a row is cut short")
+        return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])

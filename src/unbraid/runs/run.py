@@ -1,6 +1,10 @@
 """Run: one trained model, as a folder on disk."""
 
+import contextlib
 import datetime
+import errno
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +16,7 @@ from safetensors.torch import load_file
 from unbraid import files
 from unbraid.codes import Codes
 from unbraid.data.arrays import unlabelled
-from unbraid.errors import RunError
+from unbraid.errors import DataError, RunError
 from unbraid.files import seal
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Score
@@ -26,11 +30,16 @@ from unbraid.names import kebab_case
 from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
 from unbraid.runs.recipes import check_value, from_json
-from unbraid.runs.spec import RunSpec
+from unbraid.runs.spec import RunSpec, digest_of
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
 
 _FORMAT = 1
+
+_CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+_MAX_DEPTH = 50  # of the JSON of a run
+_MAX_SHOWN = 60  # characters of what a file holds, in a message
 
 Status = Literal["new", "unfinished", "finished", "failed"]
 
@@ -92,9 +101,11 @@ class Run:
                 "again with --force."
             )
         seed = check_value(content.get("seed"), int, f"{path}: seed")
-        return cls(
-            Path(folder), from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec"), seed
-        )
+        spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")
+        run = cls(Path(folder), spec, seed)
+        if path.name in run._checksums:
+            run._check(path)
+        return run
 
     @property
     def name(self) -> str:
@@ -117,13 +128,30 @@ class Run:
             return self.spec.num_steps
         if failure := self.failure:
             return failure.step - 1
-        return max(
-            (int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.json")), default=0
-        )
+        return max((step for step, path in self.checkpoints.items() if path.exists()), default=0)
+
+    @property
+    def checkpoints(self) -> dict[int, Path]:
+        """Returns by its step where the JSON of each checkpoint is or should be, the oldest first. Files with other
+        names are not ours.
+        """
+        found = {
+            path.with_suffix(".json")
+            for path in self.folder.glob("checkpoints/step-*")
+            if _CHECKPOINT.fullmatch(path.name)
+        }
+        return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
 
     def create(self) -> None:
-        """Make the folder and write the spec, unless it is there."""
-        if self.status == "new":
+        """Make the folder and write the spec, unless it is there. The spec of another run is refused."""
+        if self.status != "new":
+            content = read_json(self.folder / "spec.json")
+            if (content.get("seed"), digest_of(content.get("spec"))) != (self.seed, self.spec.digest):
+                raise RunError(
+                    f"{self.folder / 'spec.json'} is the spec of another run than {self.name}. Restore it, or train "
+                    "this run again with --force."
+                )
+        else:
             versions = {"unbraid": __version__, "torch": torch.__version__}
             content = {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()}
             files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
@@ -143,13 +171,26 @@ class Run:
 
     @property
     def history(self) -> History:
-        """The loss and its parts over training. That of a finished run is what it was when it was finished; earlier
-        versions did not vouch for it.
+        """Returns the loss and its parts over training, as they were written: `finished.json`, `failed.json` or, of an
+        unfinished run, its newest checkpoint vouches for them. Earlier versions did not.
         """
         path = self.folder / "history.csv"
-        if self.status == "finished" and path.name in self._checksums:
-            self._checked(path.name)
+        if path.name in self._checksums:
+            self._check(path)
+        if self.status == "unfinished" and not _content(path).startswith(self._rows_at_the_last_checkpoint()):
+            raise RunError(
+                f"{path} is missing or was changed since the last checkpoint. `unbraid train --resume --out "
+                f"{self.folder.parent}` restores it."
+            )
         return History.read(path)
+
+    def _rows_at_the_last_checkpoint(self) -> bytes:
+        """Returns the text of the history as the newest checkpoint that can be read holds it."""
+        for path in reversed(self.checkpoints.values()):
+            with contextlib.suppress(RunError):
+                if isinstance(rows := read_json(path).get("history"), str):
+                    return rows.encode()
+        return b""
 
     def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
         """Keep the trained model and its codes, then say that the run is finished."""
@@ -163,9 +204,7 @@ class Run:
         weights, written = self.folder / "weights.safetensors", self.folder / "codes.safetensors"
         of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
         of_codes = write_codes(written, codes)
-        sums = {weights.name: of_weights.hexdigest(), written.name: of_codes.hexdigest()}
-        if (history := self.folder / "history.csv").exists():
-            sums[history.name] = files.sha256(history)
+        sums = {weights.name: of_weights.hexdigest(), written.name: of_codes.hexdigest(), **self._sums_of_records()}
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
 
     def keep_failure(self, step: int, reason: str, last_good: Path | None = None, fleet: Sequence[str] = ()) -> None:
@@ -173,7 +212,13 @@ class Run:
         names of its fleet.
         """
         kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
-        files.write_json(self._kept, {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)})
+        told = {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)}
+        files.write_json(self._kept, told | {"sha256": self._sums_of_records()})
+
+    def _sums_of_records(self) -> dict[str, str]:
+        """Returns the checksums of what was written before the end, so that it is known as this run's."""
+        paths = (self.folder / "history.csv", self.folder / "spec.json")
+        return {path.name: files.sha256(path) for path in paths if path.is_file()}
 
     def conclude(self) -> None:
         """Say that the run, of which all is kept, is finished, or that it failed."""
@@ -187,13 +232,16 @@ class Run:
     @property
     def can_conclude(self) -> bool:
         """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how
-        they ended.
+        they ended. A kept.json that makes no sense keeps nothing.
         """
         if self.status != "unfinished" or not self._kept.exists():
             return False
-        fleet = read_json(self._kept).get("fleet", [])
+        try:
+            fleet = _fleet(read_json(self._kept), self._kept)
+        except RunError:
+            return False
         ends = ("finished.json", "failed.json", self._kept.name)
-        return all(any((self.folder.parent / str(name) / end).exists() for end in ends) for name in fleet)
+        return all(any((self.folder.parent / name / end).exists() for end in ends) for name in fleet)
 
     @property
     def _kept(self) -> Path:
@@ -211,11 +259,7 @@ class Run:
         """Why the run failed, if it did."""
         if self.status != "failed":
             return None
-        content = read_json(self.folder / "failed.json")
-        kept = content.get("last_good")
-        # Earlier versions wrote the step alone.
-        reason = str(content.get("reason", "its loss or gradient was not finite"))
-        return Failure(int(content.get("step", 0)), reason, None if kept is None else self.folder / str(kept))
+        return _failure(read_json(self.folder / "failed.json"), self.folder / "failed.json")
 
     def model(self) -> AutoencoderModule:
         """The trained model, on the CPU."""
@@ -231,10 +275,20 @@ class Run:
         """A function from new images to their codes.
 
         It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without
-        channels.
+        channels. Images of another size than the run was trained on, or with other channels, are refused.
         """
-        model = self.model()
-        return lambda images: encode(model, unlabelled(images))
+        model, expected = self.model(), self.spec.dataset.image_shape
+
+        def encoder(images: Any) -> Codes:
+            read = unlabelled(images)
+            if read.image_shape != expected:
+                raise DataError(
+                    f"The images are {_sizes(read.image_shape)}; this run was trained on {_sizes(expected)}. Resize, "
+                    "crop or convert them first."
+                )
+            return encode(model, read)
+
+        return encoder
 
     def score(
         self,
@@ -245,34 +299,50 @@ class Run:
         device: torch.device | str = "cpu",
     ) -> Scorecard:
         """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics
-        and settings.
+        and settings. If the folder may not be written, a warning says that they could not be kept.
         """
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
         card = evaluate(self.codes().to(device), metrics, tell=tell, seed=seed)
-        # Whoever scores the same run meanwhile has scores of its own to add.
-        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
-            kept = self.scores()
-            contents = {score_key(content): content for content in map(score_to_json, [*kept, *card.scores])}
-            record = {"format": _FORMAT, "scores": list(contents.values())}
-            files.write_json(self.folder / "scores.json", record | {"sha256": seal(record)})
+        try:
+            self._keep_scores(card.scores)
+        except OSError as error:
+            if error.errno not in _READ_ONLY:
+                raise
+            warnings.warn(
+                f"The scores of {self.name} could not be kept ({error.filename}: {error.strerror}). To keep them, "
+                "score a copy in a folder that you may write to.",
+                stacklevel=2,
+            )
         return card
 
+    def _keep_scores(self, scores: Sequence[Score]) -> None:
+        # Whoever scores the same run meanwhile has scores of its own to add.
+        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
+            contents = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
+            record = {"format": _FORMAT, "codes": self._sum_of_codes, "scores": list(contents.values())}
+            files.write_json(self.folder / "scores.json", record | {"sha256": seal(record)})
+
     def scores(self) -> list[Score]:
-        """The scores that were kept."""
+        """Returns the scores that were kept. A run that is not finished has no codes, and so no scores."""
         path = self.folder / "scores.json"
-        if not path.exists():
+        if self.status != "finished" or not path.exists():
             return []
         try:
             record = read_json(path)
             # Earlier versions did not seal them.
             if "sha256" in record and record["sha256"] != seal(record):
                 raise ValueError("its SHA-256 does not match")
-            return [score_from_json(content) for content in record["scores"]]
+            scores = [score_from_json(content) for content in record["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise RunError(
                 f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
             ) from None
+        if record.get("codes", self._sum_of_codes) != self._sum_of_codes:  # which earlier versions did not write
+            raise RunError(
+                f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
+            )
+        return scores
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
@@ -286,26 +356,36 @@ class Run:
                 f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
                 f"{self.folder.parent}`."
             )
-        path = self.folder / name
-        expected = self._checksums.get(name)
+        self._check(self.folder / name)
+        return self.folder / name
+
+    def _check(self, path: Path) -> None:
+        """Refuse a file that is not what finished.json or failed.json says it is."""
+        expected = self._checksums.get(path.name)
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
-                f"{path} is missing or was changed since training (its SHA-256 is not {expected}, as finished.json "
-                "has it). "
-                "Restore it, or train this run again with --force."
+                f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
+                f"{self.status}.json has it). Restore it, or train this run again with --force."
             )
-        return path
 
     @property
     def _checksums(self) -> dict[str, Any]:
-        sums = read_json(self.folder / "finished.json").get("sha256")
+        """Returns the checksums by file that were taken at the end of the run; none before it."""
+        if self.status not in ("finished", "failed"):
+            return {}
+        sums = read_json(self.folder / f"{self.status}.json").get("sha256")
         return sums if isinstance(sums, dict) else {}
+
+    @property
+    def _sum_of_codes(self) -> Any:
+        return self._checksums.get("codes.safetensors")
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """The content of a JSON file of a run, or an error that names it."""
     try:
         content = files.read_json(path)
+        _check_depth(content)
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
     if not isinstance(content, dict):
@@ -314,3 +394,52 @@ def read_json(path: Path) -> dict[str, Any]:
             "--force."
         )
     return content
+
+
+def _sizes(image_shape: tuple[int, int, int]) -> str:
+    channels, height, width = image_shape
+    return f"{height} x {width} pixels (height x width) with {channels} channel{'s' * (channels != 1)}"
+
+
+def _check_depth(content: Any) -> None:
+    """Refuse nesting that would exhaust the stack of whoever walks through the content."""
+    level = [content]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            value
+            for item in level
+            if isinstance(item, dict | list)
+            for value in (item.values() if isinstance(item, dict) else item)
+        ]
+    if level:
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
+
+
+def _failure(record: dict[str, Any], path: Path) -> Failure:
+    """Returns what a record at this path says of a failure. Earlier versions wrote the step alone."""
+    step, reason = record.get("step", 0), record.get("reason", "its loss or gradient was not finite")
+    last_good = record.get("last_good")
+    if type(step) is not int or not isinstance(reason, str) or not isinstance(last_good, str | None):
+        raise _senseless(path, {"step": step, "reason": reason, "last_good": last_good})
+    return Failure(step, reason, None if last_good is None else path.parent / last_good)
+
+
+def _fleet(record: dict[str, Any], path: Path) -> list[str]:
+    """Returns the names of the fleet in a record at this path that may be concluded."""
+    fleet = record.get("fleet", [])
+    if not isinstance(fleet, list) or not all(isinstance(name, str) for name in fleet):
+        raise _senseless(path, {"fleet": fleet})
+    if "reason" in record:
+        _failure(record, path)
+    return fleet
+
+
+def _senseless(path: Path, found: dict[str, Any]) -> RunError:
+    return RunError(
+        f"{path} makes no sense ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with --force."
+    )
+
+
+def _content(path: Path) -> bytes:
+    """Returns the bytes of a file; none where there is no file."""
+    return path.read_bytes() if path.is_file() else b""

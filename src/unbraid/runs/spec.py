@@ -77,9 +77,7 @@ class RunSpec:
             self.sampling.check(self.dataset.factors)
             self._check_weights()
         self.objective.check(self.model)
-        self.model.check(self.dataset.image_shape)
-        with torch.device("meta"):
-            self.make_critic()
+        self._check_nets()
 
     def _check_optimiser(self) -> None:
         """Refuse numbers with which no step could be taken, or none would be."""
@@ -103,6 +101,18 @@ class RunSpec:
                 raise SpecError(
                     f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1."
                 )
+
+    def _check_nets(self) -> None:
+        """Refuse nets that cannot be made, if only because no number is large enough for their size."""
+        try:
+            self.model.check(self.dataset.image_shape)
+            with torch.device("meta"):
+                self.make_critic()
+        except (RuntimeError, TypeError, OverflowError) as error:
+            reason = str(error).partition("\n")[0]
+            raise SpecError(
+                f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
+            ) from error
 
     def _check_weights(self) -> None:
         """Refuse an estimator that is not defined for images that are not equally likely."""
@@ -153,10 +163,7 @@ class RunSpec:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
-        # What came later counts only where it is used, so that runs from before are found under the names that they
-        # have.
-        canonical = json.dumps(_without_later(self.to_json()), sort_keys=True, allow_nan=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+        return digest_of(self.to_json())
 
     @property
     def dtype(self) -> torch.dtype:
@@ -164,11 +171,18 @@ class RunSpec:
         return kept_in(self.precision)
 
 
+def digest_of(content: Any) -> str:
+    """Returns the digest of a spec that was written as JSON."""
+    # What came later counts only where it is used, so that runs from before are found under the names that they have.
+    canonical = json.dumps(_without_later(content), sort_keys=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
 def _without_later(content: Any) -> Any:
-    """The recipe as JSON, and all recipes in it, without fields that came later and have their default."""
+    """Returns the JSON without fields of recipes that came later and have their default."""
     if isinstance(content, list):
         return [_without_later(item) for item in content]
     if not isinstance(content, dict):
         return content
-    later = _LATER.get(content["type"], {})
+    later = _LATER.get(str(content.get("type")), {})
     return {name: _without_later(value) for name, value in content.items() if name not in later or value != later[name]}

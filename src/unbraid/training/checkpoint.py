@@ -19,8 +19,10 @@ from safetensors.torch import load
 from torch import Tensor
 
 from unbraid import files
+from unbraid.errors import RunError
 from unbraid.files import seal
-from unbraid.runs.run import Run
+from unbraid.runs.history import History
+from unbraid.runs.run import Run, read_json
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.training.fleet import MemberState
 from unbraid.training.layout import check_layout, from_flat
@@ -45,14 +47,14 @@ class Checkpoint:
     fleet: tuple[str, ...]
 
 
-def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str]) -> None:
-    """Write the state, then remove all but this checkpoint and the one before it."""
+def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
+    """Write the state and the history so far, then remove all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
-    _write(path, run, state, fleet)
+    _write(path, run, state, fleet, history)
     # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the
     # step that all members have.
-    kept = [each for each in _checkpoints(run) if each.exists() and each <= path][-_NUM_KEPT:]
-    for each in _checkpoints(run):
+    kept = [each for each in run.checkpoints.values() if each.exists() and each <= path][-_NUM_KEPT:]
+    for each in run.checkpoints.values():
         if each not in kept:
             _remove(each)
 
@@ -74,11 +76,11 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
     wrong with it.
     """
     found: dict[int, Checkpoint] = {}
-    for path in _checkpoints(run):
+    for path in run.checkpoints.values():
         try:
             record, _ = _read(path, run, layout)
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record.get("fleet", ())))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (RunError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             warn(
                 f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training "
                 "starts afresh."
@@ -92,25 +94,33 @@ def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tenso
     return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record.get("reason"), tensors=tensors)
 
 
+def load_history(run: Run, checkpoint: Checkpoint) -> History:
+    """Returns the history until a usable checkpoint, as that holds it: history.csv may have been damaged since. Earlier
+    versions kept it there alone.
+    """
+    rows = read_json(checkpoint.path).get("history")
+    return run.history.until(checkpoint.step) if rows is None else History.from_csv(rows)
+
+
 def remove_later(run: Run, step: int) -> None:
     """Remove what a process that died has saved of later steps than this, from which the run goes on.
 
     Only some of its fleet have them. They would crowd out, at the next checkpoint, the step that all members have.
     """
-    for path in _checkpoints(run):
-        if _step(path) > step:
+    for later, path in run.checkpoints.items():
+        if later > step:
             _remove(path)
 
 
 def remove_checkpoints(run: Run) -> None:
     """All but the last good weights of a run that failed."""
-    for path in _checkpoints(run):
+    for path in run.checkpoints.values():
         _remove(path)
     with contextlib.suppress(OSError):  # it may not be there, or hold what is to stay
         _folder(run).rmdir()
 
 
-def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> None:
+def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
     record = {
         "format": _FORMAT,
         "unbraid": __version__,
@@ -123,6 +133,8 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> No
         "fleet": list(fleet),
         "tensors": {name: _described(tensor) for name, tensor in state.tensors.items()},
     }
+    if history is not None:
+        record["history"] = history.to_csv()
     checksum = write_tensors(_tensors(path), state.tensors, {"unbraid": __version__, "format": str(_FORMAT)})
     files.write_json(path, record | {"sha256": seal(record, checksum)})
 
@@ -130,7 +142,7 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str]) -> No
 def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
-    record = files.read_json(path)
+    record = read_json(path)
     if record["format"] not in (_FLAT_FORMAT, _FORMAT):
         raise ValueError(
             f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
@@ -152,15 +164,6 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
 
 def _described(tensor: Tensor) -> dict[str, Any]:
     return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
-
-
-def _checkpoints(run: Run) -> list[Path]:
-    """Where the JSON of each checkpoint is or should be, the oldest first."""
-    return sorted({path.with_suffix(".json") for path in _folder(run).glob("step-*")})
-
-
-def _step(path: Path) -> int:
-    return int(path.stem.removeprefix("step-"))
 
 
 def _tensors(path: Path) -> Path:

@@ -50,7 +50,7 @@ class FleetTraining:
                 f"{images.device}"
             )
         self._prepare()
-        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later)
+        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later, histories=start.histories())
         self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
 
@@ -126,8 +126,9 @@ class FleetTraining:
         fleet = [run.name for run in self._runs]
 
         def save(index: int) -> None:
-            self._reporter.histories[index].write(self._runs[index].folder / "history.csv")
-            save_checkpoint(self._runs[index], self._fleet.state(index), fleet)
+            history = self._reporter.histories[index]
+            history.write(self._runs[index].folder / "history.csv")
+            save_checkpoint(self._runs[index], self._fleet.state(index), fleet, history)
 
         with self._times.saving(), writers() as pool:
             list(pool.map(save, range(len(self._runs))))

@@ -9,6 +9,7 @@ from typing import final
 import torch
 from torch import Tensor
 
+from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.training.events import Progress, Watch
 from unbraid.training.fleet import Fleet
@@ -43,8 +44,9 @@ class Reporter:
         watch: Watch,
         later: Later,
         clock: Callable[[], float] = time.monotonic,
+        histories: Sequence[History] = (),
     ) -> None:
-        self.histories = [run.history.until(fleet.step) for run in runs]
+        self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
         self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
         self._every = max(1, num_steps // _ROWS_OF_HISTORY)

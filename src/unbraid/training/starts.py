@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from unbraid.runs.history import History
 from unbraid.runs.run import Run
-from unbraid.training.checkpoint import Checkpoint, load_checkpoint, usable_checkpoints
+from unbraid.training.checkpoint import Checkpoint, load_checkpoint, load_history, usable_checkpoints
 from unbraid.training.events import Warn
 from unbraid.training.fleet import MemberState
 from unbraid.training.layout import member_layout
@@ -32,6 +33,12 @@ class Start:
         return [
             load_checkpoint(run, checkpoint, layout)
             for run, checkpoint in zip(self.runs, self.checkpoints, strict=bool(self.checkpoints))
+        ]
+
+    def histories(self) -> list[History]:
+        """Returns what was logged of each run until this step."""
+        return [load_history(*each) for each in zip(self.runs, self.checkpoints, strict=False)] or [
+            History() for _ in self.runs
         ]
 
     def split(self, sizes: Sequence[int]) -> list["Start"]:
