@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from unbraid.runs.run import seal
+
 
 def test_every_run_is_a_row(unbraid, trained):
     outcome = unbraid("runs", trained)
@@ -37,6 +39,86 @@ def test_a_damaged_run_does_not_hide_the_others(unbraid, trained, file, content)
     assert len(outcome.out.splitlines()) == 4
     assert outcome.err.startswith("Note: ")
     assert damaged.name in outcome.err
+
+
+def _unfinish(run):
+    (run / "finished.json").unlink()
+    (run / "checkpoints").mkdir()
+
+
+def _checkpoint_named(name):
+    def damage(run):
+        _unfinish(run)
+        (run / "checkpoints" / name).write_text("{}")
+
+    return damage
+
+
+def _failed(content):
+    def damage(run):
+        _unfinish(run)
+        (run / "failed.json").write_text(content)
+
+    return damage
+
+
+def _kept(content):
+    def damage(run):
+        _unfinish(run)
+        (run / "kept.json").write_text(content)
+
+    return damage
+
+
+def _spec(**changed):
+    def damage(run):
+        content = json.loads((run / "spec.json").read_text())
+        content["spec"] |= changed
+        (run / "finished.json").unlink()
+        (run / "spec.json").write_text(json.dumps(content | {"sha256": seal(content)}))
+
+    return damage
+
+
+def _nested(depth):
+    return json.loads('{"type":' * depth + '""' + "}" * depth)
+
+
+ODD = {
+    "a copy of a checkpoint": (_checkpoint_named("step-0000000012 (1).json"), False),
+    "a backup of a checkpoint": (_checkpoint_named("step-0000000012.json.bak"), False),
+    "a step that is a word": (_failed('{"step": "x"}'), True),
+    "a step that is nothing": (_failed('{"step": null}'), True),
+    "a failure that is a list": (_failed("[1]"), True),
+    "a failure nested without end": (_failed('{"step":' * 900 + "1" + "}" * 900), True),
+    "a kept fleet that is a number": (_kept('{"fleet": 7}'), False),
+    "a spec nested deeply": (_spec(model=_nested(300)), True),
+    "a spec nested more deeply": (_spec(model=_nested(900)), True),
+    "a number of steps beyond 64 bits": (_spec(num_steps=10**30), True),
+    "a learning rate beyond all floats": (_spec(learning_rate=10**400), True),
+    "nets beyond all memory": (
+        _spec(
+            model={"type": "unbraid.models.Autoencoder", "encoder": {"type": "unbraid.models.MLP", "hidden": [10**18]}}
+        ),
+        True,
+    ),
+    "a NUL in a path": (_spec(dataset={"type": "unbraid.data.FromFolder", "path": "a\0b"}), True),
+    "half a character in a path": (_spec(dataset={"type": "unbraid.data.FromFolder", "path": "\ud800"}), True),
+    "a path that is too long": (_spec(dataset={"type": "unbraid.data.FromFolder", "path": "x" * 5000}), True),
+    "a folder in place of the scores": (lambda run: (run / "scores.json").mkdir(), True),
+}
+
+
+@pytest.mark.parametrize(("damage", "is_told"), ODD.values(), ids=ODD)
+def test_one_odd_run_does_not_hide_the_others_and_is_told_in_a_line(unbraid, trained, damage, is_told):
+    odd = min(trained.iterdir())
+    damage(odd)
+    outcome = unbraid("runs", trained)
+    assert (outcome.code, "Traceback" in outcome.err) == (0, False), outcome.err
+    rows = [row.split()[0] for row in outcome.out.splitlines()[1:]]
+    assert set(rows) >= {run.name for run in trained.iterdir() if run != odd}
+    assert (odd.name in rows) != is_told
+    assert (len(outcome.err.splitlines()), odd.name in outcome.err) == (is_told, is_told)
 
 
 @pytest.mark.parametrize("content", [{}, {"format": 1}, {"format": 1, "seed": 0, "spec": {}}, {"format": 99}, []])

@@ -31,6 +31,6 @@ def _row(run: Run, folder: Path) -> list[str] | None:
     name = run.name if run.folder == folder else str(run.folder.relative_to(folder))
     try:
         return run_row(run, name)
-    except UnbraidError as error:
+    except (UnbraidError, OSError) as error:
         note(f"{name} is passed over: {error}")
         return None

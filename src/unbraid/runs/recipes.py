@@ -73,14 +73,32 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
             return value
         # NumPy's numbers are such numbers too; bool, to Python, is an integer.
         if choice is float and not isinstance(value, bool) and isinstance(value, numbers.Real):
-            return float(value)
+            return float(_of_64_bits(value, where) if isinstance(value, numbers.Integral) else value)
         if choice is int and not isinstance(value, bool) and isinstance(value, numbers.Integral):
-            return int(value)
+            return _of_64_bits(value, where)
         if choice is types.NoneType and value is None:
             return None
+        if choice is str and isinstance(value, str):
+            _check_text(value, where)
         if isinstance(choice, type) and choice is not types.NoneType and type(value) is choice:
             return value
     raise SpecError(f"{where} is {value!r}; expected {describe(annotation)}.")
+
+
+def _of_64_bits(value: numbers.Integral, where: str) -> int:
+    """Returns a whole number that the sums and products of its readers can hold."""
+    if not -(2**63) <= value < 2**63:
+        raise SpecError(f"{where} is a whole number beyond 64 bits. Give one between -2**63 and 2**63.")
+    return int(value)
+
+
+def _check_text(value: str, where: str) -> None:
+    """Refuse characters that no path can hold: the byte 0, and halves of characters."""
+    try:
+        if b"\0" in value.encode("utf-8", "surrogateescape"):
+            raise ValueError
+    except ValueError:
+        raise SpecError(f"{where} is {value!r}; expected a text that a file could be named by.") from None
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
