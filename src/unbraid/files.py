@@ -179,11 +179,16 @@ def absolute(path: str) -> str:
 
 def cache_folder() -> Path:
     """`UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
-    if chosen := os.environ.get("UNBRAID_CACHE"):
-        return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "unbraid"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
+    chosen = os.environ.get("UNBRAID_CACHE")
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "unbraid"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
+    except RuntimeError:
+        found = f"UNBRAID_CACHE is {chosen!r}, and no user has that home" if chosen else "You have no home folder"
+        raise SpecError(f"{found}. Set UNBRAID_CACHE to a folder that you may write to.") from None
 
 
 @contextlib.contextmanager

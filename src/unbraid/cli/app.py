@@ -18,6 +18,7 @@ from unbraid.cli.datasets import datasets, list_datasets
 from unbraid.cli.datasets_fetch import fetch
 from unbraid.cli.datasets_show import show
 from unbraid.cli.encode import encode
+from unbraid.cli.plain_letters import plain_letters
 from unbraid.cli.quickstart import quickstart
 from unbraid.cli.report import report
 from unbraid.cli.runs import runs
@@ -65,6 +66,7 @@ def make_app() -> typer.Typer:
     return app
 
 
+@plain_letters()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
     keep_freed_memory()

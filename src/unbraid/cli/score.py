@@ -115,9 +115,10 @@ def score(
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: read_codes(path) for path in dict.fromkeys(files)}
     carded = [*_of_files(codes, chosen, seed, place), *score_cards(runs, chosen, seed=seed, device=place)]
-    _show(carded)
     if save is not None:
         save_cards(save, {each.name: each.card for each in carded})
+    _show(carded)
+    if save is not None:
         say(f"The scores are in {save}.")
 
 

@@ -1,0 +1,48 @@
+"""Plain letters for terminals that cannot show an arrow or a Greek letter."""
+
+import codecs
+import contextlib
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+
+_HANDLER = "unbraid.plain_letters"
+_SIGNS = {"↑": "^", "↓": "v", "→": "->", "←": "<-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "│": "|"}
+_DASHES = "–—−━─╸╺"  # a bar of progress among them
+_RAW_BYTES = range(0xDC80, 0xDD00)  # how Python spells the bytes of a file name that is not valid Unicode
+
+
+@contextlib.contextmanager
+def plain_letters() -> Iterator[None]:
+    """Within the block, what standard output and standard error cannot show is replaced by plain letters."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors=_HANDLER)
+    try:
+        yield
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            with contextlib.suppress(OSError, ValueError):  # closed, or its reader is gone
+                stream.reconfigure(errors=errors)
+
+
+def plain(character: str) -> str:
+    """Returns ASCII that stands for a character: "beta" for a Greek letter, "a" for "ä", "?" where nothing is alike."""
+    if character in _DASHES:
+        return "-"
+    if greek := re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(character, "")):
+        return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+    likeness = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return _SIGNS.get(character) or likeness or "?"
+
+
+def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    raw = ord(character)
+    return (bytes([raw - 0xDC00]) if raw in _RAW_BYTES else plain(character)), error.start + 1
+
+
+codecs.register_error(_HANDLER, _replace)
