@@ -53,6 +53,21 @@ CASES = {
         ("--model.latents.size", "3", "--objective", "decomposed-elbo", "--objective.groups", "0,1,2;3"),
         r"unknown \[3\].*Give every latent one group",
     ),
+    "steps beyond 64 bits": (
+        lambda: RunSpec(IMAGES, num_steps=10**30),
+        ("--steps", str(10**30)),
+        "num_steps is a whole number beyond 64 bits",
+    ),
+    "a net beyond all memory": (
+        lambda: RunSpec(IMAGES, Autoencoder(MLP(hidden=(10**18,)))),
+        ("--model.encoder.hidden", str(10**18)),
+        "nets of this spec cannot be made .*fewer channels, units or latents",
+    ),
+    "a critic beyond all memory": (
+        lambda: RunSpec(IMAGES, objective=FactorVAE(), critic=Critic(hidden=(10**18,))),
+        ("--objective", "factor-vae", "--critic.hidden", str(10**18)),
+        "nets of this spec cannot be made .*fewer channels, units or latents",
+    ),
     "a temperature of 0": (
         with_latents(lambda: ConcreteLatents(temperature=0.0)),
         ("--model.latents", "concrete", "--model.latents.temperature", "0"),

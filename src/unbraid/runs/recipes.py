@@ -87,9 +87,10 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 def _of_64_bits(value: numbers.Integral, where: str) -> int:
     """Returns a whole number that the sums and products of its readers can hold."""
-    if not -(2**63) <= value < 2**63:
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
         raise SpecError(f"{where} is a whole number beyond 64 bits. Give one between -2**63 and 2**63.")
-    return int(value)
+    return number
 
 
 def _check_text(value: str, where: str) -> None:
