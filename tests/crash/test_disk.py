@@ -68,7 +68,7 @@ def test_a_real_disk_that_is_too_small_and_then_is_not(nursery, undisturbed, tmp
     assert results(tmp_path) == undisturbed.results
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", [phase for phase in PHASES if phase != "scoring"])
 def test_a_disk_that_becomes_read_only_is_told_with_the_file(phase, nursery, undisturbed, tmp_path):
     number = random.Random(f"{SEED} {phase}").randint(1, undisturbed.counts[phase, "open"])
     ended = nursery.live(tmp_path, failing={"at": [phase, "open", number], "error": "EROFS"})
@@ -77,6 +77,15 @@ def test_a_disk_that_becomes_read_only_is_told_with_the_file(phase, nursery, und
     assert str(tmp_path) in complaint
     assert os.strerror(errno.EROFS) in complaint
     assert "Traceback" not in ended.said
+    assert_nothing_is_left_half_written(tmp_path)
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+def test_scores_that_a_read_only_disk_cannot_keep_are_printed_all_the_same(nursery, undisturbed, tmp_path):
+    ended = nursery.live(tmp_path, failing={"at": ["scoring", "open", 1], "error": "EROFS"})
+    assert ended.code == 0, ended.said
+    assert "MIG" in ended.said
+    assert re.search(rf"could not be kept \({tmp_path}/runs/.*: {os.strerror(errno.EROFS)}\)", ended.said)
     assert_nothing_is_left_half_written(tmp_path)
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 
