@@ -124,6 +124,7 @@ def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, said):
         MemoryError("64 GB"),
         torch.OutOfMemoryError("64 GB"),
         RuntimeError("DefaultCPUAllocator: can't allocate memory: 64 GB"),
+        ImportError("libdense.so: failed to map segment from shared object (64 GB)"),
     ],
 )
 def test_too_little_memory_is_a_failure_with_a_way_out(monkeypatch, unbraid, error):

@@ -77,10 +77,10 @@ def test_asked_to_stop_while_the_first_kind_encodes_the_second_is_not_begun(tmp_
 def test_asked_to_stop_while_a_checkpoint_is_saved_it_stops_with_that_checkpoint(tmp_path, undisturbed, monkeypatch):
     saved = fleet_training.save_checkpoint
 
-    def save(run, state, fleet):
+    def save(run, state, *rest):
         if state.step == 4 and run.seed == 0:
             os.kill(os.getpid(), signal.SIGTERM)
-        saved(run, state, fleet)
+        saved(run, state, *rest)
 
     monkeypatch.setattr(fleet_training, "save_checkpoint", save)
     with pytest.raises(TrainingError, match="Stopped at step 4 of 10"):
@@ -146,9 +146,9 @@ def checkpointed_steps(monkeypatch, tmp_path, **options):
     """At which steps a run of ten is checkpointed."""
     saved, steps = fleet_training.save_checkpoint, []
 
-    def save(run, state, fleet):
+    def save(run, state, *rest):
         steps.append(state.step)
-        saved(run, state, fleet)
+        saved(run, state, *rest)
 
     monkeypatch.setattr(fleet_training, "save_checkpoint", save)
     train([SPEC], [0], folder=tmp_path, **options)

@@ -103,8 +103,9 @@ def _advice(error: OSError) -> str:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    # On the CPU torch has no class of its own for it.
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+    # On the CPU torch has no class of its own for it, nor has a library that finds no room while it is imported.
+    signs = ("can't allocate memory", "failed to map segment")
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)
 
 
 def _less_memory(arguments: Sequence[str]) -> str:
