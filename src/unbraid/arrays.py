@@ -23,6 +23,13 @@ _INTEGERS = (
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
+def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
+    """Returns some entries of the last axis. Unlike an index that is a list, which would be copied to the GPU, this can
+    be recorded in a CUDA graph.
+    """
+    return torch.stack([table[..., index] for index in indices], dim=-1)
+
+
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
     """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects are
     refused.

@@ -53,7 +53,18 @@ def given(fleet):
 
 def traced(fleet):
     """The step of the fleet and its losses as lists of operations."""
-    return tuple(Traced.of(function, given(fleet)) for function in (fleet._advance, fleet._observe))
+    both = tuple(Traced.of(function, given(fleet)) for function in (fleet._advance, fleet._observe))
+    for each in both:
+        assert_makes_no_tensors(each.graph)
+    return both
+
+
+def assert_makes_no_tensors(graph):
+    """A tensor that is made of a Python list would be copied to the GPU at every step, and no CUDA graph can record
+    such a copy.
+    """
+    made = [node for node in graph.graph.nodes if "lift_fresh" in str(node.target)]
+    assert not made, [getattr(graph, node.args[0].target) for node in made]
 
 
 def train_eagerly(fleet):

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
 from unbraid.distributions.gaussian_posterior import GaussianPosterior
 from unbraid.distributions.latents import LocationScaleLatents
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
@@ -54,18 +55,16 @@ class CorrelatedGaussian(GaussianPosterior):
     def joint_log_prob(self, z: Float[Tensor, "batch latent"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         if not self.exact:
             return super().joint_log_prob(z, latents)
-        chosen = list(latents)
-        deviation = ((z - self.loc) * (-0.5 * self.log_var).exp())[:, chosen]
-        return _log_density(deviation, self.rho) - 0.5 * self.log_var[:, chosen].sum(dim=1)
+        deviation = columns((z - self.loc) * (-0.5 * self.log_var).exp(), latents)
+        return _log_density(deviation, self.rho) - 0.5 * columns(self.log_var, latents).sum(dim=1)
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample latent"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
         if not self.exact:
             return super().pairwise_joint_log_prob(z, latents)
-        chosen = list(latents)
-        log_var = self.log_var[:, chosen]
-        deviation = (z[:, None, chosen] - self.loc[None, :, chosen]) * (-0.5 * log_var).exp()
+        log_var = columns(self.log_var, latents)
+        deviation = (columns(z, latents)[:, None] - columns(self.loc, latents)) * (-0.5 * log_var).exp()
         return _log_density(deviation, self.rho) - 0.5 * log_var.sum(dim=1)
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from unbraid.arrays import columns
 from unbraid.distributions.gaussian_posterior import GaussianPosterior
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior, spread
@@ -44,9 +45,9 @@ class FullGaussian(Prior):
             return self.log_prob(z)[:, chosen[0]]
         else:
             # The _ex form does not raise: in a fleet, a member that went astray gets NaN, and the others go on.
-            rows = self.scale_tril[chosen]
+            rows = columns(self.scale_tril.mT, chosen).mT
             scale_tril = torch.linalg.cholesky_ex(rows @ rows.mT).L
-        whitened = torch.linalg.solve_triangular(scale_tril, (z - self.loc)[:, chosen].mT, upper=False)
+        whitened = torch.linalg.solve_triangular(scale_tril, columns(z - self.loc, chosen).mT, upper=False)
         return -0.5 * (whitened.square().sum(dim=0) + len(chosen) * _LOG_2PI) - scale_tril.diagonal().log().sum()
 
     def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
+
 
 class Posterior(ABC):
     """q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`.
@@ -73,10 +75,10 @@ class Posterior(ABC):
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         """log q(z_S | x) of the latents S together. The sum over them, unless they are correlated given the image."""
-        return self.log_prob(z)[:, list(latents)].sum(dim=1)
+        return columns(self.log_prob(z), latents).sum(dim=1)
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
         """log q(z_S^(i) | x_n) of the latents S together."""
-        return self.pairwise_log_prob(z)[:, :, list(latents)].sum(dim=2)
+        return columns(self.pairwise_log_prob(z), latents).sum(dim=2)

@@ -9,6 +9,7 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
 from unbraid.distributions.posterior import Posterior
 
 
@@ -35,7 +36,7 @@ class Prior(ABC):
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         """log p(z_S) of the latents S together. The sum over them, unless the prior correlates them."""
-        return self.log_prob(z)[:, list(latents)].sum(dim=1)
+        return columns(self.log_prob(z), latents).sum(dim=1)
 
     @abstractmethod
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
 from unbraid.errors import SpecError
 
 Estimator = Literal["naive", "mws", "mss", "eq13"]
@@ -238,7 +239,7 @@ def _parts(
 def _sums_over_groups(
     table: Float[Tensor, "*rows latent"], groups: Sequence[Sequence[int]]
 ) -> Float[Tensor, "*rows group"]:
-    return torch.stack([table[..., list(group)].sum(dim=-1) for group in groups], dim=-1)
+    return torch.stack([columns(table, group).sum(dim=-1) for group in groups], dim=-1)
 
 
 def _log_own_and_others(

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
 from unbraid.distributions.diagonal_gaussian import DiagonalGaussian
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import (
@@ -212,7 +213,7 @@ def _with_correlations(
     def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
         """What the latents drawn have together, and the means of those that are summed over."""
         means = [latent for latent in group if latent in summed]
-        return joint_log_prob + each[:, means].sum(dim=1) if means else joint_log_prob
+        return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 
     if not posterior.is_factorised:
         joint = replace(

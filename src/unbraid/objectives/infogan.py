@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.arrays import columns
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
@@ -104,6 +105,6 @@ def _information(
     num_latents = log_prior.shape[1]
 
     def told(latents: range) -> Float[Tensor, ""]:
-        return (posterior.joint_log_prob(code, latents) - log_prior[:, list(latents)].sum(dim=1)).mean()
+        return (posterior.joint_log_prob(code, latents) - columns(log_prior, latents).sum(dim=1)).mean()
 
     return told(range(num_continuous)), told(range(num_continuous, num_latents))
