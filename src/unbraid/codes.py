@@ -12,8 +12,9 @@ from torch import Tensor
 from unbraid.arrays import as_array, as_floats, checked_tensor, shown
 from unbraid.errors import CodesError
 from unbraid.labels import Labels, Missing, checked_missing
+from unbraid.latent_prior import LatentPrior
 
-__all__ = ["Codes", "Labels"]
+__all__ = ["Codes", "Labels", "LatentPrior"]
 
 
 @final
@@ -24,6 +25,7 @@ class Codes:
     The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
     are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
     ones first. `groups` names the latents that belong together. `weights` is p(n) up to scale, uniform if absent.
+    `prior` is p(z), where it is known.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -34,6 +36,7 @@ class Codes:
     groups: tuple[tuple[int, ...], ...] = ()
     factors: tuple[Labels, ...] = ()
     weights: Float[Tensor, " image"] | None = None
+    prior: LatentPrior | None = None
 
     def __post_init__(self) -> None:
         self._check_tensors()
@@ -55,6 +58,9 @@ class Codes:
         if self.weights is not None:
             _check_weights(self.weights, len(self.mean))
             object.__setattr__(self, "weights", _tamed(self.weights))
+        if self.prior is not None:
+            _check_prior(self.prior, self)
+            object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
         """Tensors of floats on one device, of the right rank, without gradients; tuples where a tuple is meant."""
@@ -89,6 +95,7 @@ class Codes:
         factor_names: Sequence[str] | None = None,
         missing: Missing = None,
         weights: Any = None,
+        prior: LatentPrior | Mapping[str, Any] | None = None,
     ) -> "Codes":
         """Codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by latent,
         `factors` image by factor.
@@ -101,6 +108,10 @@ class Codes:
         mix them, give `factors` as a mapping from names to columns; there a column may also hold words, or
         probabilities p(y | x) (two-dimensional). `missing` is what marks a label that is not known: math.nan, a number
         such as -1, or a word.
+
+        `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
+        "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with
+        their prior say so where they have to assume one.
         """
         draws = None if samples is None else _as_draws(samples)
         tables = _as_tables(probabilities)
@@ -116,6 +127,7 @@ class Codes:
             groups=_as_groups(groups),
             factors=_as_factors(factors, factor_names, checked_missing(missing), center.device),
             weights=None if weights is None else as_floats("weights", weights).to(center.device, torch.float64),
+            prior=LatentPrior.from_arrays(prior) if isinstance(prior, Mapping) else prior,
         )
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
@@ -141,6 +153,7 @@ class Codes:
                 replace(labels, values=labels.values.to(device), known=moved(labels.known)) for labels in self.factors
             ),
             weights=moved(self.weights),
+            prior=self.prior,
         )
 
     def __len__(self) -> int:
@@ -406,6 +419,26 @@ def _check_weights(weights: Tensor, num_images: int) -> None:
         raise CodesError(
             "weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0."
         )
+
+
+def _check_prior(prior: LatentPrior, codes: Codes) -> None:
+    if not isinstance(prior, LatentPrior):
+        raise CodesError(
+            f"prior is {type(prior).__name__}; expected a LatentPrior. Codes.from_arrays takes arrays too."
+        )
+    found = (len(prior.mean), *map(len, prior.probabilities))
+    expected = (codes.mean.shape[1], *(table.shape[1] for table in codes.probabilities))
+    if found != expected:
+        raise CodesError(
+            f"The prior is one of {_latents(found)}, and the codes have {_latents(expected)}. Give a prior for each "
+            "latent."
+        )
+
+
+def _latents(sizes: Sequence[int]) -> str:
+    """How many continuous latents there are, and how many categories each discrete one has."""
+    discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
+    return f"{sizes[0]} continuous latents{discrete}"
 
 
 def _tamed(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:

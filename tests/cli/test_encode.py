@@ -26,7 +26,7 @@ def test_images_in_an_npz_are_encoded_as_the_library_does(unbraid, run, images, 
     assert outcome.out.endswith(f"5 codes of 2 latents are in {tmp_path / 'codes.npz'}.\n")
     expected = run.encoder()(images)
     with np.load(tmp_path / "codes.npz", allow_pickle=False) as codes:
-        assert sorted(codes) == ["mean", "std"]
+        assert sorted(codes) == ["mean", "prior_covariance", "prior_family", "prior_mean", "std"]
         np.testing.assert_allclose(codes["mean"], expected.mean.numpy(), rtol=1e-5)
         np.testing.assert_allclose(codes["std"], expected.std.numpy(), rtol=1e-5)
 

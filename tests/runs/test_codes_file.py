@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from torch import Tensor
 
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.runs.codes_file import read_codes, write_codes
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -47,8 +47,20 @@ def through_file(codes, path):
         Codes(MEAN, covariance=torch.eye(3).expand(4, 3, 3)),
         Codes(MEAN, samples=torch.zeros(2, 4, 3)),
         Codes(MEAN, STD, probabilities=(torch.full((4, 2), 0.5), torch.full((4, 5), 0.2)), groups=((0, 1), (2,))),
+        Codes(
+            MEAN,
+            STD,
+            probabilities=(torch.full((4, 2), 0.5),),
+            prior=LatentPrior.of(
+                [1.0, 2.0, 3.0],
+                [0.1, 0.2, 0.3],
+                family=["normal", "laplace", "uniform"],
+                flow=torch.full((3, 2, 3), 0.1),
+                probabilities=[[0.3, 0.7]],
+            ),
+        ),
     ],
-    ids=["means", "stds", "weights", "covariance", "samples", "probabilities and groups"],
+    ids=["means", "stds", "weights", "covariance", "samples", "probabilities and groups", "prior"],
 )
 def test_codes_without_factors_survive(tmp_path, codes):
     assert_same(through_file(codes, tmp_path / "codes.safetensors"), codes)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.errors import CodesError, UnbraidError
 from unbraid.runs.codes_file import write_codes
 from unbraid.runs.codes_input import read_codes
@@ -71,6 +71,21 @@ def test_factors_of_different_kinds_are_columns_of_their_own(path):
     factors = {f.name: f for f in read_codes(saved(path, arrays)).factors}
     assert (factors["size"].is_continuous, factors["angle"].is_continuous) == (False, True)
     assert factors["angle"].known.tolist() == [True, False, True]
+
+
+def test_the_prior_is_read(path):
+    prior = {"prior_mean": np.array([1.0, 2.0]), "prior_std": np.array([0.5, 3.0])}
+    codes = read_codes(
+        saved(
+            path,
+            {"mean": MEAN, "std": STD, "probabilities_0": TABLE}
+            | prior
+            | {"prior_probabilities_0": np.array([0.3, 0.7])},
+        )
+    )
+    assert codes.prior == LatentPrior.of([1.0, 2.0], [0.5, 3.0], probabilities=[[0.3, 0.7]])
+    with pytest.raises(CodesError, match="a std or a covariance"):
+        read_codes(saved(path, {"mean": MEAN, "prior_mean": np.array([1.0, 2.0])}))
 
 
 def test_arrays_of_other_names_are_left_alone(tmp_path):

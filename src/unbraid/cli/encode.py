@@ -15,11 +15,12 @@ from unbraid import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
 from unbraid.cli.options import Device, parse_device
-from unbraid.codes import Codes
+from unbraid.codes import Codes, LatentPrior
 from unbraid.data.arrays import FromArrays
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.models.encode import encode as encode_images
+from unbraid.runs.codes_file import PRIOR
 from unbraid.runs.run import Run
 
 
@@ -41,7 +42,8 @@ def encode(
 ) -> None:
     """Turn new images into codes.
 
-    A code is the mean and the std of each latent, and a table of probabilities for each discrete one. Pictures must
+    A code is the mean and the std of each latent, and a table of probabilities for each discrete one; an .npz also
+    holds the prior. Pictures must
     have the height and width that the run was trained on; grey and colour are converted. Factors in the .npz are passed
     on, so that `unbraid score` can read what comes out.
 
@@ -68,6 +70,8 @@ def encode(
         pixels = fitted(read, opened.spec.dataset.image_shape, str(images[0]))
         codes = encode_images(model, dataclasses.replace(read, pixels=pixels.to(place), factors=read.factors.to(place)))
         _write(out, codes, [str(path) for path in paths])
+    if out.suffix == ".csv" and codes.prior != LatentPrior.standard(codes.num_latents):
+        say("The prior of the run is not in the .csv, which has no place for it: scores that need one say so.")
     say(f"{len(codes)} codes of {codes.num_latents} latents are in {out}.")
 
 
@@ -91,6 +95,8 @@ def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
     # Discrete latents alone have no means.
     arrays |= {"mean": codes.mean.cpu().numpy()} if codes.mean.shape[1] > 0 else {}
     arrays |= {f"probabilities_{number}": table.cpu().numpy() for number, table in enumerate(codes.probabilities)}
+    if codes.prior is not None:
+        arrays |= {f"{PRIOR}{name}": tensor.cpu().numpy() for name, tensor in codes.prior.tensors().items()}
     if paths:
         arrays["files"] = np.array(paths, dtype=np.str_)
     if factors:

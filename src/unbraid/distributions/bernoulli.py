@@ -17,6 +17,7 @@ from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
+from unbraid.latent_prior import LatentPrior
 from unbraid.schedule import Weight
 
 
@@ -96,6 +97,12 @@ class Bernoulli(Prior):
         # log q = l - softplus(l) and log(1 - q) = -softplus(l), for both.
         on, difference = torch.sigmoid(posterior.logits), posterior.logits - self.logits
         return on * difference - softplus(posterior.logits) + softplus(self.logits)
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        """Of off and on, as the tables of the posterior have them."""
+        del num_latents
+        logits = self.logits.double()
+        return LatentPrior.of(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
 
 
 @final

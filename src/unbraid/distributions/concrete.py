@@ -15,6 +15,7 @@ from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
+from unbraid.latent_prior import LatentPrior
 from unbraid.schedule import Weight, extremes, value_at
 
 Measure = Literal["pmf", "summed", "density"]
@@ -104,6 +105,10 @@ class Categorical(Prior):
             return None
         log_q = posterior.logits.log_softmax(dim=1)
         return (log_q.exp() * (log_q - self.logits.log_softmax(dim=0))).sum(dim=1, keepdim=True)
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        del num_latents
+        return LatentPrior.of(probabilities=[self.logits.double().softmax(dim=0)])
 
     def _like(self, z: Float[Tensor, "batch category"]) -> Concrete:
         return Concrete(self.logits.expand(z.shape), self.temperature, self.measure)

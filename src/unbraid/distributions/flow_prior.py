@@ -12,6 +12,7 @@ from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
+from unbraid.latent_prior import LatentPrior
 
 # Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
 # left.
@@ -52,6 +53,10 @@ class Flow(Prior):
 
     def closed_form_kl_from(self, posterior: Posterior) -> None:
         return None
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        flow = torch.stack([self.u, self.w, self.b])
+        return LatentPrior.of([0.0] * num_latents, [1.0] * num_latents, flow=flow)
 
     def _forward(
         self, z: Float[Tensor, "batch latent"]

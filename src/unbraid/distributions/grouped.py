@@ -16,6 +16,7 @@ from unbraid.distributions.latents import GaussianLatents, Latents, check_combin
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
+from unbraid.latent_prior import LatentPrior
 
 
 @final
@@ -162,6 +163,12 @@ class GroupedPrior(Prior):
             prior.kl_from(part, piece) for prior, part, piece in zip(self.parts, posterior.parts, pieces, strict=True)
         ]
         return torch.cat(each, dim=1)
+
+    def for_codes(self, num_latents: int) -> LatentPrior | None:
+        del num_latents
+        each = [prior.for_codes(part.num_latents) for prior, part in zip(self.parts, self.layout, strict=True)]
+        known = [prior for prior in each if prior is not None]
+        return LatentPrior.joined(known) if len(known) == len(each) else None
 
 
 @final

@@ -13,6 +13,7 @@ from unbraid.distributions.latents import LocationScaleLatents
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.latent_prior import LatentPrior
 
 _LOG_2 = math.log(2)
 
@@ -66,6 +67,9 @@ class StandardLaplace(Prior):
         return (
             distance + (posterior.log_scale - distance * (-posterior.log_scale).exp()).exp() - posterior.log_scale - 1
         )
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        return LatentPrior.of([0.0] * num_latents, [math.sqrt(2)] * num_latents, family="laplace")
 
 
 @final

@@ -15,6 +15,7 @@ from unbraid.distributions.gaussian_posterior import GaussianPosterior
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior, spread
 from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.latent_prior import LatentPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 
@@ -62,6 +63,11 @@ class FullGaussian(Prior):
         variance = self._variance()
         ratio = ((posterior.loc - self.loc).square() + posterior.log_var.exp()) / variance
         return spread(self._joint_kl(posterior), 0.5 * (ratio - 1 + variance.log() - posterior.log_var))
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        del num_latents
+        scale_tril = self.scale_tril.double()
+        return LatentPrior.of(self.loc, covariance=scale_tril @ scale_tril.mT)
 
     def _joint_kl(self, posterior: GaussianPosterior) -> Float[Tensor, " batch"]:
         """KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D) / 2."""

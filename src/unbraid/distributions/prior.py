@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unbraid.arrays import columns
 from unbraid.distributions.posterior import Posterior
+from unbraid.latent_prior import LatentPrior
 
 
 class Prior(ABC):
@@ -65,6 +66,13 @@ class Prior(ABC):
         everything = range(each.shape[1])
         return spread(posterior.joint_log_prob(z, everything) - self.joint_log_prob(z, everything), each)
 
+    def for_codes(self, num_latents: int) -> LatentPrior | None:
+        """This prior in plain numbers, as the codes of `num_latents` latents carry it. None where plain numbers cannot
+        say what it is; scores then say what they assumed.
+        """
+        del num_latents
+        return None
+
 
 def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
     """`each`, with what it lacks of the `total` shared equally by all latents.
@@ -88,3 +96,6 @@ class StandardNormal(Prior):
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
         return posterior.kl_to_standard_normal()
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        return LatentPrior.standard(num_latents)

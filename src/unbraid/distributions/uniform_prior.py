@@ -13,6 +13,7 @@ from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
+from unbraid.latent_prior import LatentPrior
 
 
 @final
@@ -34,6 +35,10 @@ class Uniform(Prior):
 
     def closed_form_kl_from(self, posterior: Posterior) -> None:
         return None
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        middle, std = (self.low + self.high) / 2, (self.high - self.low) / math.sqrt(12)
+        return LatentPrior.of([middle] * num_latents, [std] * num_latents, family="uniform")
 
 
 @final

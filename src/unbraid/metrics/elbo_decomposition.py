@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
+from unbraid.codes import Codes, LatentPrior
 from unbraid.information.delta import Averages
+from unbraid.information.posteriors import Draws
 from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.sampled_metric import SampledMetric
 from unbraid.metrics.statistics import Statistics
 
-_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_ASSUMED = "these codes carry no prior, so a standard normal one was assumed for the KL{}."
 
 
 @final
@@ -23,27 +25,44 @@ class ELBODecomposition(SampledMetric):
     Lower is better.
 
     Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum
-    of all three: exactly the analytic KL with conditional="analytic". The prior is standard normal, and uniform for
-    discrete latents. With groups, TC is split into "between_groups" and "within_groups" (Esmaeili et al.,
-    arXiv:1804.02086v1, fig. 4). Codes hold no reconstruction, so there is no ELBO here.
+    of all three: exactly the analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior that the
+    codes carry; without one it is standard normal, uniform for discrete latents, and a note says so. Of a prior that
+    correlates latents the KL is less, by the part "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC
+    is split into "between_groups" and "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4). Codes hold no
+    reconstruction, so there is no ELBO here.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
+    def notes(self, codes: Codes) -> tuple[str, ...]:
+        if codes.prior is None:
+            return (_ASSUMED.format(", and a uniform one for discrete latents" if codes.probabilities else ""),)
+        if _has_bounds(codes.prior).any():
+            return ("the prior is 0 outside an interval and Gaussian posteriors are not, so the KL is infinite.",)
+        return ()
+
     def entropies(self, statistics: Statistics) -> SampledEntropies:
         found = sampled_entropies(statistics, self.num_samples, self.seed, self.conditional)
         draws, codes = statistics.draws(self.num_samples, self.seed), statistics.codes
-        discrete = statistics.weights.new_tensor([math.log(p.shape[1]) for p in codes.probabilities])
-        uniform = discrete.expand(len(draws), -1)
-        at_draws = torch.cat([0.5 * draws.z.double().square() + _HALF_LOG_TWO_PI, uniform], dim=1)
-        if self.conditional == "mc":
-            found = found.with_mean_of("surprise", at_draws)
-        else:
-            of_images = torch.cat([_surprise(codes.mean[draws.image], statistics.std[draws.image]), uniform], dim=1)
-            average = torch.cat([statistics.weights @ _surprise(codes.mean, statistics.std), discrete])
+        prior = _prior(codes)
+        closed = self.conditional == "analytic" and prior.is_gaussian
+        at_draws = _surprise_at(draws, prior)
+        if closed:
+            average = statistics.weights @ _surprise(statistics, prior)
+            of_images = _surprise(statistics, prior, draws.image)
             found = found.with_closed_form("surprise", average, of_images, at_draws)
+        else:
+            found = found.with_mean_of("surprise", at_draws)
+        if not prior.is_factorised:
+            at_draws = prior.log_dependence(draws.z)
+            if closed:
+                average = statistics.weights @ _dependence(statistics, prior)
+                of_images = _dependence(statistics, prior, draws.image)
+                found = found.with_closed_form("dependence", average, of_images, at_draws)
+            else:
+                found = found.with_mean_of("dependence", at_draws)
         return found.with_constant("membership", _membership(statistics)) if codes.groups else found
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
@@ -56,6 +75,9 @@ class ELBODecomposition(SampledMetric):
             "kl": surprise.sum() - averages["joint_given_image"],
             "per_latent": surprise - each,
         }
+        if "dependence" in averages:
+            dependence = averages["dependence"]
+            found |= {"prior_dependence": dependence, "kl": found["kl"] - dependence}
         if "membership" not in averages:
             return found
         within = averages["membership"] @ each - averages["groups"]
@@ -66,9 +88,49 @@ class ELBODecomposition(SampledMetric):
         }
 
 
-def _surprise(mean: Tensor, std: Tensor) -> Float64[Tensor, "image latent"]:
-    """E[-log p(z_j)] under N(mean, std^2), for a standard normal p."""
-    return 0.5 * (mean.double().square() + std.double().square()) + _HALF_LOG_TWO_PI
+def _prior(codes: Codes) -> LatentPrior:
+    """The prior of the codes, or the one that is assumed."""
+    if codes.prior is not None:
+        return codes.prior
+    categories = [table.shape[1] for table in codes.probabilities]
+    return LatentPrior.standard(codes.mean.shape[1], categories).to(codes.mean.device)
+
+
+def _has_bounds(prior: LatentPrior) -> Bool[Tensor, " latent"]:
+    """Which continuous latents have a prior that is 0 somewhere."""
+    return torch.tensor([family == "uniform" for family in prior.family], dtype=torch.bool, device=prior.mean.device)
+
+
+def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw latent"]:
+    """-log p(z_j) at the draws. Infinite where the prior has bounds, whether a draw lies beyond them or not."""
+    continuous = -prior.log_prob(draws.z).masked_fill(_has_bounds(prior), -math.inf)
+    discrete = [-p.log()[draws.categories[:, k], None] for k, p in enumerate(prior.probabilities)]
+    return torch.cat([continuous, *discrete], dim=1)
+
+
+def _surprise(
+    statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
+) -> Float64[Tensor, "row latent"]:
+    """E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: a quadratic form has its value at the
+    mean, and half its curvature times the variance.
+    """
+    codes, precision = statistics.codes, prior.covariance.diagonal().reciprocal()
+    continuous = 0.5 * precision * statistics.std[rows].double().square() - prior.log_prob(codes.mean[rows])
+    tables = zip(codes.probabilities, prior.probabilities, strict=True)
+    discrete = [-torch.xlogy(table[rows].double(), p).sum(dim=1, keepdim=True) for table, p in tables]
+    return torch.cat([continuous, *discrete], dim=1)
+
+
+def _dependence(
+    statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
+) -> Float64[Tensor, " row"]:
+    """E[log p(z) - sum_j log p(z_j)] under the posteriors of some images, for a Gaussian prior."""
+    codes, curvature = statistics.codes, prior.excess_precision
+    if codes.covariance is None:
+        spread = statistics.std[rows].double().square() @ curvature.diagonal()
+    else:
+        spread = torch.einsum("nij,ij->n", codes.covariance[rows].double(), curvature)
+    return prior.log_dependence(codes.mean[rows]) - 0.5 * spread
 
 
 def _membership(statistics: Statistics) -> Float64[Tensor, "group latent"]:

@@ -3,12 +3,13 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final, get_args
 
 import torch
 from torch import Tensor
 
+from unbraid.codes import Codes
 from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
 from unbraid.metrics.metric import OF_FACTORS, QUANTILE, Feature, Interval, Metric, Score, Value
@@ -46,6 +47,11 @@ class SampledMetric(Metric):
         Differentiable.
         """
 
+    def notes(self, codes: Codes) -> tuple[str, ...]:
+        """Sentences that readers of the score should know of these codes. By default, none."""
+        del codes
+        return ()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_sampling(type(self).__name__, self.num_samples, self.conditional)
@@ -57,7 +63,8 @@ class SampledMetric(Metric):
     @final
     def measure(self, statistics: Statistics) -> Score:
         settings = self.settings | statistics.draws_settings(self.num_samples, self.seed)
-        return sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, settings)
+        score = sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, settings)
+        return replace(score, notes=(*score.notes, *self.notes(statistics.codes)))
 
 
 def sampled_score(

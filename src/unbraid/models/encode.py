@@ -9,9 +9,10 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from unbraid import draws
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.distributions.posterior import Posterior
+from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.precision import Precision, matrix_units
 
@@ -109,7 +110,16 @@ class _Tables:
             groups=model.latents.groups if len(model.latents.groups) > 1 else (),
             factors=labels,
             weights=None if weights is None else weights.to(mean.dtype),
+            prior=_prior(model),
         )
+
+
+def _prior(model: AutoencoderModule) -> LatentPrior | None:
+    """The prior of the model. None where it has degenerated to what is no prior: the codes are kept all the same."""
+    try:
+        return model.prior.for_codes(model.latents.num_latents)
+    except CodesError:
+        return None
 
 
 def _draws(

@@ -9,9 +9,11 @@ from safetensors import safe_open
 from torch import Tensor
 
 from unbraid import files
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
+
+PRIOR = "prior_"
 
 
 def write_codes(path: Path, codes: Codes) -> "hashlib._Hash":
@@ -20,6 +22,8 @@ def write_codes(path: Path, codes: Codes) -> "hashlib._Hash":
     tensors |= {f"probabilities_{index}": table for index, table in enumerate(codes.probabilities)}
     for index, labels in enumerate(codes.factors):
         tensors |= {f"factor_{index}": _small(labels.values), f"known_{index}": labels.known}
+    if codes.prior is not None:
+        tensors |= {f"{PRIOR}{name}": tensor for name, tensor in codes.prior.tensors().items()}
     metadata = {
         "factors": json.dumps([{"name": labels.name, "ordered": labels.ordered} for labels in codes.factors]),
         "groups": json.dumps(codes.groups),
@@ -33,6 +37,7 @@ def read_codes(path: Path) -> Codes:
     with safe_open(files.regular(path), framework="pt") as stream:
         tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
         metadata = stream.metadata()
+    prior = {name.removeprefix(PRIOR): tensor for name, tensor in tensors.items() if name.startswith(PRIOR)}
     num_tables = sum(name.startswith("probabilities_") for name in tensors)
     return Codes(
         mean=tensors["mean"],
@@ -40,6 +45,7 @@ def read_codes(path: Path) -> Codes:
         covariance=tensors.get("covariance"),
         samples=tensors.get("samples"),
         weights=tensors.get("weights"),
+        prior=LatentPrior.from_arrays(prior) if prior else None,
         probabilities=tuple(tensors[f"probabilities_{index}"] for index in range(num_tables)),
         groups=tuple(map(tuple, json.loads(metadata["groups"]))),
         factors=tuple(

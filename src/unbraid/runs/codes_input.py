@@ -14,8 +14,10 @@ from unbraid.arrays import shown
 from unbraid.codes import Codes
 from unbraid.data.formats.npz import Npz
 from unbraid.errors import CodesError, UnbraidError
+from unbraid.latent_prior import ARRAYS as _PRIOR_ARRAYS
 from unbraid.runs import codes_file
 from unbraid.runs.codes_csv import read_csv
+from unbraid.runs.codes_file import PRIOR
 
 _ARRAYS = ("mean", "std", "log_var", "samples", "covariance", "weights")
 _TABLE = "probabilities_"
@@ -32,8 +34,9 @@ def read_codes(path: Path) -> Codes:
     .npz and .safetensors hold arrays by the names of `Codes.from_arrays`: `mean`, `std` (or `log_var`), `samples`,
     `covariance`, `weights`, and the factors as one table `factors` (named by `factor_names`: an array of an .npz, a
     JSON list in the metadata of a .safetensors), or each as a column `factor:NAME`. Discrete latents are tables
-    `probabilities_0`, `probabilities_1`, ... Labels that are NaN are missing. Other arrays are not read. The codes of a
-    run are such a file too. For .csv see `read_csv`.
+    `probabilities_0`, `probabilities_1`, ... The prior is `prior_mean` with `prior_std` or `prior_covariance`, and
+    `prior_probabilities_0`, ... of discrete latents (see `LatentPrior`). Labels that are NaN are missing. Other arrays
+    are not read. The codes of a run are such a file too. For .csv see `read_csv`.
     """
     readers = {".npz": _from_npz, ".safetensors": _from_safetensors, ".csv": read_csv}
     try:
@@ -122,12 +125,14 @@ def _from_arrays(path: Path, arrays: Mapping[str, Any], names: Any) -> Codes:
             "it holds "
             f"{shown(list(arrays), most=20) or 'nothing'}. Save the means of the posteriors too, as 'mean'."
         )
+    prior = {name.removeprefix(PRIOR): array for name, array in arrays.items() if name.startswith(PRIOR)}
     return Codes.from_arrays(
         **{name: arrays[name] for name in _ARRAYS if name in arrays},
         probabilities=tables,
         factors=columns or arrays.get("factors"),
         factor_names=names,
         missing=float("nan"),
+        prior=prior or None,
     )
 
 
@@ -142,7 +147,8 @@ def _tables(path: Path, arrays: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _is_read(name: str) -> bool:
-    return name in (*_ARRAYS, "factors") or name.startswith((_TABLE, _FACTOR))
+    of_prior = {f"{PRIOR}{array}" for array in _PRIOR_ARRAYS}
+    return name in {*_ARRAYS, "factors", *of_prior} or name.startswith((_TABLE, _FACTOR, f"{PRIOR}{_TABLE}"))
 
 
 def _check_memory(path: Path, num_bytes: int) -> None:

@@ -1,0 +1,237 @@
+"""LatentPrior: what codes know of p(z)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final, get_args
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from unbraid.arrays import as_floats
+from unbraid.errors import CodesError
+
+Family = Literal["normal", "laplace", "uniform"]
+
+ARRAYS = ("mean", "std", "covariance", "family", "flow")
+"""What a prior is made of, by name; besides, `probabilities_0`, ... of discrete latents."""
+
+_LOG_TWO_PI = math.log(2 * math.pi)
+_PROBABILITIES = "probabilities_"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LatentPrior:
+    """p(z) in plain numbers: what each latent looks like before any image is seen. The tensors are float64.
+
+    Continuous latents have a `mean`, a `covariance` and a `family` each; only normal ones are correlated. With a
+    `flow`, its u, w and b by step, these describe x in place of z: x is z after all steps x <- x + u tanh(w x + b).
+    Discrete latents have `probabilities`, a vector each.
+    """
+
+    mean: Float64[Tensor, " latent"]
+    covariance: Float64[Tensor, "row column"]
+    family: tuple[str, ...]
+    flow: Float64[Tensor, "..."] | None = None
+    probabilities: tuple[Float64[Tensor, " _category"], ...] = ()
+
+    def __post_init__(self) -> None:
+        size = len(self.mean)
+        if self.mean.ndim != 1 or self.covariance.shape != (size, size) or len(self.family) != size:
+            raise CodesError(
+                f"The prior has means of {tuple(self.mean.shape)}, a covariance of {tuple(self.covariance.shape)} and "
+                f"{len(self.family)} families. Give one of each for every continuous latent."
+            )
+        if not all(family in get_args(Family) for family in self.family):
+            raise CodesError(f"The prior has the families {self.family}; expected {', '.join(get_args(Family))}.")
+        if self.flow is not None and (self.flow.ndim != 3 or self.flow.shape[::2] != (3, size)):
+            raise CodesError(
+                f"The prior's flow has shape {tuple(self.flow.shape)}; expected u, w and b of each step for {size} "
+                f"latents: (3, steps, {size})."
+            )
+        tensors = (self.mean, self.covariance, *(() if self.flow is None else (self.flow,)), *self.probabilities)
+        if not all(bool(tensor.isfinite().all()) for tensor in tensors):
+            raise CodesError("The prior is NaN or infinite somewhere. Give finite numbers.")
+        self._check_covariance()
+        for number, p in enumerate(self.probabilities):
+            if p.ndim != 1 or bool((p < 0).any()) or abs(float(p.sum()) - 1) > 1e-4:
+                raise CodesError(
+                    f"The prior's probabilities_{number} are no probabilities of categories. Give one number from 0 "
+                    "to 1 for each; they sum to 1."
+                )
+
+    def _check_covariance(self) -> None:
+        if torch.linalg.cholesky_ex(self.covariance).info != 0 or not torch.allclose(
+            self.covariance, self.covariance.mT, rtol=1e-6
+        ):
+            raise CodesError(
+                "The prior's covariance is not symmetric and positive definite. Give standard deviations above 0, or "
+                "a covariance matrix of full rank."
+            )
+        correlated = (self.covariance != self.covariance.diagonal().diag()).any(dim=1).tolist()
+        if any(
+            is_correlated and family != "normal" for is_correlated, family in zip(correlated, self.family, strict=True)
+        ):
+            raise CodesError("The prior correlates latents that are not normal. Set their covariances to 0.")
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # to make and to keep it
+
+    @classmethod
+    def of(
+        cls,
+        mean: Any = (),
+        std: Any = None,
+        *,
+        covariance: Any = None,
+        family: Any = "normal",
+        flow: Any = None,
+        probabilities: Sequence[Any] = (),
+    ) -> "LatentPrior":
+        """The prior from numpy arrays, tensors or lists: `std` or `covariance` beside the `mean`, and one vector of
+        probabilities for each discrete latent. `family` is one word for all latents, or a list of them.
+        """
+        center = _doubles("mean", mean)
+        if (std is None) == (covariance is None) and len(center) > 0:
+            raise CodesError("The prior of continuous latents has a std or a covariance. Give one of them.")
+        spread = center.diag() if covariance is None else _doubles("covariance", covariance)
+        if std is not None:
+            given = _doubles("std", std)
+            spread = (given * given.abs()).diag()  # of a negative std, no covariance: refused
+        return cls(
+            mean=center,
+            covariance=spread,
+            family=_families(family, len(center)),
+            flow=None if flow is None else _doubles("flow", flow),
+            probabilities=tuple(_doubles(f"probabilities_{number}", p) for number, p in enumerate(probabilities)),
+        )
+
+    @classmethod
+    def standard(cls, size: int, categories: Sequence[int] = ()) -> "LatentPrior":
+        """N(0, 1) for each continuous latent, and equally likely categories for each discrete one."""
+        return cls.of([0.0] * size, [1.0] * size, probabilities=[[1 / number] * number for number in categories])
+
+    @classmethod
+    def joined(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
+        """The product of priors, whose latents are numbered through."""
+        flows = [part.flow for part in parts]
+        num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
+        # Steps of zeros change nothing.
+        padded = [
+            part.mean.new_zeros(3, num_steps, len(part.mean))
+            if flow is None
+            else torch.nn.functional.pad(flow, (0, 0, 0, num_steps - flow.shape[1]))
+            for part, flow in zip(parts, flows, strict=True)
+        ]
+        return cls(
+            mean=torch.cat([part.mean for part in parts]),
+            covariance=torch.block_diag(*(part.covariance for part in parts if len(part.mean) > 0)).reshape(
+                [sum(len(part.mean) for part in parts)] * 2
+            ),
+            family=tuple(family for part in parts for family in part.family),
+            flow=torch.cat(padded, dim=2) if num_steps else None,
+            probabilities=tuple(p for part in parts for p in part.probabilities),
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All of it as tensors by name, as files keep it; a family is its number in normal, laplace, uniform."""
+        numbers = torch.tensor([get_args(Family).index(family) for family in self.family], dtype=torch.uint8)
+        found = {"mean": self.mean, "covariance": self.covariance, "family": numbers}
+        found |= {} if self.flow is None else {"flow": self.flow}
+        return found | {f"{_PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
+        """What `tensors` gave, or somebody else's arrays by the names of `of`, with `probabilities_0` and so on."""
+        unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(_PROBABILITIES)]
+        if unknown:
+            raise CodesError(
+                f"The prior has {', '.join(unknown)[:80]}; expected {', '.join(ARRAYS)} or {_PROBABILITIES}0."
+            )
+        num_tables = sum(name.startswith(_PROBABILITIES) for name in arrays)
+        if missing := [name for k in range(num_tables) if (name := f"{_PROBABILITIES}{k}") not in arrays]:
+            raise CodesError(f"The prior has {num_tables} vectors of probabilities, and none is {missing[0]}.")
+        return cls.of(
+            **{name: arrays[name] for name in ARRAYS if name in arrays},
+            probabilities=[arrays[f"{_PROBABILITIES}{number}"] for number in range(num_tables)],
+        )
+
+    def to(self, device: torch.device | str) -> "LatentPrior":
+        """The same prior on another device."""
+        return LatentPrior(
+            self.mean.to(device),
+            self.covariance.to(device),
+            self.family,
+            None if self.flow is None else self.flow.to(device),
+            tuple(p.to(device) for p in self.probabilities),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LatentPrior):
+            return NotImplemented
+        mine, others = self.tensors(), other.tensors()
+        return mine.keys() == others.keys() and all(torch.equal(mine[name].cpu(), others[name].cpu()) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # densities
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the continuous latents are normal, without a flow: then expectations have closed forms."""
+        return self.flow is None and set(self.family) <= {"normal"}
+
+    @property
+    def is_factorised(self) -> bool:
+        """Whether the latents are independent."""
+        return bool((self.covariance == self.covariance.diagonal().diag()).all())
+
+    def log_prob(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, "point latent"]:
+        """log p(z_j) of each continuous latent alone, in nats."""
+        x, log_slope = self._through_flow(z.double())
+        std = self.covariance.diagonal().sqrt()
+        away = (x - self.mean) / std
+        of_family = {
+            "normal": -0.5 * (away.square() + _LOG_TWO_PI),
+            # A standard deviation of 1 is a scale of 1 / sqrt(2), and a width of 2 sqrt(3).
+            "laplace": -math.sqrt(2) * away.abs() - 0.5 * math.log(2),
+            "uniform": torch.where(away.abs() <= math.sqrt(3) * (1 + 1e-12), -0.5 * math.log(12), -math.inf),
+        }
+        each = [of_family[family][:, latent] for latent, family in enumerate(self.family)]
+        return (torch.stack(each, dim=1) if each else away) - std.log() + log_slope
+
+    def log_dependence(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, " point"]:
+        """log p(z) - sum_j log p(z_j): 0 everywhere where the latents are independent."""
+        away = self._through_flow(z.double())[0] - self.mean
+        quadratic = torch.einsum("pi,ij,pj->p", away, self.excess_precision, away)
+        log_det = 2 * torch.linalg.cholesky(self.covariance).diagonal().log().sum()
+        return -0.5 * (quadratic + log_det - self.covariance.diagonal().log().sum())
+
+    @property
+    def excess_precision(self) -> Float64[Tensor, "latent latent"]:
+        """The inverse of the covariance, less that of its diagonal."""
+        return torch.linalg.inv(self.covariance) - self.covariance.diagonal().reciprocal().diag()
+
+    def _through_flow(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """x, and log dx / dz."""
+        log_slope = torch.zeros_like(z)
+        for u, w, b in () if self.flow is None else self.flow.unbind(dim=1):
+            bend = torch.tanh(w * z + b)
+            log_slope = log_slope + torch.log1p(u * w * (1 - bend.square()))
+            z = z + u * bend
+        return z, log_slope
+
+
+def _doubles(name: str, values: Any) -> Tensor:
+    return torch.atleast_1d(as_floats(f"The prior's {name}", values).double())
+
+
+def _families(given: Any, size: int) -> tuple[str, ...]:
+    """One for each latent: words, or their numbers as files keep them."""
+    if isinstance(given, str):
+        return (given,) * size
+    known, entries = get_args(Family), given.tolist() if hasattr(given, "tolist") else list(given)
+    return tuple(known[entry] if entry in range(len(known)) else str(entry) for entry in entries)
