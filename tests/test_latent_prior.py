@@ -7,7 +7,7 @@ import torch
 
 from tests.distributions.families import FAMILIES, named
 from unbraid.codes import Codes
-from unbraid.distributions import GaussianLatents, GroupedLatents, UniformPrior
+from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents, UniformPrior
 from unbraid.errors import CodesError
 from unbraid.latent_prior import LatentPrior
 from unbraid.models import MLP, Autoencoder
@@ -33,7 +33,12 @@ def test_its_densities_are_those_of_the_model(latents):
     assert found.is_factorised == prior.is_factorised
 
 
-@pytest.mark.parametrize("latents", [latents for latents in FAMILIES if latents.num_discrete], ids=named)
+ALL_DISCRETE = GroupedLatents((ConcreteLatents(3), BernoulliLatents(2)))
+
+
+@pytest.mark.parametrize(
+    "latents", [*(latents for latents in FAMILIES if latents.num_discrete), ALL_DISCRETE], ids=named
+)
 def test_its_categories_are_those_of_the_model(latents):
     prior = latents.make_prior().double()().for_codes(latents.num_latents)
     posterior = latents.posterior(torch.zeros(1, latents.num_parameters).double(), torch.ones(()).double())

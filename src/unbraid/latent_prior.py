@@ -115,7 +115,8 @@ class LatentPrior:
 
     @classmethod
     def joined(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
-        """The product of priors, whose latents are numbered through."""
+        """The product of priors, on the CPU; their latents are numbered through."""
+        parts = [part.to("cpu") for part in parts]
         flows = [part.flow for part in parts]
         num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
         # Steps of zeros change nothing.
@@ -127,9 +128,7 @@ class LatentPrior:
         ]
         return cls(
             mean=torch.cat([part.mean for part in parts]),
-            covariance=torch.block_diag(*(part.covariance for part in parts if len(part.mean) > 0)).reshape(
-                [sum(len(part.mean) for part in parts)] * 2
-            ),
+            covariance=torch.block_diag(*(part.covariance for part in parts)),
             family=tuple(family for part in parts for family in part.family),
             flow=torch.cat(padded, dim=2) if num_steps else None,
             probabilities=tuple(p for part in parts for p in part.probabilities),
@@ -137,7 +136,9 @@ class LatentPrior:
 
     def tensors(self) -> dict[str, Tensor]:
         """All of it as tensors by name, as files keep it; a family is its number in normal, laplace, uniform."""
-        numbers = torch.tensor([get_args(Family).index(family) for family in self.family], dtype=torch.uint8)
+        numbers = torch.tensor(
+            [get_args(Family).index(family) for family in self.family], dtype=torch.uint8, device="cpu"
+        )
         found = {"mean": self.mean, "covariance": self.covariance, "family": numbers}
         found |= {} if self.flow is None else {"flow": self.flow}
         return found | {f"{_PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
@@ -226,7 +227,8 @@ class LatentPrior:
 
 
 def _doubles(name: str, values: Any) -> Tensor:
-    return torch.atleast_1d(as_floats(f"The prior's {name}", values).double())
+    with torch.device("cpu"):  # where arrays and lists go; tensors stay where they are
+        return torch.atleast_1d(as_floats(f"The prior's {name}", values).double())
 
 
 def _families(given: Any, size: int) -> tuple[str, ...]:
