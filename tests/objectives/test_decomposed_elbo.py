@@ -74,6 +74,35 @@ def test_the_log_holds_the_unweighted_parts_in_this_order():
         assert parts[name].item() == pytest.approx(value, rel=1e-10)
 
 
+WEIGHTS = (0.3, 5.0, 7.0, 2.0, 9.0)
+
+
+@pytest.mark.parametrize("kind", [DecomposedELBO, Composite])
+@pytest.mark.parametrize("groups", ["each", "model", ((0, 2), (1, 3, 4))])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_shown_loss_is_without_the_constants_of_mws(kind, groups, weighted):
+    """Without them mws is the naive estimator. Neither value nor gradient of what is minimised changes."""
+    step = a_mixed_step()
+    if weighted:
+        step = replace(step, weights=torch.tensor([0.1, 0.02, 0.3, 0.05, 0.2]).double())
+    loss, naive = (kind(*WEIGHTS, groups=groups, estimator=each)(step) for each in ("mws", "naive"))
+    assert loss.shown.item() == pytest.approx(naive.total.item(), rel=1e-12)
+    assert abs(loss.total.item() - loss.shown.item()) > 10
+    for estimator in ("naive", "mss", "eq13")[:: 2 if weighted else 1]:
+        other = kind(*WEIGHTS, groups=groups, estimator=estimator)(step)
+        assert torch.equal(other.shown, other.total)
+
+
+def test_the_shown_loss_of_a_collapsed_model_is_its_distortion():
+    step = a_step(dataset_size=737_280)
+    posterior = DiagonalGaussian(torch.zeros_like(step.z), torch.zeros_like(step.z))
+    loss = BetaTCVAE(beta=6.0)(replace(step, posterior=posterior))
+    assert loss.parts["rate"].item() == pytest.approx(0, abs=1e-12)
+    # What is left is the noise of one draw each in log q(z) - log p(z), which is 0 here.
+    assert loss.shown.item() == pytest.approx(loss.parts["distortion"].item(), abs=1e-9)
+    assert loss.total.item() > loss.shown.item() + 100
+
+
 def test_the_logged_total_correlation_is_exact_where_the_batch_is_the_data_set():
     # With mws it would be more by (L - 1) log N.
     step = a_step(batch=6, dataset_size=6)

@@ -15,7 +15,7 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.adversary import judged
 from unbraid.objectives.anchor_vae import anchor_information, check_anchors
 from unbraid.objectives.covariance import covariance_of_means, expected_covariance
-from unbraid.objectives.decomposed_elbo import Groups, check_groups, trained_and_logged
+from unbraid.objectives.decomposed_elbo import Groups, check_groups, constant_of, trained_and_logged
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, critic_loss
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
@@ -112,7 +112,8 @@ class Composite(Objective):
         )
         for name, term in extra.items():
             total = total + getattr(self, name) * term
-        return Loss(total=total, parts=parts | logged_extra, critic=_loss_of_critic(step) if self.critic else None)
+        critic = _loss_of_critic(step) if self.critic else None
+        return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant_of(self, step))
 
     def _extra_terms(self, step: Step, cost: Float[Tensor, ""]) -> dict[str, Float[Tensor, ""]]:
         """The terms that were asked for, by the names of their weights, where a code costs so many nats."""

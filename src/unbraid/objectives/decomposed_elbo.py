@@ -1,8 +1,9 @@
 """The ELBO with a weight of its own for every part of its rate."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import torch
 from jaxtyping import Float
@@ -47,8 +48,9 @@ class DecomposedELBO(Objective):
     fleet.
 
     The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
-    density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the
-    constants of "mws" have no gradient but shift its total correlation by (L - 1) log N.
+    density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the constants of "mws" have no
+    gradient but shift its total correlation by (L - 1) log N. The logged loss is without these constants: see
+    `constant_of`.
     """
 
     rate: Weight = 0.0
@@ -81,7 +83,28 @@ class DecomposedELBO(Objective):
             # What no member of a fleet asks for is not differentiated: a VAE compares no pairs of codes to learn from.
             if not (isinstance(weight, float) and weight == 0):
                 total = total + weight * term
-        return Loss(total=total, parts=parts)
+        return Loss(total=total, parts=parts, constant=constant_of(self, step))
+
+
+def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
+    """What the estimator adds to the weighted parts of a DecomposedELBO or a Composite, whatever the codes are. It has
+    no gradient.
+
+    The weights of "mws" sum to p(n_i) in row i, where those of the others sum to 1. So each log q^ of it has log p(n_i)
+    in it, -log N unless images are weighted: the joint once, D groups D times, L latents L times.
+    """
+    if objective.estimator != "mws":
+        return 0.0
+    num_latents = len(step.widths) or step.z.shape[1]
+    groups = _groups_of(step, objective.groups)
+    num_groups = num_latents if groups is None else len(groups)
+    log_mass = -math.log(step.dataset_size) if step.weights is None else step.weights.log().mean()
+    return log_mass * (
+        -objective.mutual_information
+        + (1 - num_groups) * objective.total_correlation
+        + (num_groups - num_latents) * objective.total_correlation_within
+        + num_latents * objective.dimension_wise_kl
+    )
 
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition:

@@ -75,13 +75,20 @@ class Loss:
     """What to minimise, and what it is made of.
 
     `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's
-    weights alone. `state` is handed back at the next step; it carries no gradient.
+    weights alone. `state` is handed back at the next step; it carries no gradient. `constant` is what an estimator adds
+    to `total` whatever the codes are: it is in no part.
     """
 
     total: Float[Tensor, ""]
     parts: dict[str, Float[Tensor, ""]]
     critic: Float[Tensor, ""] | None = None
     state: Mapping[str, Tensor] = field(default_factory=dict)
+    constant: Float[Tensor, ""] | float = 0.0
+
+    @property
+    def shown(self) -> Float[Tensor, ""]:
+        """The loss that is logged and shown: `total` without its `constant`, so that it agrees with its parts."""
+        return self.total - self.constant
 
 
 @dataclass(frozen=True)

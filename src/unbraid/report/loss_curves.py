@@ -20,7 +20,7 @@ _BEGINNING = 0.05
 _LABEL_DISTANCE = 12.0
 
 _IN_WORDS = {
-    "loss": ("loss", "what was minimised: its weights and constants differ between objectives"),
+    "loss": ("loss", "what was minimised, without the constants of its estimator; weights differ between objectives"),
     "distortion": ("distortion", "−log p(x | z): what the reconstruction misses"),
     "rate": ("rate", "KL(q(z | x) ‖ p(z)): what the code costs"),
     "mutual_information": ("mutual information", "I(x; z): what the code says of the image"),

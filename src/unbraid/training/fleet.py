@@ -382,7 +382,7 @@ class Fleet:
         objective = self._objective.bind(inputs["hyperparameters"] | zeros)
         loss = objective(self._step(_under("weights.", learned), _under("critic_weights.", learned), inputs, progress))
         total = loss.total if loss.critic is None else loss.total + loss.critic
-        return total, ({"loss": loss.total.detach(), **_detached(_parts(loss))}, _detached(loss.state))
+        return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
 
     def _step(
         self,
