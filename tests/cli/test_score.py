@@ -47,12 +47,14 @@ def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     assert lines[1].startswith("MIG (")
     assert "estimator exact" in lines[1]
     factors = ["shape", "scale", "position_x", "position_y"]
-    assert lines[2].split() == ["objective", "seed", "MIG", "95", "%", "interval", *factors, "distortion", "rate"]
-    assert [line.split()[0] for line in lines[3:] if line.strip()] == ["beta-tcvae,"] * 2 + ["vae"] * 2 + [
-        "beta-tcvae,",
-        "vae",
-    ]
+    columns = ["objective", "seed", "MIG", "95", "%", "interval", "unused", "latents", *factors, "distortion", "rate"]
+    assert lines[2].split() == columns
+    names = ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
+    assert [line.split()[0] for line in lines[3:] if line.strip()][:6] == names
     assert sum("median" in line for line in lines) == 2
+    # Two steps of training leave them as they began.
+    assert sum("2 of 2 runs collapsed" in line for line in lines) == 2
+    assert outcome.out.count("2 of 2 latents unused: these scores describe noise.") == 4
     for folder in trained.iterdir():
         assert [score.metric for score in Run.open(folder).scores()] == ["MIG"]
 
@@ -80,7 +82,7 @@ def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
     outcome = unbraid("score", trained, "--metrics", "all")
     assert outcome.code == 0, outcome.err
     table = [line for line in outcome.out.splitlines() if line.startswith(("metric", "mig"))]
-    assert "vae (median of 2)" in table[0]
+    assert "vae (median of 2, 2 collapsed)" in table[0]
     assert [line.split()[0] for line in table[1:]] == ["mig", "mig:quantised"]
     assert all(len(line.split()) == 3 for line in table[1:])
 
@@ -290,3 +292,22 @@ def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, 
     assert outcome.err.startswith("Error: ")
     assert complaint in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# collapsed models
+
+
+def test_a_collapsed_model_is_called_so(unbraid, arrays, tmp_path):
+    fine, collapsed = tmp_path / "fine.npz", tmp_path / "collapsed.npz"
+    np.savez(fine, **arrays)
+    np.savez(collapsed, **arrays | {"mean": 2e-4 * arrays["mean"], "std": np.ones((60, 2))})
+    badge = "2 of 2 latents unused: these scores describe noise."
+    for options in ((), ("--metrics", "mig")):
+        outcome = unbraid("score", collapsed, *options)
+        assert (outcome.code, badge in " ".join(outcome.out.split())) == (0, True), outcome.err
+        assert "unused" not in unbraid("score", fine, *options).out
+    both = unbraid("score", fine, collapsed, "--save", tmp_path / "scores.csv")
+    assert "(collapsed)" in both.out
+    saved = list(csv.DictReader((tmp_path / "scores.csv").read_text().splitlines()))
+    assert {row["codes"] for row in saved if row["badge"]} == {str(collapsed)}

@@ -58,12 +58,12 @@ def vouch_for(path):
 def test_a_row_tells_how_training_ended(trained):
     run = Run.open(min(trained.iterdir()))
     history = run.history
-    row = score_row("label", run, score(0.1))
+    row = score_row("label", run, card(mig=0.1))
     assert row.distortion == history.column("distortion")[-1]
     rewritten = run.folder / "history.csv"
     rewritten.write_text("step,loss,rate\n" + "".join(f"{step},1,{step}\n" for step in range(20)))
     vouch_for(rewritten)
-    row = score_row("label", run, score(0.1))
+    row = score_row("label", run, card(mig=0.1))
     assert row.rate == 18.5
     assert math.isnan(row.distortion)
 
@@ -90,9 +90,9 @@ def test_an_interval_stands_beside_its_score_and_not_beside_a_median():
     assert shown[-1] == ["vae", "median", "0.200"]
 
 
-def card(**values: float) -> Scorecard:
+def card(num_unused: int = 0, **values: float) -> Scorecard:
     scores = tuple(Score(name.upper(), value, (0.0, 1.0), settled=False) for name, value in values.items())
-    return Scorecard(tuple(values), scores, dict.fromkeys(values, True), 10, 2)
+    return Scorecard(tuple(values), scores, dict.fromkeys(values, True), 10, 2, num_unused=num_unused)
 
 
 def test_a_card_is_a_row_for_each_score():
@@ -105,3 +105,14 @@ def test_cards_of_one_label_are_shown_by_their_median():
     )
     assert shown[0] == ["metric", "vae", "(median", "of", "2)", "codes"]
     assert shown[1:] == [["mig", "0.200", "0.700"], ["sap", "–", "0.250"]]
+
+
+def test_medians_say_how_many_of_their_runs_are_collapsed():
+    shown = printed(
+        comparison_table([("vae", card(2, mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(1, mig=0.7, sap=0.25))])
+    )
+    assert " ".join(shown[0]) == "metric vae (median of 2, 1 collapsed) codes (collapsed)"
+    rows = printed(score_table([Scored("vae", 0, score(0.1), unused="6 of 6"), Scored("vae", 1, score(0.3))]))
+    assert " ".join(rows[1]) == "objective seed MIG 95 % interval unused latents"
+    assert " ".join(rows[2]) == "vae 0 0.100 6 of 6"
+    assert " ".join(rows[-1]) == "vae median 0.200 1 of 2 runs collapsed"

@@ -211,3 +211,39 @@ def test_a_card_of_another_format_is_refused(card):
 def test_two_scores_do_not_share_a_name():
     with pytest.raises(SpecError, match="give each score its own"):
         Scorecard(("mig", "mig"), (Score("MIG", 0.1), Score("MIG", 0.2)), {}, 1, 1)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# collapsed models
+
+
+@pytest.fixture(scope="module")
+def collapsed() -> Scorecard:
+    """Means that hardly move in posteriors as wide as the prior, which a classifier tells apart all the same."""
+    hue = np.arange(60) % 3
+    mean = 2e-4 * np.stack([hue, np.arange(60) % 2], axis=1)
+    return evaluate(Codes.from_arrays(mean, np.ones((60, 2)), factors={"hue": hue}), ["mig", "explicitness"])
+
+
+def test_a_collapsed_model_carries_a_badge_wherever_it_is_seen(collapsed):
+    badge = "2 of 2 latents unused: these scores describe noise"
+    assert collapsed["explicitness"].value > 0.6
+    assert (collapsed.badge, collapsed.num_unused) == (badge, 2)
+    assert str(collapsed).splitlines()[2] == f"{badge}."
+    assert f"**{badge}.**" in collapsed.to_markdown()
+    assert f"<strong>{badge}.</strong>" in collapsed._repr_html_()
+    assert json.loads(collapsed.to_json())["badge"] == badge
+    assert {row["badge"] for row in csv.DictReader(io.StringIO(collapsed.to_csv()))} == {badge}
+    assert Scorecard.from_json(collapsed.to_json()).badge == badge
+
+
+def test_a_model_in_use_carries_none(card):
+    assert (card.badge, card.num_unused) == ("", 0)
+    assert "unused" not in str(card)
+    assert {row["badge"] for row in csv.DictReader(io.StringIO(card.to_csv()))} == {""}
+
+
+def test_an_earlier_card_does_not_know_how_many_are_unused(card):
+    content = json.loads(card.to_json())
+    del content["num_unused"], content["badge"]
+    assert Scorecard.from_json(json.dumps(content)).num_unused is None

@@ -7,7 +7,8 @@ import torch
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, Score
-from unbraid.report.latents import factor_shares, informativeness, read_latents
+from unbraid.metrics.usage import informativeness
+from unbraid.report.latents import factor_shares, read_latents
 
 
 def score(information, entropy):

@@ -3,17 +3,21 @@ import itertools
 import os
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import unbraid.report
 from unbraid.data import FromArrays
 from unbraid.errors import RunError
 from unbraid.objectives import VAE, BetaVAE
 from unbraid.report import write_report
+from unbraid.report.members import read_members
+from unbraid.report.report import render
 from unbraid.runs import Run
 from unbraid.training import train
 
@@ -243,3 +247,24 @@ def luminance(colour):
     shares = [c / 255 for c in colour]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
+    used = [replace(member, num_unused=1) for member in read_members(trained)]
+    assert "ollapsed" not in Page(render(used, [], None, DATE)).text
+    assert "describe noise" not in Page(render(used, [], None, DATE)).text
+    (first, *others), badge = used, "3 of 3 latents unused: these scores describe noise"
+    text = Page(render([replace(first, num_unused=3), *others], [], None, DATE)).text
+    assert "1 of 4 models have fewer than two latents in use" in text
+    assert f"vae, seed 0: {badge}." in text
+    assert ", 1 of 2 collapsed" in text  # beside the median of its strip
+    assert "2 (1 collapsed)" in text  # and in the table of medians
+    every = Page(render([replace(member, num_unused=3) for member in used], [], None, DATE)).text
+    assert re.search(rf"seed \d, MIG 0\.\d\d\. {badge}\.", every)  # in the summary, of the best
+
+
+def test_the_latents_that_a_run_does_not_use_are_counted(trained, monkeypatch):
+    monkeypatch.setattr(unbraid.report.members, "unused_latents", lambda codes, mig: torch.ones(3, dtype=torch.bool))
+    assert [member.badge for member in read_members(trained[:1])] == [
+        "3 of 3 latents unused: these scores describe noise"
+    ]

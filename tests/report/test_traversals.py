@@ -29,7 +29,7 @@ def test_a_strip_moves_one_latent_and_leaves_the_others(trained):
 
 
 def test_strips_come_in_the_order_of_the_readings_and_unused_ones_apart(trained):
-    readings = [Reading(1, nats=2.0), Reading(2, nats=0.5), Reading(0, nats=0.001)]
+    readings = [Reading(1, nats=2.0), Reading(2, nats=0.5), Reading(0, nats=0.001, is_unused=True)]
     made = traversals(trained[0].model(), trained[0].codes(), readings)
     assert [reading.latent for reading, _ in made.used] == [1, 2]
     assert [reading.latent for reading, _ in made.unused] == [0]

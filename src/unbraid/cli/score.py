@@ -13,7 +13,7 @@ from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
 from unbraid.cli.options import Device, parse_device
 from unbraid.cli.run_folders import finished_among, is_run, open_runs
 from unbraid.cli.saved_cards import check_save, save_cards
-from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table
+from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
@@ -46,9 +46,9 @@ class Carded:
     def row(self) -> Scored:
         """Its first score, as a row of a table of one metric."""
         return (
-            Scored(self.label, None, self.card[0])
+            Scored(self.label, None, self.card[0], unused=unused_text(self.card))
             if self.run is None
-            else score_row(self.label, self.run, self.card[0])
+            else score_row(self.label, self.run, self.card)
         )
 
 
@@ -189,6 +189,9 @@ def _show(carded: Sequence[Carded]) -> None:
     else:
         output().print(comparison_table([(each.label, each.card) for each in carded]))
     said = set()
+    for each in carded:
+        if each.card.badge:
+            say(f"{each.name}: {each.card.badge}.", style="bold")
     for each in carded:
         for title, sentences in each.card.remarks.items():
             for sentence in sentences:

@@ -19,13 +19,16 @@ from unbraid.runs.spec_words import spec_labels
 @final
 @dataclass(frozen=True)
 class Scored:
-    """A row of a table of scores: whose score it is, and where the loss of that run ended."""
+    """A row of a table of scores: whose score it is, where the loss of that run ended, and how many latents are unused
+    if it is collapsed.
+    """
 
     label: str
     seed: int | None
     score: Score
     distortion: float = math.nan
     rate: float = math.nan
+    unused: str = ""
 
 
 def run_row(run: Run, name: str) -> list[str]:
@@ -45,10 +48,16 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def score_row(label: str, run: Run, score: Score) -> Scored:
-    """The row of a run: its score, and the distortion and the rate at the end of its training."""
+def score_row(label: str, run: Run, card: Scorecard) -> Scored:
+    """The row of a run: its first score, and the distortion and the rate at the end of its training."""
     history = run.history
-    return Scored(label, run.seed, score, history.at_the_end("distortion"), history.at_the_end("rate"))
+    ends = history.at_the_end("distortion"), history.at_the_end("rate")
+    return Scored(label, run.seed, card[0], *ends, unused_text(card))
+
+
+def unused_text(card: Scorecard) -> str:
+    """How many latents of a collapsed model are unused; nothing of any other."""
+    return f"{card.num_unused} of {card.num_latents}" if card.badge else ""
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
@@ -64,7 +73,8 @@ def score_table(rows: Sequence[Scored]) -> Table:
     table.title = (
         f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
     )
-    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, "95 % interval", *factors, *ends):
+    unused = ["unused latents"] if any(row.unused for row in rows) else []
+    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, "95 % interval", *unused, *factors, *ends):
         table.add_column(name, justify="right", overflow="fold")
 
     def texts(scored: Sequence[Scored]) -> list[str]:
@@ -72,6 +82,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
         values = [
             number_text(median([row.score.value for row in scored])),
             "" if interval is None else interval_text(*interval),
+            *([_collapsed(scored)] if unused else []),
         ]
         values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
         return values + [f"{median([getattr(row, name) for row in scored]):z.1f}" for name in ends]
@@ -86,6 +97,12 @@ def score_table(rows: Sequence[Scored]) -> Table:
     for label, group in repeated.items():
         table.add_row(label, "median", *texts(group), style="bold")
     return table
+
+
+def _collapsed(scored: Sequence[Scored]) -> str:
+    if len(scored) == 1:
+        return scored[0].unused
+    return f"{sum(bool(row.unused) for row in scored)} of {len(scored)} runs collapsed"
 
 
 def card_table(card: Scorecard) -> Table:
@@ -105,9 +122,10 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
         by_label[label].append(card)
     table = _table("metric")
     for label, group in by_label.items():
-        table.add_column(
-            label if len(group) == 1 else f"{label} (median of {len(group)})", justify="right", overflow="fold"
-        )
+        num_collapsed = sum(bool(card.badge) for card in group)
+        about = [f"median of {len(group)}"] if len(group) > 1 else []
+        about += [f"{num_collapsed} collapsed" if len(group) > 1 else "collapsed"] if num_collapsed else []
+        table.add_column(f"{label} ({', '.join(about)})" if about else label, justify="right", overflow="fold")
     for name in dict.fromkeys(name for _, card in cards for name in card.names):
         values = ([card[name].value for card in group if name in card] for group in by_label.values())
         table.add_row(name, *(number_text(median(of_label)) for of_label in values))

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
@@ -11,6 +12,7 @@ from unbraid.metrics.metric import Metric, Score, factor_features
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.selection import Metrics, select
 from unbraid.metrics.statistics import Statistics, Tell
+from unbraid.metrics.usage import unused_latents
 from unbraid.version import __version__
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
@@ -58,6 +60,7 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
         device=str(codes.mean.device),
         seed=seed,
         version=__version__,
+        num_unused=_num_unused(codes, work.scores.values()),
     )
 
 
@@ -118,6 +121,15 @@ def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tup
         if constant
         else ()
     )
+
+
+def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
+    """How many latents say nothing of the image; None where the posteriors are too narrow to tell."""
+    exact = [score for score in scores if score.metric == "MIG" and score.settings["estimator"] == "exact"]
+    try:
+        return int(unused_latents(codes, exact[0] if exact else None).sum())
+    except CodesError:
+        return None
 
 
 def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:

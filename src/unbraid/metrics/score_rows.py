@@ -22,7 +22,7 @@ _SETTLED = {True: "yes", False: "no", None: ""}
 @dataclass(frozen=True)
 class Row:
     """One number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the value of
-    the metric.
+    the metric. `badge` is what to know of all its numbers, if anything.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Row:
     higher_is_better: bool | None
     settled: bool | None
     settings: str
+    badge: str = ""
 
 
 def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[Row]:

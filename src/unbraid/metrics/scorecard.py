@@ -4,7 +4,7 @@ import html
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -13,6 +13,7 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.score_rows import Row, csv_text, html_table, markdown_table, plain_table, rows_of
+from unbraid.metrics.usage import badge
 
 _FORMAT = 1
 SUFFIXES = (".json", ".csv", ".md")
@@ -24,8 +25,9 @@ class Scorecard:
     """Scores by name: `card["mig"]` is a `Score`, `print(card)` a table, and `card.save("scores.json")` keeps it all.
 
     `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `notes` hold
-    for all scores. `seed` is the one that was given to every metric, None if each kept its own; each score tells in its
-    settings which it used.
+    for all scores. `num_unused` is how many latents say nothing of the image, None if it is not known: where fewer than
+    two are left, the card carries a `badge`. `seed` is the one that was given to every metric, None if each kept its
+    own; each score tells in its settings which it used.
     """
 
     names: tuple[str, ...]
@@ -40,6 +42,7 @@ class Scorecard:
     device: str = "cpu"
     seed: int | None = None
     version: str = ""
+    num_unused: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
@@ -81,7 +84,7 @@ class Scorecard:
     def rows(self) -> list[Row]:
         """Every number: values, parts, per factor, per latent."""
         return [
-            row
+            replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
             for row in rows_of(name, score, self.higher_is_better.get(name))
         ]
@@ -96,6 +99,11 @@ class Scorecard:
             f"{self.num_images:,} images, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
             f"{self.device}."
         )
+
+    @property
+    def badge(self) -> str:
+        """What to know before anything else: that hardly any latent is used. Empty where there is nothing to say."""
+        return badge(self.num_unused or 0, self.num_latents)
 
     @property
     def remarks(self) -> dict[str, list[str]]:
@@ -122,7 +130,7 @@ class Scorecard:
             f"{title}:\n" + "\n".join(f"  {sentence}" for sentence in sentences)
             for title, sentences in self.remarks.items()
         ]
-        return "\n\n".join([self.headline, plain_table(self.rows), *remarks])
+        return "\n\n".join([self.headline, *self._badges("{}."), plain_table(self.rows), *remarks])
 
     __repr__ = __str__
 
@@ -131,7 +139,11 @@ class Scorecard:
             f"<p>{title}</p><ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in sentences)}</ul>"
             for title, sentences in self.remarks.items()
         ]
-        return f"<p>{html.escape(self.headline)}</p>{html_table(self.rows)}{''.join(remarks)}"
+        badges = "".join(self._badges("<p><strong>{}.</strong></p>"))
+        return f"<p>{html.escape(self.headline)}</p>{badges}{html_table(self.rows)}{''.join(remarks)}"
+
+    def _badges(self, form: str) -> list[str]:
+        return [form.format(self.badge)] if self.badge else []
 
     # ------------------------------------------------------------------------------------------------------------------
     # to keep it
@@ -163,6 +175,7 @@ class Scorecard:
                 device=content["device"],
                 seed=content["seed"],
                 version=content["unbraid"],
+                num_unused=content.get("num_unused"),  # earlier versions did not count them
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
@@ -177,7 +190,7 @@ class Scorecard:
             f"**{title}**\n\n" + "\n".join(f"- {sentence}" for sentence in sentences)
             for title, sentences in self.remarks.items()
         ]
-        return "\n\n".join([self.headline, markdown_table(self.rows), *remarks]) + "\n"
+        return "\n\n".join([self.headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
     def to_frame(self) -> Any:
         """The rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
@@ -216,6 +229,8 @@ class Scorecard:
             "unbraid": self.version,
             "num_images": self.num_images,
             "num_latents": self.num_latents,
+            "num_unused": self.num_unused,
+            "badge": self.badge,
             "factor_names": list(self.factor_names),
             "device": self.device,
             "seed": self.seed,

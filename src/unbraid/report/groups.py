@@ -29,6 +29,16 @@ class Group:
     def seeds(self) -> str:
         return ", ".join(str(seed) for seed in sorted(member.run.seed for member in self.members))
 
+    @property
+    def num_collapsed(self) -> int:
+        """How many of its members have fewer than two latents in use."""
+        return sum(bool(member.badge) for member in self.members)
+
+    @property
+    def collapsed(self) -> str:
+        """What to say beside a median, if there is anything."""
+        return f"{self.num_collapsed} of {len(self.members)} collapsed" if self.num_collapsed else ""
+
     def values(self, ranking: Ranking) -> list[float]:
         """Those that are known, best first."""
         return sorted((value for value in map(ranking.value, self.members) if not math.isnan(value)), reverse=True)

@@ -1,21 +1,16 @@
 """What each latent says: how much of the image, and of which factor."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.codes import Codes
-from unbraid.errors import CodesError
-from unbraid.information.posteriors import Posteriors
-from unbraid.information.quantised import Bins
 from unbraid.metrics.metric import Score
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.usage import informativeness, unused_latents
 
-# Below this many nats about the image, a latent is noise to the decoder.
-UNUSED = 0.01
 # A latent that knows less than this share of every factor follows none.
 _LEAST_SHARE = 0.1
 
@@ -33,43 +28,27 @@ class Reading:
     nats: float
     follows: tuple[tuple[str, float], ...] = ()
     num_categories: int = 0
-
-    @property
-    def is_unused(self) -> bool:
-        return self.nats < UNUSED
+    is_unused: bool = False
 
 
 def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
-    """Every latent, the most informative first. I(x; z_j) = H(z_j) - H(z_j | x): Do & Tran, arXiv:1908.09961v4, section
-    3.1.
-    """
-    nats = informativeness(codes, mig).tolist()
+    """Returns every latent, the most informative first."""
+    known = informativeness(codes, mig)
+    nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
     shares = None if mig is None else factor_shares(mig)
     names = () if mig is None else tuple(mig.per_factor)
     categories = [0] * codes.mean.shape[1] + [table.shape[1] for table in codes.probabilities]
     readings = [
-        Reading(j, max(0.0, nats[j]), () if shares is None else _followed(shares[j].tolist(), names), categories[j])
+        Reading(
+            latent=j,
+            nats=max(0.0, nats[j]),
+            follows=() if shares is None else _followed(shares[j].tolist(), names),
+            num_categories=categories[j],
+            is_unused=unused[j],
+        )
         for j in range(len(nats))
     ]
     return sorted(readings, key=lambda reading: -reading.nats)
-
-
-def informativeness(codes: Codes, mig: Score | None) -> Float64[Tensor, " latent"]:
-    """I(x; z_j) in nats; through bins where q(z | x) has no density. An exact MIG has already integrated H(z_j), which
-    is the slow part.
-    """
-    std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
-    if has_continuous and std is None and codes.samples is None:
-        raise CodesError(
-            "The report shows what each posterior says, and these codes have only means. Encode them with their std."
-        )
-    statistics = Statistics(replace(codes, factors=()))
-    if has_continuous and (std is None or bool((std <= 0).any())):
-        return statistics.quantised(Bins()).informativeness
-    if mig is None or mig.settings.get("estimator") != "exact":
-        return statistics.exact().informativeness
-    each = Posteriors(codes.mean, statistics.std, statistics.weights, probabilities=codes.probabilities).entropy().each
-    return mig.tables["latent_entropy"] - each
 
 
 def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:

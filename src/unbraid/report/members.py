@@ -9,6 +9,7 @@ from typing import Any, Literal, final
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.usage import badge, unused_latents
 from unbraid.models.elbo import ELBO, hard_elbo
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
@@ -23,7 +24,8 @@ class Member:
     ones.
 
     `scores` are all that the run has kept. `hard` is the ELBO of a model with discrete latents, with hard categories:
-    its log adds the rate of categories to the distortion of relaxed codes, which is no bound.
+    its log adds the rate of categories to the distortion of relaxed codes, which is no bound. `num_unused` is how many
+    of its latents say nothing of the image.
     """
 
     run: Run
@@ -31,6 +33,7 @@ class Member:
     mig: Score | None = None
     scores: tuple[Score, ...] = ()
     hard: ELBO | None = None
+    num_unused: int = 0
 
     @property
     def distortion(self) -> float:
@@ -40,6 +43,11 @@ class Member:
     @property
     def rate(self) -> float:
         return self.history.at_the_end("rate") if self.hard is None else self.hard.rate
+
+    @property
+    def badge(self) -> str:
+        """What to know of its scores if it is collapsed; else nothing."""
+        return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
     @property
     def elbo(self) -> float:
@@ -99,7 +107,9 @@ def read_members(runs: Sequence[Run]) -> list[Member]:
         if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
             migs = binned
     found = zip(runs, migs, kept, strict=True)
-    return [Member(run, run.history, mig, tuple(scores), _hard(run)) for run, mig, scores in found]
+    return [
+        Member(run, run.history, mig, tuple(scores), _hard(run), _num_unused(run, mig)) for run, mig, scores in found
+    ]
 
 
 def why_left_out(run: Run) -> str:
@@ -116,6 +126,14 @@ def _hard(run: Run) -> ELBO | None:
     if run.spec.model.latents.num_discrete == 0 or math.isnan(run.history.at_the_end("rate")):
         return None
     return hard_elbo(run.model(), run.spec.open())
+
+
+def _num_unused(run: Run, mig: Score | None) -> int:
+    """How many latents are unused; 0 where the posteriors are too narrow to tell."""
+    try:
+        return int(unused_latents(run.codes(), mig).sum())
+    except CodesError:
+        return 0
 
 
 def _question(score: Score) -> dict[str, Any]:

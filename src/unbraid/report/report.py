@@ -11,11 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from unbraid import files
 from unbraid.errors import RunError
+from unbraid.metrics.usage import UNUSED
 from unbraid.report import loss_curves, strip_plot, traversals
 from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
 from unbraid.report.heat_map import HeatMap, heat_map
-from unbraid.report.latents import UNUSED, read_latents
+from unbraid.report.latents import read_latents
 from unbraid.report.members import Member, Role, rank, read_members, shown_members, why_left_out
 from unbraid.report.reconstructions import reconstructions
 from unbraid.report.spec_table import spec_table

@@ -25,7 +25,8 @@ def summary_of(groups: Sequence[Group], ranking: Ranking, best: Member) -> str:
         return ", ".join(parts) + "."
     label = next(group.label for group in groups if best in group.members)
     number = f"MIG {value:.2f}" if ranking.name == "MIG" else f"ELBO {value:,.1f} nats per image".replace("-", "−")
-    return f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
+    sentence = f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
+    return f"{sentence} {best.badge}." if best.badge else sentence
 
 
 def _settings(groups: Sequence[Group]) -> str:
