@@ -2,7 +2,9 @@
 
 A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function computes
 one family of keys through the public API; most live in the golden_*.py files beside this one. Printed as JSON, with
-null where a value is undefined.
+null where a value is undefined. Beside the arrays that every case has, a file of codes may hold `rho`, the correlation
+of two latents in every posterior (key `exact2d_corr0.6` for 0.6), and `y_raw`, measurements of the factors (key
+`sap/continuous_raw`). Attribute vectors and top attributes are of files whose factors all have two values.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from torch import Tensor
 
 from benchmarks import (
     golden_adversarial,
+    golden_attributes,
     golden_classifiers,
     golden_correlations,
     golden_decomposition,
@@ -58,6 +61,7 @@ METRICS: tuple[Callable[[Arrays], Values], ...] = (
     *golden_sampled.METRICS,
     *golden_classifiers.METRICS,
     *golden_correlations.METRICS,
+    *golden_attributes.METRICS,
 )
 LOSSES: tuple[Callable[[Arrays], Values], ...] = (
     divergences_and_likelihoods,

@@ -101,6 +101,10 @@ def sap(arrays: Arrays) -> Values:
         "sap/threshold_binary": (columns(threshold, binary), binary),
         "sap/svm": (columns(svm, varying), varying),
     }
+    if "y_raw" in arrays:
+        raw = arrays["y_raw"].double()
+        matrix = torch.stack([squared_correlations(mean, column) for column in raw.unbind(1)], dim=1)
+        matrices["sap/continuous_raw"] = (matrix, _varying(raw))
     return {key: {"matrix": matrix, "SAP": gaps(matrix)[factors].mean()} for key, (matrix, factors) in matrices.items()}
 
 

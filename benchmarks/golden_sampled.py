@@ -1,11 +1,12 @@
 """Golden values of the metrics that need joint entropies, and of MISJED."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from benchmarks.golden_values import Arrays, Values, codes_of, has_densities
+from unbraid.codes import Codes
 from unbraid.information.exact_joint import MAX_JOINT_IMAGES
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Masses
@@ -85,24 +86,34 @@ def elbo_decomposition(arrays: Arrays) -> Values:
 
 
 def exact_in_the_plane(arrays: Arrays) -> Values:
+    """Of the posteriors as they are, and, where the file has a `rho`, of posteriors with that correlation."""
     codes = codes_of(arrays)
     if not has_densities(arrays) or codes.mean.shape[1] != 2 or len(codes) > MAX_JOINT_IMAGES:
         return {}
+    found: Values = {"exact2d": _in_the_plane(codes)}
+    if "rho" in arrays:
+        rho = float(arrays["rho"])
+        correlation = torch.tensor([[1.0, rho], [rho, 1.0]], dtype=torch.float64)
+        covariance = arrays["sigma"][:, :, None] * correlation * arrays["sigma"][:, None]
+        found[f"exact2d_corr{rho:g}"] = _in_the_plane(replace(codes, std=None, covariance=covariance))
+    return found
+
+
+def _in_the_plane(codes: Codes) -> Values:
     score = Informativeness("exact")(codes)
     each, joint = torch.tensor(score.per_latent, dtype=torch.float64), score.parts["joint"].value
-    given_image: Tensor = score.tables["latent_entropy_given_image"].sum()
-    sepin, shared = joint - each.flip(0), float(each.sum()) - joint
+    given_image = float(Statistics(codes).posteriors.entropy().joint)
+    sepin = joint - each.flip(0)
     return {
-        "exact2d": {
-            "H_z": joint + given_image,
-            "H_z_given_x": given_image,
-            "I_x_z": joint,
-            "I_x_zi": each,
-            "TC": shared,
-            "SEP": shared,
-            "SEPIN": sepin,
-            "WSEPIN": each @ sepin / each.sum(),
-        }
+        "H_z": joint + given_image,
+        "H_z_given_x": given_image,
+        "I_x_z": joint,
+        "I_x_zi": each,
+        # Posteriors that correlate latents do so beyond what the images share.
+        "TC": float(score.tables["latent_entropy"].sum()) - joint - given_image,
+        "SEP": float(each.sum()) - joint,
+        "SEPIN": sepin,
+        "WSEPIN": each @ sepin / each.sum(),
     }
 
 

@@ -58,6 +58,10 @@ def compare(key: str, value: Any, expected: Any, tolerances: dict[str, float]) -
             assert set(value) == set(expected), f"{key}: the parts differ by {set(value) ^ set(expected)}"
             for part, inner in value.items():
                 compare(f"{key} > {part}", inner, expected[part], tolerances)
+        case [dict(), *_]:
+            assert len(value) == len(expected)
+            for place, (one, other) in enumerate(zip(value, expected, strict=True)):
+                compare(f"{key} > {place}", one, other, tolerances)
         case _:
             given, wanted = np.array(value, dtype=float), np.array(expected, dtype=float)
             if key.endswith(("top_latent", "argmin")):  # null marks a tie, which is not compared

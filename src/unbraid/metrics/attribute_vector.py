@@ -57,7 +57,9 @@ class AttributeVector(Metric):
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
         reasons = [_cannot_score(labels, task) if task else None for labels, task in zip(factors, tasks, strict=True)]
         left_out = [f"{labels.name} ({reason})" for labels, reason in zip(factors, reasons, strict=True) if reason]
-        fitted = [_fit(task) if task and not reason else None for task, reason in zip(tasks, reasons, strict=True)]
+        fitted = [
+            fit_attribute(task) if task and not reason else None for task, reason in zip(tasks, reasons, strict=True)
+        ]
         scored = [attribute for attribute in fitted if attribute is not None]
         if not scored:
             raise CodesError(
@@ -66,7 +68,9 @@ class AttributeVector(Metric):
             )
         accuracy = _mean([attribute.correct for attribute in scored])
         interval = _interval(accuracy, [attribute.correct for attribute in scored], self.seed)
-        halves = [_fit(task.half()) for task, attribute in zip(tasks, fitted, strict=True) if task and attribute]
+        halves = [
+            fit_attribute(task.half()) for task, attribute in zip(tasks, fitted, strict=True) if task and attribute
+        ]
         settled, notes = settled_by_half(
             accuracy, _mean([half.correct for half in halves if half]), interval, "training rows"
         )
@@ -96,7 +100,7 @@ class AttributeVector(Metric):
 
 @final
 @dataclass(frozen=True)
-class _Attribute:
+class Attribute:
     """The classifier of one attribute, and which test images it got right; `majority`: which the more frequent value
     would get right.
     """
@@ -107,19 +111,24 @@ class _Attribute:
     majority: Float64[Tensor, " test"]
 
 
-def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> float:
-    """The b that minimises sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1; the middle of the interval where several do.
+def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> tuple[float, float]:
+    """The interval of all b that minimise sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
 
     The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it
     is 0 from the corner of that number, in order, to the next.
     """
     corners = (torch.where(has_attribute, 1.0, -1.0) - scores).sort().values
     num_positive = int(has_attribute.sum())
-    return float((corners[num_positive - 1] + corners[num_positive]) / 2)
+    return float(corners[num_positive - 1]), float(corners[num_positive])
 
 
-def _fit(task: PredictionTask) -> _Attribute | None:
-    """None where the training rows hold one value only."""
+def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> float:
+    """The middle of `hinge_interval`."""
+    return sum(hinge_interval(scores, has_attribute)) / 2
+
+
+def fit_attribute(task: PredictionTask) -> Attribute | None:
+    """Returns the classifier of one attribute, or None where the training rows hold one value only."""
     greatest = torch.cat([task.train_labels, task.test_labels]).max()
     positive, test_positive = task.train_labels == greatest, task.test_labels == greatest
     if bool(positive.all()) or not bool(positive.any()):
@@ -127,7 +136,7 @@ def _fit(task: PredictionTask) -> _Attribute | None:
     vector = task.train_codes[positive].mean(dim=0) - task.train_codes[~positive].mean(dim=0)
     bias = hinge_bias(task.train_codes @ vector, positive)
     more_are_positive = 2 * int(positive.sum()) > len(positive)
-    return _Attribute(
+    return Attribute(
         vector,
         bias,
         correct=((task.test_codes @ vector + bias > 0) == test_positive).double(),
