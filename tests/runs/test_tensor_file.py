@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
@@ -13,6 +14,7 @@ TENSORS = {
     "weights.0": torch.tensor([[1.5, -0.0], [float("inf"), 1e-45]]),
     "a number": torch.tensor(0.1, dtype=torch.float64),
     "nothing": torch.empty(0, 3),
+    "nothing of numpy": torch.as_tensor(np.asarray(())),
     "β": torch.tensor([True, False, True]),
     "count": torch.tensor([2**40, -1]),
     "small": torch.arange(5, dtype=torch.uint8),

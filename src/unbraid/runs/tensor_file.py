@@ -62,5 +62,7 @@ def _header(ordered: list[str], tensors: Mapping[str, Tensor], metadata: Mapping
 
 
 def _bytes(tensor: Tensor) -> Any:
-    numbers: Any = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    # An empty tensor may have strides that no view takes.
+    flat = tensor.detach().cpu().contiguous().reshape(-1) if tensor.numel() else torch.empty(0, device="cpu")
+    numbers: Any = flat.view(torch.uint8).numpy()
     return memoryview(numbers)
