@@ -11,12 +11,11 @@ from torch import Tensor
 from unbraid.codes import Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
-from unbraid.metrics.convergence import quietly
 from unbraid.metrics.gaps import top_two
 from unbraid.metrics.label_numbers import label_numbers
+from unbraid.metrics.linear_svm import fitted_svm
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.settings import sklearn_seed
 from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.value_groups import check_counts
 
@@ -167,8 +166,6 @@ def predicted_labels(
     seed: int = 0,
 ) -> Int64[Tensor, "test latent"]:
     """What a classifier that sees one latent takes each test row to be, for every latent."""
-    from sklearn.svm import LinearSVC
-
     if bool((train_labels == train_labels[0]).all()):
         return train_labels[0].expand(test_codes.shape)
     columns = []
@@ -176,9 +173,8 @@ def predicted_labels(
         match classifier:
             case "svm":
                 shrink = _shrink(train)
-                model = LinearSVC(C=0.01, class_weight="balanced", dual=False, random_state=sklearn_seed(seed))
-                with quietly():
-                    model.fit((shrink * train)[:, None].numpy(), train_labels.numpy())
+                features = (shrink * train)[:, None]
+                model = fitted_svm(features, train_labels, seed, class_weight="balanced", dual=False)
                 columns.append(torch.from_numpy(model.predict((shrink * test)[:, None].numpy())))
             case "threshold":
                 columns.append(_by_threshold(train, train_labels, test))

@@ -11,8 +11,8 @@ from unbraid import sampling
 from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.convergence import quietly
+from unbraid.metrics.linear_svm import fitted_svm
 from unbraid.metrics.metric import Feature, Metric, Score
-from unbraid.metrics.settings import sklearn_seed
 from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.value_groups import (
     check_counts,
@@ -143,17 +143,15 @@ def predicted_factors(
 ) -> Int64[Tensor, " test"]:
     """The factor that a linear classifier, fitted on the training points, takes each test point to share."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
 
     if bool((train_factor == train_factor[0]).all()):
         return train_factor[:1].expand(len(test_features))
     match classifier:
         case "logistic":
-            model = LogisticRegression(max_iter=10_000)
+            with quietly():
+                model = LogisticRegression(max_iter=10_000).fit(train_features.numpy(), train_factor.numpy())
         case "svm":
-            model = LinearSVC(C=0.01, loss="hinge", max_iter=10_000, random_state=sklearn_seed(seed))
+            model = fitted_svm(train_features, train_factor, seed, loss="hinge", max_iter=10_000)
         case _:
             assert_never(classifier)
-    with quietly():
-        model.fit(train_features.numpy(), train_factor.numpy())
     return torch.from_numpy(model.predict(test_features.numpy()))
