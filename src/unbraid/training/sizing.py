@@ -92,28 +92,21 @@ def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
 
 @final
 class _Tally(TorchDispatchMode):
-    """Counts the bytes of all tensors that operations return, as long as these are alive."""
+    """Counts the bytes of all tensors that operations return, as long as these are alive.
+
+    Which of them are alive is asked after each operation. A callback when one dies would be told sooner, but Python
+    drops what is raised in a callback, Ctrl-C included.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.most = 0
-        self._alive: dict[int, int] = {}
-        self._total = 0
+        self._sizes: dict[weakref.ref[torch.UntypedStorage], int] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         results = func(*args, **(kwargs or {}))
-        for each in tree_leaves(results):
-            if isinstance(each, Tensor):
-                self._count(each.untyped_storage())
+        storages = [each.untyped_storage() for each in tree_leaves(results) if isinstance(each, Tensor)]
+        self._sizes = {ref: size for ref, size in self._sizes.items() if ref() is not None}
+        self._sizes |= {weakref.ref(storage): storage.nbytes() for storage in storages}
+        self.most = max(self.most, sum(self._sizes.values()))
         return results
-
-    def _count(self, storage: torch.UntypedStorage) -> None:
-        key = storage._cdata
-        if key not in self._alive:
-            self._alive[key] = storage.nbytes()
-            self._total += storage.nbytes()
-            self.most = max(self.most, self._total)
-            weakref.finalize(storage, self._forget, key)
-
-    def _forget(self, key: int) -> None:
-        self._total -= self._alive.pop(key)
