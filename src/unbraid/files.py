@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import stat
 import sys
 import uuid
@@ -22,6 +23,7 @@ from typing import IO, Any
 from unbraid.errors import RunError, SpecError
 
 _MAX_SHOWN = 120  # characters of a path, in a message
+_OTHER_OPEN_FILES = 128  # what a process opens beside the files that are counted
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 
 
@@ -191,21 +193,57 @@ def cache_folder() -> Path:
         raise SpecError(f"{found}. Set UNBRAID_CACHE to a folder that you may write to.") from None
 
 
+_held_locks: set[IO[str]] = set()
+
+
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     """Hold the lock file `path`; the system lets go of it when the process ends, however it ends.
 
-    With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`.
+    With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`. A
+    process that is forked meanwhile does not hold it. Whoever holds it may remove the file, or move its folder.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with opened(path, "a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise RunError(
-                f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
-            ) from None
-        yield
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with opened(path, "a") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise RunError(
+                    f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
+                ) from None
+            if not path.exists() or not os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                continue  # the last holder removed it between the opening and the lock
+            _held_locks.add(stream)
+            try:
+                yield
+            finally:
+                _held_locks.discard(stream)
+            return
+
+
+def _let_go_of_locks() -> None:
+    """Close a forked child's copies of the locks: as long as one is open, the lock is held."""
+    for stream in _held_locks:
+        stream.close()
+    _held_locks.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_of_locks)
+
+
+def room_for_open_files(wanted: int) -> int:
+    """Raise the limit on open files, as far as the system lets us, until this process can hold `wanted` of them beside
+    its others. Returns how many it can hold.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _OTHER_OPEN_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft_now = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with contextlib.suppress(ValueError, OSError):  # it stays what it was
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft_now, hard))
+            soft = soft_now
+    return wanted if soft == resource.RLIM_INFINITY else max(1, soft // 2, soft - _OTHER_OPEN_FILES)
 
 
 def _opened_if_regular(path: str, flags: int) -> int:

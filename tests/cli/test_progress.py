@@ -63,7 +63,7 @@ def test_a_plan_names_the_fleets_the_memory_and_what_comes_later(runs):
     memory = Memory(per_member=310_000_000, beside=0, free=139_000_000_000)
     assert plan_text(Plan([runs[:3], runs[3:]], 100, CPU, memory, 2)) == (
         "The plan: 4 models in 2 fleets, one after the other (3 + 1), 100 steps each, on cpu. "
-        "A model takes at most 310 MB, and 139 GB are free. Then 2 models of another kind."
+        "A model takes at most 310 MB, and 139 GB are free. Then 2 other models."
     )
     assert plan_text(Plan([runs[:1]], 5, CPU, None, 0)) == "The plan: 1 model, 5 steps each, on cpu."
 
@@ -81,7 +81,7 @@ def test_time_that_nobody_knows_is_not_hidden(runs, capsys):
     with PlainDisplay(runs, clock=lambda: next(seconds)) as display:
         display.watch(progress(runs, 3, num_later=1))
         display.watch(progress(runs, 4, num_later=1))
-    assert "2 steps/s, 48 s left, then 1 model of another kind." in capsys.readouterr().out
+    assert "2 steps/s, 48 s left, then 1 other model." in capsys.readouterr().out
 
 
 def test_each_fleet_is_announced(runs, capsys):

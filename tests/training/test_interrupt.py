@@ -5,7 +5,7 @@ import pytest
 
 from unbraid.training.interrupt import interruptible
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class Ended(BaseException):
@@ -63,6 +63,17 @@ def test_so_it_is_after_an_error(number):
     with pytest.raises(ZeroDivisionError):
         stopped_by_an_error()
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_is_ignored_stays_ignored(number):
+    signal.signal(number, signal.SIG_IGN)
+    with interruptible() as interrupt:
+        signal.raise_signal(number)
+        assert not interrupt.requested
+        signal.raise_signal(next(other for other in SIGNALS if other != number))
+        assert interrupt.requested
+    assert signal.getsignal(number) is signal.SIG_IGN
 
 
 def test_off_the_main_thread_signals_are_left_alone():

@@ -1,4 +1,7 @@
+import contextlib
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -191,6 +194,34 @@ def test_a_checkpoint_every_zero_steps_is_refused(tmp_path):
         train([SPEC], [0], folder=tmp_path, checkpoint_every=0)
 
 
+@pytest.mark.parametrize("seeds", [np.arange(2), [np.int64(0), np.uint8(1)], torch.arange(2), range(2), iter([0, 1])])
+def test_seeds_may_be_any_integers(tmp_path, undisturbed, seeds):
+    runs = train([SPEC], seeds, folder=tmp_path)
+    assert [result(run) for run in runs] == undisturbed
+    assert [type(Run.open(run.folder, packages=("unbraid", "tests")).seed) for run in runs] == [int, int]
+
+
+@pytest.mark.parametrize("seed", [1.5, 1.0, np.float64(1), 2**63, -(2**63) - 1, True, "1", None])
+def test_what_is_no_seed_is_refused_before_anything_is_made(tmp_path, seed):
+    with pytest.raises(SpecError, match="A seed is .*; expected a whole number from 0 to"):
+        train([SPEC], [0, seed], folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", ""])
+def test_a_device_that_is_not_there_is_refused_before_anything_is_made(tmp_path, device):
+    with pytest.raises(SpecError, match=f"device is '{device}'"):
+        train([SPEC], [0], folder=tmp_path, device=device)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_without_a_gpu_cuda_is_refused(tmp_path):
+    with pytest.raises(SpecError, match="device is 'cuda', and torch finds 0 GPUs on this machine. Use 'cpu'"):
+        train([SPEC], [0], folder=tmp_path, device="cuda")
+    assert not list(tmp_path.iterdir())
+
+
 def test_images_too_few_for_a_later_kind_are_found_out_before_the_first_is_trained(tmp_path):
     few = replace(SPEC, batch_size=36, subset=HeldOutCombinations(("row", "column"), ((0, 0),)))
     with pytest.raises(SpecError, match="batch_size is 36, and the subset has 35 images"):
@@ -224,6 +255,59 @@ def test_one_run_in_use_stops_the_fleet_before_it_begins_any_other(tmp_path):
         train([SPEC], [0, 1], folder=tmp_path)
     assert Run.place(tmp_path, SPEC, 0).status == "new"
     assert len(train([SPEC], [0, 1], folder=tmp_path)) == 2
+
+
+def test_where_the_locks_cannot_all_be_taken_nothing_is_left(tmp_path, monkeypatch):
+    taken = []
+
+    @contextlib.contextmanager
+    def third_fails(path, **options):
+        if len(taken) == 2:
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+        taken.append(path)
+        with locked(path, **options):
+            yield
+
+    locked = files.locked
+    monkeypatch.setattr(files, "locked", third_fails)
+    with pytest.raises(OSError, match="Too many open files"):
+        train([SPEC], [0, 1, 2], folder=tmp_path)
+    assert len(taken) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_runs_are_trained_than_files_may_be_open(tmp_path, monkeypatch, undisturbed):
+    most, open_now = [], set()
+
+    @contextlib.contextmanager
+    def counted(path, **options):
+        with locked(path, **options):
+            open_now.add(path)
+            most.append(len(open_now))
+            yield
+        open_now.discard(path)
+
+    def refuse(kind, limits):
+        raise ValueError("not allowed to raise maximum limit")
+
+    locked = files.locked
+    monkeypatch.setattr(files, "locked", counted)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (5, 5))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    runs = train([SPEC], [0, 1, 2, 3, 4], folder=tmp_path)
+    assert [result(run) for run in runs[:2]] == undisturbed
+    assert [run.status for run in runs] == ["finished"] * 5
+    assert max(most) == 2
+
+
+def test_the_same_command_makes_the_same_fleets_when_some_are_finished(tmp_path, monkeypatch):
+    """Parts are cut from what was asked for: with parts of two, 0 and 1, then 2 and 3, then 4."""
+    monkeypatch.setattr(files, "room_for_open_files", lambda wanted: 2)
+    train([SPEC], [0], folder=tmp_path)
+    watch = Stopwatch()
+    train([SPEC], [0, 1, 2, 3, 4], folder=tmp_path, watch=watch)
+    fleets = dict.fromkeys(tuple(run.seed for run in progress.runs) for progress in watch.seen)
+    assert list(fleets) == [(1,), (2, 3), (4,)]
 
 
 def test_a_run_that_another_process_finishes_while_the_images_load_is_not_trained_again(tmp_path, monkeypatch):

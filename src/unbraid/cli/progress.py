@@ -210,7 +210,7 @@ def _compiling(event: Compiling) -> str:
 
 
 def _others(count: int) -> str:
-    return f"{count} {'model' if count == 1 else 'models'} of another kind"
+    return f"{count} other {'model' if count == 1 else 'models'}"
 
 
 def _headline(progress: Progress) -> str:

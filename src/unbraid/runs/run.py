@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import errno
+import operator
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from safetensors.torch import load_file
 from unbraid import files
 from unbraid.codes import Codes
 from unbraid.data.arrays import unlabelled
-from unbraid.errors import DataError, RunError
+from unbraid.errors import DataError, RunError, SpecError
 from unbraid.files import seal
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Score
@@ -78,9 +79,10 @@ class Run:
     seed: int
 
     @classmethod
-    def place(cls, parent: Path, spec: RunSpec, seed: int) -> "Run":
+    def place(cls, parent: Path, spec: RunSpec, seed: Any) -> "Run":
         """The run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
-        return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{seed}", spec, seed)
+        number = whole_seed(seed)
+        return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{number}", spec, number)
 
     @classmethod
     def open(cls, folder: Path, *, packages: Sequence[str] = ("unbraid",)) -> "Run":
@@ -379,6 +381,17 @@ class Run:
     @property
     def _sum_of_codes(self) -> Any:
         return self._checksums.get("codes.safetensors")
+
+
+def whole_seed(seed: Any) -> int:
+    """Return the seed as a plain integer of 64 bits, whichever library's integer it is."""
+    try:
+        number = None if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        number = None
+    if number is None or not -(2**63) <= number < 2**63:
+        raise SpecError(f"A seed is {seed!r}; expected a whole number from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
+    return number
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -16,8 +16,8 @@ class Plan:
     """The fleets of one kind of model that are about to be trained, one after the other.
 
     Told before the first of them, and again with those that are left when memory turned out to be short and they were
-    made smaller. `memory` is what was measured; a single model is not measured. `num_later` models are of other kinds,
-    and are trained after these.
+    made smaller. `memory` is what was measured; a single model is not measured. `num_later` models
+    are trained after these: those of other kinds, and those for whose locks there is no room yet.
     """
 
     fleets: Sequence[Sequence[Run]]
@@ -42,7 +42,7 @@ class Progress:
     """Where a fleet stands.
 
     Neither speed nor time counts what came before the first step. `seconds_left` is that of all fleets of the plan, and
-    infinite until steps have been measured; what `num_later` models of other kinds take is not known yet.
+    infinite until steps have been measured; what `num_later` other models take is not known yet.
     """
 
     runs: Sequence[Run]

@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_WORDS = 10.0
 @final
 @dataclass(frozen=True)
 class Later:
-    """What comes after a fleet: steps of others of its kind, counted for each member, and models of other kinds."""
+    """What comes after a fleet: steps of others of its plan, counted for each member, and models of no plan yet."""
 
     member_steps: int = 0
     num_of_other_kinds: int = 0

@@ -3,10 +3,10 @@
 import contextlib
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import torch
 
@@ -23,7 +23,7 @@ from unbraid.training.finish import conclude
 from unbraid.training.fleet import Member, fleet_key
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.memory import give_back_memory, is_out_of_memory
-from unbraid.training.placement import load_or_stream
+from unbraid.training.placement import load_or_stream, usable_device
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
@@ -32,7 +32,7 @@ from unbraid.training.starts import Start, starts
 
 def train(
     specs: Sequence[RunSpec],
-    seeds: Sequence[int],
+    seeds: Iterable[Any],
     *,
     folder: Path | str = "runs",
     device: torch.device | str = "cpu",
@@ -52,7 +52,8 @@ def train(
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. `watch` is told how it goes, `warn`
     what a person should know.
     """
-    runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in seeds]
+    numbers = list(seeds)
+    runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
     return train_runs(
         runs,
         device=device,
@@ -80,7 +81,8 @@ def train_runs(
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     CheckpointTimes(checkpoint_every)  # refuses what cannot be
-    if torch.device(device).type == "cpu":
+    place = usable_device(device)
+    if place.type == "cpu":
         keep_freed_memory()
     if force:
         _refuse_those_in_use(runs)
@@ -91,15 +93,13 @@ def train_runs(
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
-    kinds: dict[str, list[Run]] = defaultdict(list)
-    for run in pending:
-        kinds[fleet_key(run.spec)].append(run)
-    for of_kind in list(kinds.values())[1:]:  # those of the first are about to be opened
-        of_kind[0].spec.check_images(of_kind[0].spec.open())
+    parts = _parts(runs)
+    for part in parts[1:]:  # those of the first are about to be opened
+        part[0].spec.check_images(part[0].spec.open())
     num_later = len(pending)
-    for of_kind in kinds.values():
-        num_later -= len(of_kind)
-        _train_kind(of_kind, _Orders(torch.device(device), checkpoint_every, stream, num_later, watch, warn))
+    for part in parts:
+        num_later -= len(part)
+        _train_part(part, _Orders(place, checkpoint_every, stream, num_later, watch, warn))
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
@@ -142,8 +142,16 @@ def _refuse_those_in_use(runs: Sequence[Run]) -> None:
 
 @contextlib.contextmanager
 def _locked(run: Run) -> Iterator[None]:
-    with files.locked(run.folder / ".lock", wait=False, purpose=f"training {run.name}"):
-        yield
+    """Hold the lock of a run. A folder in which nothing else was made is removed with it."""
+    lock = run.folder / ".lock"
+    with files.locked(lock, wait=False, purpose=f"training {run.name}"):
+        try:
+            yield
+        finally:
+            if run.status == "new":
+                with contextlib.suppress(OSError):  # it was moved, or holds what is not ours
+                    lock.unlink()
+                    run.folder.rmdir()
 
 
 def _tidy_up(runs: Sequence[Run]) -> None:
@@ -156,6 +164,20 @@ def _tidy_up(runs: Sequence[Run]) -> None:
 
 def _pending(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.status in ("new", "unfinished")]
+
+
+def _parts(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs that are to be trained, in parts that can share a fleet and be locked at the same time.
+
+    A lock is an open file, of which the system allows so many. The parts are cut from all runs that were asked for,
+    finished or not, so that the same command puts the same fleets together after a crash.
+    """
+    kinds: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        kinds[fleet_key(run.spec)].append(run)
+    at_once = files.room_for_open_files(max(map(len, kinds.values()), default=0))
+    parts = (of_kind[i : i + at_once] for of_kind in kinds.values() for i in range(0, len(of_kind), at_once))
+    return [pending for part in parts if (pending := _pending(part))]
 
 
 @final
@@ -171,7 +193,7 @@ class _Orders:
     warn: Warn
 
 
-def _train_kind(runs: Sequence[Run], orders: _Orders) -> None:
+def _train_part(runs: Sequence[Run], orders: _Orders) -> None:
     """Train runs that can share a fleet, each under its lock."""
     images = load_or_stream(runs[0].spec, orders.device, orders.stream)
     with _stoppable():
