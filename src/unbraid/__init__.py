@@ -1,38 +1,58 @@
 """unbraid learns, measures and shows disentangled representations."""
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from unbraid.codes import Codes as Codes
-from unbraid.data import DSprites as DSprites
-from unbraid.data import FromArrays as FromArrays
-from unbraid.metrics import MIG as MIG
-from unbraid.metrics.evaluate import evaluate as evaluate
-from unbraid.metrics.scorecard import Scorecard as Scorecard
-from unbraid.models import MLP as MLP
-from unbraid.models import Autoencoder as Autoencoder
-from unbraid.models import Conv as Conv
-from unbraid.objectives import VAE as VAE
-from unbraid.objectives import BetaTCVAE as BetaTCVAE
-from unbraid.objectives import BetaVAE as BetaVAE
 from unbraid.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from unbraid.codes import Codes as Codes
+    from unbraid.data import DSprites as DSprites
+    from unbraid.data import FromArrays as FromArrays
+    from unbraid.metrics import MIG as MIG
+    from unbraid.metrics.evaluate import evaluate as evaluate
+    from unbraid.metrics.scorecard import Scorecard as Scorecard
+    from unbraid.models import MLP as MLP
+    from unbraid.models import Autoencoder as Autoencoder
+    from unbraid.models import Conv as Conv
+    from unbraid.objectives import VAE as VAE
+    from unbraid.objectives import BetaTCVAE as BetaTCVAE
+    from unbraid.objectives import BetaVAE as BetaVAE
     from unbraid.report import write_report as write_report
     from unbraid.runs import Run as Run
     from unbraid.runs import RunSpec as RunSpec
     from unbraid.training.train import train as train
 
-# Loaded at first use: they need more than the core does (safetensors, jinja2).
-_LOADED_LATER = {
+# Loaded at first use: the command line says how threads wait before torch is loaded, and some need more than the core.
+_HOMES = {
+    "Codes": "unbraid.codes",
+    "DSprites": "unbraid.data",
+    "FromArrays": "unbraid.data",
+    "MIG": "unbraid.metrics",
+    "evaluate": "unbraid.metrics.evaluate",
+    "Scorecard": "unbraid.metrics.scorecard",
+    "MLP": "unbraid.models",
+    "Autoencoder": "unbraid.models",
+    "Conv": "unbraid.models",
+    "VAE": "unbraid.objectives",
+    "BetaTCVAE": "unbraid.objectives",
+    "BetaVAE": "unbraid.objectives",
+    "write_report": "unbraid.report",
     "Run": "unbraid.runs",
     "RunSpec": "unbraid.runs",
     "train": "unbraid.training",
-    "write_report": "unbraid.report",
 }
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LOADED_LATER:
-        return getattr(importlib.import_module(_LOADED_LATER[name]), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if not name.startswith("_") and importlib.util.find_spec(f"unbraid.{name}"):
+        return importlib.import_module(f"unbraid.{name}")
     raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -16,6 +16,7 @@ from unbraid.data.dataset import FactorImages
 from unbraid.errors import RunError, TrainingError
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
+from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.events import Plan, Warn, Watch, ignore
@@ -96,7 +97,7 @@ def train_runs(
     parts = _parts(runs)
     for part in parts[1:]:  # those of the first are about to be opened
         part[0].spec.check_images(part[0].spec.open())
-    num_later = len(pending)
+    num_later, watch = len(pending), noticing_busy_cores(watch, place)
     for part in parts:
         num_later -= len(part)
         _train_part(part, _Orders(place, checkpoint_every, stream, num_later, watch, warn))

@@ -1,0 +1,75 @@
+"""Says so when training on a CPU is slow because its cores are busy."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import final
+
+import torch
+
+from unbraid.threads import is_waiting_chosen
+from unbraid.training.events import Event, Watch
+
+log = logging.getLogger(__name__)
+
+ADVICE = (
+    "Training is slow because the CPU's cores are busy with other work: set OMP_WAIT_POLICY=PASSIVE in the environment "
+    "before Python starts, and torch's threads will sleep while they wait for each other; results stay the same."
+)
+_SECONDS_BETWEEN_LOOKS = 20.0
+# Of the time, in which the thread that trains could have run and had no core: next to none on a quiet machine.
+_SHARE_OF_WAITING = 0.2
+# Of what the cores can do, above which it is this process itself that keeps them busy.
+_SHARE_OF_OUR_OWN = 0.9
+_SCHEDULER_STATISTICS = Path("/proc/thread-self/schedstat")
+
+
+def _seconds_waited() -> float | None:
+    """How long this thread has been ready to run while no core was free; None where the system does not say."""
+    try:
+        return int(_SCHEDULER_STATISTICS.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def noticing_busy_cores(watch: Watch, device: torch.device) -> Watch:
+    """Return `watch` with a look, at its events, at how busy the cores are, where a variable could help."""
+    if device.type != "cpu" or torch.get_num_threads() == 1 or is_waiting_chosen() or _seconds_waited() is None:
+        return watch
+    return _Noticing(watch)
+
+
+@final
+class _Noticing:
+    """Passes events on, and logs the advice once, when a stretch of training has waited for a core too long."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        clock: Callable[[], float] = time.monotonic,
+        waited: Callable[[], float | None] = _seconds_waited,
+        computed: Callable[[], float] = time.process_time,
+    ) -> None:
+        self._watch, self._clocks, self._is_said = watch, (clock, waited, computed), False
+        self._last = self._now()
+
+    def __call__(self, event: Event) -> None:
+        self._watch(event)
+        now = self._now()
+        seconds, waited, computed = (after - before for after, before in zip(now, self._last, strict=True))
+        if self._is_said or seconds < _SECONDS_BETWEEN_LOOKS:
+            return
+        self._last = now
+        if waited > _SHARE_OF_WAITING * seconds and computed < _SHARE_OF_OUR_OWN * seconds * _num_cores():
+            self._is_said = True
+            log.warning(ADVICE)
+
+    def _now(self) -> tuple[float, ...]:
+        return tuple(clock() or 0.0 for clock in self._clocks)
+
+
+def _num_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

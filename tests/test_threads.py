@@ -1,0 +1,60 @@
+"""Threads wait asleep in the command line, as the user says where the user says, and as ever in Python."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from unbraid.threads import wait_asleep
+
+VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+WHEN_TORCH_IS_IMPORTED = """
+import os, sys
+class Look:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("OMP_WAIT_POLICY"))
+            sys.stdout.flush()
+            os._exit(0)
+sys.meta_path.insert(0, Look())
+"""
+
+
+def policy_when_torch_is_imported(code, **variables):
+    """What a Python of its own finds in the environment at the moment at which it would load OpenMP."""
+    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    done = subprocess.run(
+        [sys.executable, "-c", WHEN_TORCH_IS_IMPORTED + code],
+        env=inherited | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["from unbraid.cli import main; main(['runs'])", "import runpy; runpy.run_module('unbraid', run_name='__main__')"],
+)
+def test_the_command_line_says_how_threads_wait_before_torch_is_loaded(code):
+    assert policy_when_torch_is_imported(code) == "PASSIVE"
+
+
+def test_the_users_choice_wins():
+    code = "from unbraid.cli import main; main(['runs'])"
+    assert policy_when_torch_is_imported(code, OMP_WAIT_POLICY="ACTIVE") == "ACTIVE"
+    assert policy_when_torch_is_imported(code, GOMP_SPINCOUNT="1000") == "None"
+
+
+def test_the_library_leaves_the_environment_alone():
+    assert policy_when_torch_is_imported("import unbraid; unbraid.MIG") == "None"
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_nothing_is_set_beside_a_variable_of_the_users(name):
+    environment = {name: "1"}
+    wait_asleep(environment)
+    assert environment == {name: "1"}
