@@ -33,8 +33,22 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_importing_says_nothing_and_loads_none_of_what_the_edges_need():
-    done = run(f"import sys, unbraid; assert not (found := sys.modules.keys() & {names_beyond_the_core()!r}), found")
+    use = (
+        "import sys, unbraid; unbraid.Codes, unbraid.evaluate, unbraid.MIG, unbraid.VAE, unbraid.Conv, unbraid.DSprites"
+    )
+    done = run(f"{use}; assert not (found := sys.modules.keys() & {names_beyond_the_core()!r}), found")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_torch_is_loaded_when_a_name_is_first_used():
+    """So that the command line can say first how its threads wait."""
+    done = run("import sys, unbraid, unbraid.cli; assert 'torch' not in sys.modules; assert 'MIG' in dir(unbraid)")
+    assert done.returncode == 0, done.stderr
+
+
+def test_modules_are_found_without_being_imported_by_name():
+    done = run("import unbraid; assert unbraid.metrics.MIG is unbraid.MIG; assert not hasattr(unbraid, 'nonsense')")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_core_does_without_what_the_edges_need():
