@@ -1,6 +1,7 @@
 """`unbraid runs`."""
 
 import json
+import os
 
 import pytest
 
@@ -129,6 +130,20 @@ def test_a_spec_that_is_none_is_told_in_a_line(unbraid, trained, content):
     assert outcome.code == 2
     assert "spec" in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_a_folder_that_may_not_be_entered_is_told_in_a_line(unbraid, trained, monkeypatch):
+    forbidden, scandir = str(min(trained.iterdir())), os.scandir
+
+    def refuse(path="."):
+        if str(path) == forbidden:
+            raise PermissionError(13, "Permission denied", forbidden)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    outcome = unbraid("runs", trained)
+    assert (outcome.code, len(outcome.out.splitlines())) == (0, 4)
+    assert outcome.err == f"Note: {forbidden} is passed over: it cannot be looked into (Permission denied).\n"
 
 
 def test_an_empty_folder_says_how_to_fill_it(unbraid, tmp_path):

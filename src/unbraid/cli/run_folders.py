@@ -30,12 +30,16 @@ def open_runs(paths: Iterable[Path]) -> list[Run]:
 def run_folders(folder: Path) -> list[Path]:
     """Every run below the folder. Hidden folders are left alone: what `--force` put aside is in one."""
     found = []
-    for parent, children, _ in os.walk(folder):
+    for parent, children, _ in os.walk(folder, onerror=_tell):
         children[:] = sorted(child for child in children if not child.startswith("."))
         if is_run(Path(parent)):
             found.append(Path(parent))
             children.clear()
     return found
+
+
+def _tell(error: OSError) -> None:
+    note(f"{error.filename} is passed over: it cannot be looked into ({error.strerror}).")
 
 
 def is_run(folder: Path) -> bool:
