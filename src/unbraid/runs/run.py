@@ -455,4 +455,4 @@ def _senseless(path: Path, found: dict[str, Any]) -> RunError:
 
 def _content(path: Path) -> bytes:
     """Returns the bytes of a file; none where there is no file."""
-    return path.read_bytes() if path.is_file() else b""
+    return files.read_bytes(path) if path.is_file() else b""
