@@ -55,6 +55,12 @@ def test_weights_are_scaled_to_sum_to_one():
     torch.testing.assert_close(FactorValues.of((), 4).weights, torch.full((4,), 0.25, dtype=torch.float64))
 
 
+def test_a_sample_keeps_a_column_for_values_that_it_misses():
+    values = FactorValues.of((HARD, SOFT), 4, P).sample(torch.tensor([0, 0]), torch.tensor([1.0, 3.0]).double())
+    assert values.sizes == (2, 2)
+    torch.testing.assert_close(values.columns(torch.arange(2)), TABLE[[0, 0]] / 0.1 * torch.tensor([[0.25], [0.75]]))
+
+
 def test_labels_of_another_length_are_refused():
     with pytest.raises(CodesError, match="one label an image"):
         FactorValues.of((HARD,), 5)

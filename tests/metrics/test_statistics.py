@@ -14,6 +14,7 @@ from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Bins
 from unbraid.metrics import statistics as module
+from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.rmig import RMIG
 from unbraid.metrics.statistics import Statistics
@@ -157,6 +158,30 @@ def test_images_without_weight_do_not_change_an_interval(metric):
     assert half_width(weighted) == pytest.approx(half_width(alone), rel=0.25)
     assert not any("nan" in note for note in weighted.notes)
     assert weighted.settled == alone.settled
+
+
+@pytest.mark.parametrize(
+    "metric", [MIG(), MIG(estimator="sampled", num_samples=100), RMIG(estimator="exact"), JEMMIG(estimator="exact")]
+)
+def test_a_value_that_no_sampled_image_has_does_not_change_an_interval(monkeypatch, metric):
+    """The greatest value of a factor is that of one image without weight, so the sample cannot meet it."""
+    monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 200)
+    weights = torch.ones(300, dtype=torch.float64).index_fill_(0, torch.tensor([7]), 0.0)
+    codes = dataclasses.replace(blurred(300), weights=weights)
+    labels = codes.factors[0].values.clone().index_fill_(0, torch.tensor([7]), 3)
+    with_rare = metric(dataclasses.replace(codes, factors=(Labels("v", labels),)))
+    assert with_rare.value == pytest.approx(metric(codes).value, abs=1e-12)
+    assert with_rare.interval == pytest.approx(metric(codes).interval, abs=1e-12)
+
+
+def test_a_value_of_one_image_in_ten_thousand_is_scored():
+    """The sample of 4,000 images misses it, and it moves the gap by less than its share of the entropy."""
+    codes = blurred(10_000)
+    labels = codes.factors[0].values.clone().index_fill_(0, torch.tensor([7]), 3)
+    rare = MIG()(dataclasses.replace(codes, factors=(Labels("v", labels),)))
+    assert 7 not in Statistics(codes).influence_rows
+    assert rare.value == pytest.approx(MIG()(codes).value, abs=1e-3)
+    assert half_width(rare) == pytest.approx(half_width(MIG()(codes)), rel=0.01)
 
 
 @pytest.mark.parametrize("metric", [MIG(), RMIG()])

@@ -25,7 +25,8 @@ class FactorValues:
     """p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
-    each value (a row of zeros where not known). `weights` is p(n) and sums to one.
+    each value (a row of zeros where not known). `sizes` is the number of values of each factor, whether or not they all
+    occur. `weights` is p(n) and sums to one.
 
     Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each
     value of each factor in turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums
@@ -33,6 +34,7 @@ class FactorValues:
     """
 
     assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
+    sizes: tuple[int, ...]
     weights: Float64[Tensor, " image"]
 
     @classmethod
@@ -52,12 +54,12 @@ class FactorValues:
         device = device or (assignments[0].device if assignments else None)
         p = torch.ones(num_images, dtype=torch.float64) if weights is None else weights.double()
         p = p.to(device)
-        return cls(tuple(a.to(device) for a in assignments), p / p.sum())
+        sizes = tuple(a.shape[1] if a.ndim == 2 else max(int(a.max()) + 1, 1) for a in assignments)
+        return cls(tuple(a.to(device) for a in assignments), sizes, p / p.sum())
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each factor."""
-        return tuple(a.shape[1] if a.ndim == 2 else max(int(a.max()) + 1, 1) for a in self.assignments)
+    def sample(self, rows: Int[Tensor, " row"], weights: Float64[Tensor, " row"]) -> "FactorValues":
+        """Returns some of the images with other weights. A value that occurs in none of them keeps its column."""
+        return FactorValues(tuple(a[rows] for a in self.assignments), self.sizes, weights / weights.sum())
 
     @property
     def num_columns(self) -> int:

@@ -242,9 +242,7 @@ class Statistics:
             low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
             width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
             masses = quantise((mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0))
-            values = FactorValues.of(
-                tuple(a[rows] for a in self.values.assignments), len(rows), self.influence_sample.weights, rows.device
-            )
+            values = self.values.sample(rows, self.influence_sample.weights)
             return masses, statistics_of_masses(lambda part: masses[part], masses.shape[1], _INFLUENCE_BINS, values)
 
         return self.once("density_influences", lambda: self._influences(compute))
