@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.arrays import as_array, as_floats, as_tensor
+from unbraid.arrays import as_array, as_floats, as_tensor, same_content
 from unbraid.errors import CodesError
 
 
@@ -55,3 +55,21 @@ def test_objects_that_are_words_are_words():
 def test_what_is_not_numbers_is_refused(values, message):
     with pytest.raises(CodesError, match=message):
         as_tensor("x", values)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, float("nan")]), True),
+        (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, 2.0]), False),
+        (torch.tensor([1.0]), torch.tensor([1.0]).double(), False),
+        (torch.tensor([1.0]), torch.tensor([1.0, 1.0]), False),
+        (torch.tensor([1.0]), None, False),
+        ({"a": [1, (2.0, float("nan"))]}, {"a": (1, [2.0, float("nan")])}, True),
+        ({"a": 1}, {"b": 1}, False),
+        ((1, 2), (1, 2, 3), False),
+        ("word", "word", True),
+    ],
+)
+def test_content_is_compared_entry_by_entry(one, other, same):
+    assert same_content(one, other) == same_content(other, one) == same

@@ -1,5 +1,6 @@
 """Codes: what they hold and what they refuse."""
 
+import copy
 import dataclasses
 import math
 
@@ -251,3 +252,36 @@ def test_codes_move_to_another_device_with_everything_they_hold():
     assert torch.equal(moved.factors[0].values, labels.values)
     assert torch.equal(moved.factors[0].known, labels.known)
     assert (moved.factors[0].name, moved.factors[0].ordered) == ("hue", True)
+
+
+# When they are equal
+
+FULL = Codes(
+    MEAN,
+    torch.ones(3, 2),
+    probabilities=(TABLE,),
+    groups=((0, 1), (2,)),
+    factors=(Labels("hue", torch.arange(3)),),
+    weights=torch.ones(3),
+)
+
+
+def test_a_copy_equals_its_original():
+    assert copy.deepcopy(FULL) == FULL
+    assert FULL != "codes"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mean": MEAN + torch.tensor([[0.0, 0.0], [0.0, 1e-6], [0.0, 0.0]])},
+        {"mean": MEAN.double()},
+        {"std": None},
+        {"probabilities": (TABLE.flip(1),)},
+        {"groups": ()},
+        {"factors": (Labels("size", torch.arange(3)),)},
+        {"weights": torch.tensor([1.0, 2.0, 1.0])},
+    ],
+)
+def test_codes_that_differ_in_anything_are_not_equal(change):
+    assert dataclasses.replace(FULL, **change) != FULL

@@ -174,3 +174,17 @@ def test_large_unsigned_integers_that_fit_are_kept():
 def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():
     with pytest.raises(CodesError, match="control characters"):
         Labels("\x1b[31mred", torch.tensor([0, 1]))
+
+
+# When they are equal
+
+
+def test_labels_are_equal_if_what_is_known_is():
+    known = torch.tensor([True, True, False])
+    labels = Labels("hue", torch.tensor([0.5, 1.0, math.nan]), known=known)
+    assert labels == Labels("hue", torch.tensor([0.5, 1.0, 7.0]), known=known)
+    assert labels != Labels("hue", torch.tensor([0.5, 2.0, 7.0]), known=known)
+    assert labels != Labels("hue", torch.tensor([0.5, 1.0, 7.0]))
+    assert labels != Labels("size", torch.tensor([0.5, 1.0, 7.0]), known=known)
+    assert Labels("hue", torch.arange(3)) == Labels("hue", torch.arange(3), known=torch.ones(3, dtype=torch.bool))
+    assert Labels("hue", torch.arange(3)) != Labels("hue", torch.arange(3), ordered=False)

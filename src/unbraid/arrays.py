@@ -1,6 +1,6 @@
 """Arrays of numbers or words from numpy, torch or nested lists."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,22 @@ def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None
     if like is not None and values.device != like.device:
         raise CodesError(f"{name} is on {values.device} and mean on {like.device}. Move all of them to one device.")
     return values.detach() if values.requires_grad else values
+
+
+def same_content(one: Any, other: Any) -> bool:
+    """Says whether two values hold the same: tensors of one type by their entries, wherever they are; mappings and
+    sequences entry by entry; NaN is the same as NaN.
+    """
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        other = other.to(one.device)
+        return bool(((one == other) | ((one != one) & (other != other))).all())
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_content(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same_content, one, other))
+    return bool(one == other or (one != one and other != other))
 
 
 def shown(entries: Sequence[Any], most: int = 5) -> str:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_floats, checked_tensor, shown
+from unbraid.arrays import as_array, as_floats, checked_tensor, same_content, shown
 from unbraid.errors import CodesError
 from unbraid.labels import Labels, Missing, checked_missing
 from unbraid.latent_prior import LatentPrior
@@ -18,7 +18,7 @@ __all__ = ["Codes", "Labels", "LatentPrior"]
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Codes:
     """What an encoder says of N images: q(z | x) for each, and the factors where they are known.
 
@@ -158,6 +158,11 @@ class Codes:
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Codes) and same_content(vars(self), vars(other))
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def num_latents(self) -> int:

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_tensor, shown
+from unbraid.arrays import as_array, as_tensor, same_content, shown
 from unbraid.errors import CodesError
 
 # What marks a missing label: a number (NaN in measurements), or a word.
@@ -18,7 +18,7 @@ Missing = int | float | str | None
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """What is known of one factor, image by image.
 
@@ -73,6 +73,23 @@ class Labels:
         values = values.to(device) if values.is_floating_point() else _as_int64(name, values.to(device))
         return cls(name, values, _known(values, missing))
 
+    def __eq__(self, other: object) -> bool:
+        """Says whether name, order and labels are the same. Labels that are not known do not count."""
+        return isinstance(other, Labels) and same_content(self._content(), other._content())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _content(self) -> tuple[Any, ...]:
+        is_known = self.is_known
+        return self.name, self.ordered, is_known, self.values[is_known]
+
+    @property
+    def is_known(self) -> Bool[Tensor, " image"]:
+        """`known`, with True for every image where all labels are known."""
+        if self.known is not None:
+            return self.known
+        return torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
+
     @property
     def is_soft(self) -> bool:
         return self.values.ndim == 2
@@ -92,11 +109,7 @@ class Labels:
                 f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as "
                 "integers."
             )
-        known = (
-            torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
-            if self.known is None
-            else self.known
-        )
+        known = self.is_known
         if self.is_soft:
             return torch.where(known[:, None], self.values, 0)
         numbered = torch.full_like(self.values, -1, dtype=torch.int64)

@@ -13,6 +13,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.statistics import Statistics
 
 
@@ -120,3 +121,20 @@ def test_numbers_whose_squares_overflow_are_refused():
     codes = Codes(torch.zeros(3, 1).double(), torch.full((3, 1), 1e300, dtype=torch.float64))
     with pytest.raises(CodesError, match="largest std is 1e[+]300"):
         GaussianTotalCorrelation("aggregate")(codes)
+
+
+def test_a_copy_of_a_score_equals_it():
+    score = Score(
+        "MIG",
+        0.5,
+        (0.4, 0.6),
+        parts={"a": Value(math.nan, (0.0, math.nan))},
+        per_factor={"hue": math.nan},
+        tables={"t": torch.tensor([[math.nan, 1.0]])},
+        settings={"num_bins": 20},
+    )
+    again = score_from_json(score_to_json(dataclasses.replace(score, tables={"t": score.tables["t"].double()})))
+    assert dataclasses.replace(again, tables={"t": score.tables["t"].clone()}) == score
+    assert again != score
+    for change in ({"value": 0.6}, {"parts": {"a": Value(0.0, (0.0, math.nan))}}, {"settings": {"num_bins": 21}}):
+        assert dataclasses.replace(score, **change) != score

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
 
+from unbraid.arrays import same_content
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.settings import check_settings
@@ -59,7 +60,7 @@ class Value:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Score:
     """One number, and everything behind it.
 
@@ -80,6 +81,14 @@ class Score:
     settled: bool | None = None
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Score) and same_content(self._content(), other._content())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _content(self) -> dict[str, Any]:
+        return vars(self) | {"parts": {name: vars(part) for name, part in self.parts.items()}}
 
 
 @dataclass(frozen=True)

@@ -362,13 +362,7 @@ def _with_sane_weights(codes: Codes) -> Codes:
 
 
 def _varies(labels: Labels, weights: Tensor | None) -> bool:
-    counts = (
-        torch.ones(len(labels.values), dtype=torch.bool, device=labels.values.device)
-        if labels.known is None
-        else labels.known
-    )
-    if weights is not None:
-        counts = counts & (weights > 0)
+    counts = labels.is_known if weights is None else labels.is_known & (weights > 0)
     given = labels.values[counts]
     if len(given) == 0:
         return False
