@@ -254,6 +254,27 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     assert outcome.err.startswith("Error: means.npz: None of the metrics is defined for these codes.")
 
 
+def test_a_bug_in_one_metric_is_shown_and_the_other_scores_are_kept(unbraid, arrays, tmp_path, monkeypatch):
+    measure = MIG.measure
+
+    def broken(self, statistics):
+        if self.estimator == "quantised":
+            raise ZeroDivisionError("by nothing")
+        return measure(self, statistics)
+
+    monkeypatch.setattr(MIG, "measure", broken)
+    monkeypatch.chdir(tmp_path)
+    np.savez("codes.npz", **arrays)
+    outcome = unbraid("score", "codes.npz", "--metrics", "mig,mig:quantised", "--save", "scores.json")
+    assert outcome.code == 1
+    assert "failed: mig:quantised: ZeroDivisionError: by nothing" in outcome.out
+    assert "Traceback (most recent call last)" in outcome.err
+    assert "Error: There is no score for mig:quantised of codes.npz; the others stand." in outcome.err
+    card = Scorecard.load("scores.json")
+    assert card.names == ("mig",)
+    assert "in broken" in card.failed["mig:quantised"]
+
+
 @pytest.mark.parametrize("damage", [{"std": np.full((60, 2), -1.0)}, {"factors": np.zeros((60, 2), dtype=int)}])
 def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, damage):
     np.savez(tmp_path / "good.npz", **arrays)

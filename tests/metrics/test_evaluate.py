@@ -133,13 +133,33 @@ def test_a_single_refusal_is_the_error_itself():
         evaluate(replace(CODES, std=None), ["mig", Spread()])
 
 
-def test_only_refusals_are_caught(monkeypatch):
+def break_spread(monkeypatch):
     def broken(self, statistics):
-        raise ZeroDivisionError
+        raise ZeroDivisionError("by nothing")
 
     monkeypatch.setattr(Spread, "measure", broken)
-    with pytest.raises(ZeroDivisionError):
-        evaluate(CODES, [Spread(), "mig"])
+
+
+def test_a_bug_in_one_metric_costs_its_score_alone_and_is_told(monkeypatch):
+    whole = evaluate(CODES, ["mig", CountFactors()])
+    break_spread(monkeypatch)
+    with pytest.warns(UserWarning, match=r"spread failed \(ZeroDivisionError: by nothing\).*bug") as told:
+        card = evaluate(CODES, ["mig", Spread(), CountFactors()])
+    assert len(told) == 1
+    assert card.names == ("mig", "count-factors")
+    assert card.scores == whole.scores
+    assert list(card.failed) == ["spread"]
+    assert card.failed["spread"].startswith("Traceback")
+    assert "in broken" in card.failed["spread"]
+    assert "failed:\n  spread: ZeroDivisionError: by nothing" in str(card)
+
+
+def test_a_bug_that_leaves_no_score_is_raised_as_it_is(monkeypatch):
+    break_spread(monkeypatch)
+    with pytest.raises(ZeroDivisionError, match="by nothing"):
+        evaluate(CODES, [Spread()])
+    with pytest.raises(ZeroDivisionError, match="by nothing"):
+        evaluate(CODES, [Spread(strict=True), Spread(scale=2.0)])
 
 
 def test_constant_factors_are_told_once():

@@ -24,7 +24,7 @@ def card() -> Scorecard:
     mean = np.stack([hue - 1.0, np.linspace(-1, 1, 60)], axis=1)
     codes = Codes.from_arrays(mean, np.full((60, 2), 0.3), factors={"hue|<b>": hue, "angle": np.linspace(0, 1, 60)})
     made = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread(strict=True), Spread()], seed=1)
-    return replace(made, left_out={"slow-one": "takes minutes."})
+    return replace(made, left_out={"slow-one": "takes minutes."}, failed={"odd-one": "Traceback:\nKeyError: 'x'\n"})
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -44,6 +44,7 @@ def test_scores_are_found_by_name_and_by_place(card):
     [
         ("spread:strict=true", CodesError, "too strict"),
         ("slow-one", CodesError, "takes minutes"),
+        ("odd-one", RuntimeError, "odd-one failed, so it has no score:\nTraceback:\nKeyError: 'x'"),
         ("mog", KeyError, "There are mig"),
     ],
 )
@@ -105,6 +106,12 @@ def test_json_gives_the_card_back(card):
     assert torch.equal(found["mig"].tables["mutual_information"], card["mig"].tables["mutual_information"])
     assert math.isnan(found["spread"].tables["t"][0, 0])
     assert found["mig"].settings == card["mig"].settings
+
+
+def test_a_card_of_before_metrics_could_fail_is_read(card):
+    content = json.loads(card.to_json())
+    assert content.pop("failed") == card.failed
+    assert Scorecard.from_json(json.dumps(content)) == replace(card, failed={})
 
 
 def test_json_is_json(card):

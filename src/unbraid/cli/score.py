@@ -7,8 +7,9 @@ from typing import Annotated, final
 
 import torch
 import typer
+from rich.text import Text
 
-from unbraid.cli.console import output, say, stage
+from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
 from unbraid.cli.options import Device, parse_device
 from unbraid.cli.run_folders import finished_among, is_run, open_runs
@@ -120,6 +121,7 @@ def score(
     _show(carded)
     if save is not None:
         say(f"The scores are in {save}.")
+    _complain_of_failures(carded)
 
 
 def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
@@ -199,6 +201,20 @@ def _show(carded: Sequence[Carded]) -> None:
                 if sentence not in each.card.notes and sentence not in said:
                     said.add(sentence)
                     say(f"{title}: {sentence}", style="dim")
+
+
+def _complain_of_failures(carded: Sequence[Carded]) -> None:
+    """Print the traceback of each metric that failed, and leave with 1 if there is one."""
+    failed = [(f"{name} of {each.name}", text) for each in carded for name, text in each.card.failed.items()]
+    for _, text in failed:
+        errors().print(Text(text), soft_wrap=True)
+    if failed:
+        complain(
+            f"There is no score for {', '.join(name for name, _ in failed)}; the others stand. If memory ran out, "
+            "score a random subset of the images. Otherwise this is a bug in unbraid, not a mistake of yours: please "
+            "report it, with the command you typed and the lines above."
+        )
+        raise typer.Exit(1)
 
 
 def _runs(folders: Sequence[Path]) -> list[Run]:

@@ -1,6 +1,7 @@
 """One call for every score."""
 
 import sys
+import traceback
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,6 +17,10 @@ from unbraid.metrics.usage import unused_latents
 from unbraid.version import __version__
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
+_FAILED = (
+    "{} failed ({}: {}) and has no score; the others stand. Unless memory ran out, this is a bug in unbraid: please "
+    "report it, with the traceback that the scorecard holds under `failed`."
+)
 
 
 def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None) -> Scorecard:
@@ -23,7 +28,9 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
     settings of one's own.
 
     What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the
-    others go on; of one that cannot take some of the factors, those are left out and named. `tell` hears what is being
+    others go on; of one that cannot take some of the factors, those are left out and named. An error that was not
+    foreseen costs the score of its metric alone: a warning names it, and `failed` of the card holds the traceback. If
+    there is no other score, it is raised. `tell` hears what is being
     computed and the share that is done; by default it is a line on standard error if that is a terminal. `seed`, where
     given, replaces that of every metric. The work is done where the codes are.
     """
@@ -44,9 +51,13 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
     finally:
         line.clear()
     if not work.scores:
+        for error in work.failed.values():
+            raise error
         raise CodesError(_nothing(work.refused, left_out))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
+    for name, error in work.failed.items():
+        warnings.warn(_FAILED.format(name, type(error).__name__, error), UserWarning, stacklevel=2)
     return Scorecard(
         names=tuple(work.scores),
         scores=tuple(work.scores.values()),
@@ -56,6 +67,7 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
         factor_names=codes.factor_names,
         refused=work.refused,
         left_out=left_out,
+        failed={name: "".join(traceback.format_exception(error)) for name, error in work.failed.items()},
         notes=notes,
         device=str(codes.mean.device),
         seed=seed,
@@ -71,6 +83,7 @@ class _Work:
     def __init__(self, codes: Codes, tell: Tell, num_metrics: int) -> None:
         self.scores: dict[str, Score] = {}
         self.refused: dict[str, str] = {}
+        self.failed: dict[str, Exception] = {}
         self._tell, self._num_metrics, self._num_done, self._name = tell, num_metrics, 0, ""
         self.statistics = Statistics(codes, self._hear)
 
@@ -84,6 +97,8 @@ class _Work:
                 self.scores[name] = _score(metric, self.statistics)
             except CodesError as error:
                 self.refused[name] = str(error)
+            except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
+                self.failed[name] = error
         self._num_done += 1
         self._tell(name, self._num_done / self._num_metrics)
 

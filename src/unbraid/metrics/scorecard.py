@@ -24,10 +24,11 @@ SUFFIXES = (".json", ".csv", ".md")
 class Scorecard:
     """Scores by name: `card["mig"]` is a `Score`, `print(card)` a table, and `card.save("scores.json")` keeps it all.
 
-    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `notes` hold
-    for all scores. `num_unused` is how many latents say nothing of the image, None if it is not known: where fewer than
-    two are left, the card carries a `badge`. `seed` is the one that was given to every metric, None if each kept its
-    own; each score tells in its settings which it used.
+    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
+    the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
+    is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
+    carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
+    its settings which it used.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class Scorecard:
     factor_names: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     device: str = "cpu"
     seed: int | None = None
@@ -64,6 +66,8 @@ class Scorecard:
             raise CodesError(f"{name} is not defined for these codes: {self.refused[name]}")
         if name in self.left_out:
             raise CodesError(f"{name} was left out: {self.left_out[name]}")
+        if name in self.failed:
+            raise RuntimeError(f"{name} failed, so it has no score:\n{self.failed[name]}")
         raise KeyError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
 
     def __iter__(self) -> Iterator[Score]:
@@ -107,8 +111,8 @@ class Scorecard:
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """What to know beside the numbers: sentences under "not defined", "left out" and "notes", those of several
-        metrics said once.
+        """What to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes", those of
+        several metrics said once.
         """
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
@@ -119,6 +123,7 @@ class Scorecard:
         for name, reason in self.left_out.items():
             by_reason[reason].append(name)
         found = {
+            "failed": [f"{name}: {text.strip().rpartition(chr(10))[2]}" for name, text in self.failed.items()],
             "not defined": [f"{name}: {reason}" for name, reason in self.refused.items()],
             "left out": [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()],
             "notes": [*self.notes, *(f"{', '.join(names)}: {note}" for note, names in by_note.items())],
@@ -171,6 +176,7 @@ class Scorecard:
                 factor_names=tuple(content["factor_names"]),
                 refused=content["refused"],
                 left_out=content["left_out"],
+                failed=content.get("failed", {}),  # earlier versions wrote none
                 notes=tuple(content["notes"]),
                 device=content["device"],
                 seed=content["seed"],
@@ -237,6 +243,7 @@ class Scorecard:
             "notes": list(self.notes),
             "refused": dict(self.refused),
             "left_out": dict(self.left_out),
+            "failed": dict(self.failed),
             "scores": scores,
         }
 
