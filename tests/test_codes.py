@@ -96,6 +96,42 @@ def test_missing_labels_are_marked_in_every_column_that_can_hold_the_mark():
     assert [None if f.known is None else f.known.tolist() for f in codes.factors] == [[True, False, True], None]
 
 
+def test_masked_labels_of_a_table_are_missing():
+    table = np.ma.array([[0, 1], [1, 0], [2, 1]], mask=[[0, 1], [0, 0], [0, 0]])
+    first, second = Codes.from_arrays(MEAN, factors=table).factors
+    assert first.known is None
+    assert second.known.tolist() == [False, True, True]
+    mapped = Codes.from_arrays(MEAN, factors={"factor_0": table[:, 0], "factor_1": table[:, 1]}).factors
+    assert mapped == (first, second)
+    assert Codes.from_arrays(MEAN, factors=table[:, 1]).factors[0].known.tolist() == [False, True, True]
+
+
+MASKED = np.ma.array(MEAN.numpy(), mask=[[0, 0], [0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"mean": MASKED},
+        {"mean": list(MASKED)},
+        {"mean": [[1.0, 2.0], [3.0, np.ma.masked]]},
+        {"mean": MEAN, "std": abs(MASKED)},
+        {"mean": MEAN, "log_var": MASKED},
+        {"samples": MASKED},
+        {"mean": MEAN, "weights": MASKED[:, 1]},
+        {"mean": MEAN, "probabilities": np.ma.array(TABLE.numpy(), mask=MASKED.mask)},
+        {"mean": MEAN, "factors": [1, np.ma.masked, 2]},
+    ],
+)
+def test_masked_numbers_are_refused(arguments):
+    with pytest.raises(CodesError, match="masked entries.*drop those rows"):
+        Codes.from_arrays(**arguments)
+
+
+def test_a_mask_that_masks_nothing_changes_nothing():
+    assert Codes.from_arrays(np.ma.array(MEAN.numpy(), mask=False)) == Codes.from_arrays(MEAN)
+
+
 def test_continuous_factors_can_be_binned():
     codes = Codes.from_arrays(MEAN, factors={"angle": [0.0, 0.4, 1.0], "size": [5, 5, 7]}).with_binned_factors(2)
     assert [f.values.tolist() for f in codes.factors] == [[0, 0, 1], [5, 5, 7]]

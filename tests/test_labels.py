@@ -60,6 +60,36 @@ def test_a_mark_says_which_labels_are_missing(column, missing, known):
 # How they are numbered
 
 
+MASK = [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("column", "missing", "known"),
+    [
+        (np.ma.array([1, 5, 2, 1], mask=MASK), None, [True, False, True, True]),
+        (np.ma.array([1, 5, 2, 1], mask=MASK), 2, [True, False, False, True]),
+        (np.ma.array([1.0, math.nan, 2.0, 1.0], mask=MASK), None, [True, False, True, True]),
+        (np.ma.array(["a", "c", "b", "a"], mask=MASK), None, [True, False, True, True]),
+        (np.ma.array(["a", None, "b", "a"], mask=MASK, dtype=object), None, [True, False, True, True]),
+        (np.ma.array([[0.5, 0.5]] * 4, mask=[[0, 0], [1, 0], [0, 0], [0, 0]]), None, [True, False, True, True]),
+    ],
+)
+def test_a_masked_label_is_missing(column, missing, known):
+    labels = Labels.of("hue", column, missing=missing)
+    assert labels.known.tolist() == known
+    without = Labels.of("hue", np.asarray(column)[[0, 2, 3]], missing=missing)
+    assert torch.equal(labels.assignment()[[0, 2, 3]], without.assignment()) if not labels.is_continuous else True
+
+
+def test_a_masked_number_is_no_column():
+    with pytest.raises(CodesError, match="Factor 'hue' has masked entries"):
+        Labels.of("hue", np.ma.masked)
+
+
+def test_a_mask_that_masks_nothing_leaves_all_labels_known():
+    assert Labels.of("hue", np.ma.array([1, 2], mask=False)) == Labels.of("hue", [1, 2])
+
+
 def test_assignment_numbers_the_values_that_occur_where_they_are_known():
     labels = Labels("x", torch.tensor([7, 3, 99, 7]), known=torch.tensor([True, True, False, True]))
     assert labels.assignment().tolist() == [1, 0, -1, 1]

@@ -30,12 +30,24 @@ def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
     return torch.stack([table[..., index] for index in indices], dim=-1)
 
 
+def is_masked(values: Any) -> bool:
+    """Says whether entries are masked: numpy's mark for numbers that are not there, which numpy.asarray drops."""
+    if isinstance(values, (list, tuple)):
+        return any(map(is_masked, values))
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
+
+
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects are
-    refused.
+    """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects and
+    masked entries are refused.
     """
     if isinstance(values, Tensor):
         return values.detach()
+    if is_masked(values):
+        raise CodesError(
+            f"{name} has masked entries. Numbers that are not there cannot be scored: drop those rows, or fill them. "
+            "Only labels may be masked, as one numpy.ma array; those are missing labels."
+        )
     try:
         array = np.asarray(values)
     except ValueError:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -107,7 +108,7 @@ class Codes:
         Columns of integers are values of discrete factors; columns of floats are measurements of continuous ones. To
         mix them, give `factors` as a mapping from names to columns; there a column may also hold words, or
         probabilities p(y | x) (two-dimensional). `missing` is what marks a label that is not known: math.nan, a number
-        such as -1, or a word.
+        such as -1, or a word. A label that a numpy.ma array masks is not known; masked numbers elsewhere are refused.
 
         `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
         "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with
@@ -275,7 +276,7 @@ def _as_factors(
                 "factor_names was given with a mapping of factors, which has names of its own. Leave it out."
             )
         return tuple(Labels.of(str(name), column, missing=missing, device=device) for name, column in factors.items())
-    table = as_array("factors", factors)
+    table = factors if isinstance(factors, np.ma.MaskedArray) else as_array("factors", factors)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:

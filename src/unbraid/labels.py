@@ -58,12 +58,13 @@ class Labels:
 
         Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that
         are not known: NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of
-        numbers, a word in a column of words.
+        numbers, a word in a column of words. Entries that a numpy.ma array masks are not known either.
         """
         missing = checked_missing(missing)
+        column, unmasked = _taken_apart(column, device)
         array = as_array(f"Factor {name!r}", column)
         if isinstance(array, np.ndarray) and array.dtype.kind in "US":
-            return _of_words(name, array, missing, device)
+            return _of_words(name, array, missing, unmasked, device)
         values = as_tensor(f"Factor {name!r}", array)
         if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
             raise CodesError(
@@ -71,7 +72,7 @@ class Labels:
                 "(images, values)."
             )
         values = values.to(device) if values.is_floating_point() else _as_int64(name, values.to(device))
-        return cls(name, values, _known(values, missing))
+        return cls(name, values, _both(_known(values, missing), unmasked))
 
     def __eq__(self, other: object) -> bool:
         """Says whether name, order and labels are the same. Labels that are not known do not count."""
@@ -198,17 +199,30 @@ def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
     return wide
 
 
-def _of_words(name: str, words: np.ndarray, missing: Missing, device: torch.device | str | None) -> Labels:
+def _taken_apart(column: Any, device: torch.device | str | None) -> tuple[Any, Bool[Tensor, " image"] | None]:
+    """Returns the entries of a numpy.ma array, and the rows in which no entry is masked; None if that is all rows."""
+    if not isinstance(column, np.ma.MaskedArray) or column.ndim == 0:
+        return column, None
+    masked = np.ma.getmaskarray(column).any(axis=tuple(range(1, column.ndim)))
+    entries = column.filled("" if column.dtype.kind in "OSU" else 0)
+    return entries, torch.from_numpy(~masked).to(device) if masked.any() else None
+
+
+def _both(one: Tensor | None, other: Tensor | None) -> Bool[Tensor, " image"] | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return one & other
+
+
+def _of_words(
+    name: str, words: np.ndarray, missing: Missing, unmasked: Tensor | None, device: torch.device | str | None
+) -> Labels:
     if words.ndim != 1:
         raise CodesError(f"Factor {name!r} has words of shape {words.shape}; expected one word an image.")
     distinct, numbers = np.unique(words, return_inverse=True)
-    known = distinct[numbers] != missing if isinstance(missing, str) and missing in distinct else None
-    return Labels(
-        name,
-        torch.from_numpy(numbers).to(device),
-        None if known is None else torch.from_numpy(known).to(device),
-        ordered=False,
-    )
+    marked = isinstance(missing, str) and missing in distinct
+    known = torch.from_numpy(distinct[numbers] != missing).to(device) if marked else None
+    return Labels(name, torch.from_numpy(numbers).to(device), _both(known, unmasked), ordered=False)
 
 
 def _known(values: Tensor, missing: Missing) -> Bool[Tensor, " image"] | None:

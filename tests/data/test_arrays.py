@@ -96,6 +96,7 @@ def test_many_floats_are_converted_in_blocks_without_losing_an_image(monkeypatch
         (np.zeros((2, 3, 5, 3), dtype=np.uint8), "second or the last"),
         (np.array([None, 1], dtype=object), "Python objects"),
         (np.array([["a"]]), "give uint8"),
+        (np.ma.array([[[0.0, 1.0]]], mask=[[[0, 1]]]), "images has masked entries; drop"),
     ],
 )
 def test_images_that_make_no_sense_are_refused_at_once(images, match):
@@ -172,6 +173,8 @@ def test_weights_are_scaled_to_probabilities():
         ({"weights": np.array([1.0, -1.0, 1.0, 1.0])}, "none negative"),
         ({"weights": np.zeros(4)}, "not all zero"),
         ({"weights": np.array([1.0, np.nan, 1.0, 1.0])}, "finite"),
+        ({"factors": np.ma.array([0, 1, 0, 1], mask=[0, 0, 0, 1])}, "factors has masked entries; drop"),
+        ({"weights": np.ma.array([1.0, 1.0, 1.0, 1.0], mask=[0, 0, 0, 1])}, "weights has masked entries; drop"),
     ],
 )
 def test_factors_and_weights_that_make_no_sense_are_refused_at_once(options, match):

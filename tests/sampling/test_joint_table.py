@@ -50,3 +50,8 @@ def test_an_array_with_another_number_of_axes_is_refused():
         Table.of(("a", "b"), [1.0, 2.0])
     with pytest.raises(SpecError, match="no array of numbers can be made of what was given"):
         Table.of(("a", "b"), [[1.0, 2.0], [3.0]])
+
+
+def test_masked_probabilities_are_refused():
+    with pytest.raises(SpecError, match="some probabilities are masked"):
+        Table.of(("a", "b"), np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]]))

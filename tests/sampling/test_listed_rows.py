@@ -140,3 +140,8 @@ def test_a_cache_that_cannot_be_written_is_named(cache):
 def test_a_recipe_that_names_nothing_is_refused(arguments, message):
     with pytest.raises(SpecError, match=message):
         Rows(*arguments)
+
+
+def test_masked_rows_are_refused():
+    with pytest.raises(DataError, match="some entries are masked"):
+        Rows.of(np.ma.array([1, 2], mask=[0, 1]))

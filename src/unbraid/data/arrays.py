@@ -12,7 +12,7 @@ from jaxtyping import Float32, UInt8
 from torch import Tensor
 
 from unbraid import files
-from unbraid.arrays import shown
+from unbraid.arrays import is_masked, shown
 from unbraid.data.channels_last import ChannelsLast
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.fetching.known_checksums import known_sha256
@@ -176,6 +176,8 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
         values = values.detach().cpu()
         # NumPy knows no bfloat16.
         array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+    elif is_masked(values):
+        raise DataError(f"{name} has masked entries; drop the images that have one, or fill them.")
     else:
         array = np.asarray(values)
     if array.dtype.hasobject:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from unbraid.arrays import is_masked
 from unbraid.errors import SpecError
 from unbraid.sampling.joint import Joint, check_names
 
@@ -56,6 +57,8 @@ class Table(Joint):
     @classmethod
     def of(cls, factors: Sequence[str], table: Any) -> "Table":
         """From an array, a tensor or nested lists with one axis a factor."""
+        if is_masked(table):
+            raise SpecError("Table: some probabilities are masked. Give each combination one; 0 where there is none.")
         try:
             numbers = np.asarray(table.detach().cpu() if isinstance(table, Tensor) else table, dtype=np.float64)
         except (TypeError, ValueError) as error:

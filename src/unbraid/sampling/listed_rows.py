@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from unbraid import files
+from unbraid.arrays import is_masked
 from unbraid.errors import DataError, SpecError
 from unbraid.sampling.factor_columns import FactorColumn, Values
 from unbraid.sampling.subset import Part, Subset
@@ -51,6 +52,8 @@ class Rows(Subset):
         """The recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under their
         checksum, so that a run can be resumed.
         """
+        if is_masked(rows):
+            raise DataError("Rows.of: some entries are masked. Drop them, or fill them.")
         try:
             given = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
         except ValueError as error:
