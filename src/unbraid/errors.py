@@ -1,5 +1,16 @@
 """What can go wrong, by whose hand. Every message says what was given, what was expected and how to fix it."""
 
+_MAX_MESSAGE = 4_000  # characters
+_END = 1_000
+
+
+def shortened(message: str) -> str:
+    """Returns a message without its middle if it is long. It may quote a file, and its advice is at its end."""
+    if len(message) <= _MAX_MESSAGE:
+        return message
+    start, end = message[: _MAX_MESSAGE - _END], message[-_END:]
+    return f"{start} ... ({len(message) - _MAX_MESSAGE:,} characters left out) ... {end}"
+
 
 class UnbraidError(Exception):
     """The root of all errors raised on purpose. The command line prints it without a traceback and exits with
@@ -7,6 +18,9 @@ class UnbraidError(Exception):
     """
 
     exit_code = 2
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class SpecError(UnbraidError):

@@ -187,6 +187,18 @@ def test_several_cards_are_saved_by_name(unbraid, arrays, tmp_path):
     ]
 
 
+def test_the_name_of_a_file_is_no_formula_and_no_tag_where_cards_are_saved(unbraid, arrays, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["=1+1.npz", "<b>.npz"]
+    for name in names:
+        np.savez(name, **arrays)
+    for suffix in ("csv", "md"):
+        assert unbraid("score", *names, "--metrics", "mig", "--save", f"scores.{suffix}").code == 0
+    with (tmp_path / "scores.csv").open() as stream:
+        assert {row["codes"] for row in csv.DictReader(stream)} == {"'=1+1.npz", "<b>.npz"}
+    assert "## &lt;b>.npz" in (tmp_path / "scores.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("save", "complaint"),
     [
@@ -251,7 +263,8 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     assert "not defined: mig: " in outcome.out
     outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:quantised", "--save", "scores.json")
     assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
-    assert outcome.err.startswith("Error: means.npz: None of the metrics is defined for these codes.")
+    assert outcome.err.startswith("Error: means.npz: MIG does not take means without std.")
+    assert outcome.err.count("Give std or log_var") == 1
 
 
 def test_a_bug_in_one_metric_is_shown_and_the_other_scores_are_kept(unbraid, arrays, tmp_path, monkeypatch):

@@ -133,6 +133,22 @@ def test_a_single_refusal_is_the_error_itself():
         evaluate(replace(CODES, std=None), ["mig", Spread()])
 
 
+def test_a_refusal_of_all_metrics_is_said_once():
+    huge = replace(CODES, mean=CODES.mean * 1e300)
+    with pytest.raises(CodesError) as refused:
+        evaluate(huge, ["mig", "mig:quantised", CountFactors()])
+    assert str(refused.value).startswith("The largest mean is ")
+    assert str(refused.value).count("Divide the latents by a constant first.") == 1
+
+
+def test_metrics_that_share_a_refusal_are_named_together():
+    card = evaluate(replace(CODES, std=None), ["mig", "rmig", "mig:means_histogram", "mig:sampled"])
+    assert len(card.refused) == 3
+    together, alone = card.remarks["not defined"]
+    assert together.startswith("mig, mig:sampled: MIG does not take means without std.")
+    assert alone.startswith("rmig: RMIG does not take")
+
+
 def break_spread(monkeypatch):
     def broken(self, statistics):
         raise ZeroDivisionError("by nothing")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from typing import ClassVar, final
 
 import pytest
@@ -10,11 +11,14 @@ import torch
 from tests.metrics.test_mig import grid
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.dci import DCI
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.sap import SAP
 from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.z_diff import ZDiff
 
 
 @final
@@ -121,6 +125,26 @@ def test_numbers_whose_squares_overflow_are_refused():
     codes = Codes(torch.zeros(3, 1).double(), torch.full((3, 1), 1e300, dtype=torch.float64))
     with pytest.raises(CodesError, match="largest std is 1e[+]300"):
         GaussianTotalCorrelation("aggregate")(codes)
+
+
+SEPARATE = torch.stack([torch.arange(240) % 3, torch.arange(240) % 4], dim=1)
+SCALED = [(1.0, 1e8, "lie around 1e\\+08 with a std of"), (1e-8, 0.0, "std above 1.1e-08")]
+
+
+@pytest.mark.parametrize("metric", [SAP(), DCI(predictor="forest"), ZDiff()], ids=lambda metric: type(metric).__name__)
+@pytest.mark.parametrize(("scale", "offset", "cause"), SCALED)
+def test_a_scale_that_a_classifier_cannot_see_is_told(metric, scale, offset, cause):
+    factors = tuple(Labels(name, SEPARATE[:, k]) for k, name in enumerate("ab"))
+    plain = Codes(SEPARATE.double(), torch.full((240, 2), 0.1).double(), factors=factors)
+    moved = dataclasses.replace(plain, mean=plain.mean * scale + offset)
+    assert re.search(cause, " ".join(metric(moved).notes))
+    assert not re.search("may not see", " ".join(metric(plain).notes))
+
+
+def test_means_that_single_precision_made_equal_are_told():
+    mean = (SEPARATE.double() + 1e8).float()
+    codes = Codes(mean, torch.ones_like(mean), factors=(Labels("a", SEPARATE[:, 0]),))
+    assert any("The means of no latent vary. torch.float32 may have" in note for note in DCI()(codes).notes)
 
 
 def test_a_copy_of_a_score_equals_it():

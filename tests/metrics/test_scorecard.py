@@ -145,6 +145,31 @@ def test_markdown_has_a_row_for_every_value_and_part(card):
     assert "- spread:strict=true: Spread: too strict for these codes. Be lenient." in lines
 
 
+def hostile(name: str) -> Scorecard:
+    codes = Codes.from_arrays(np.eye(60)[:, :2], np.full((60, 2), 0.3), factors={name: np.arange(60) % 3})
+    return evaluate(codes, [CountFactors(), Spread(strict=True)])
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", " =1+1"])
+def test_no_name_is_a_formula_in_a_spreadsheet(name):
+    rows = list(csv.DictReader(io.StringIO(hostile(name).to_csv())))
+    assert [row["of"] for row in rows if row["quantity"] == "factor"] == [f"'{name}"]
+
+
+def test_numbers_of_the_csv_stay_numbers(card):
+    lowest = replace(card, scores=tuple(replace(score, value=-1.0) for score in card.scores))
+    assert {row["value"] for row in csv.DictReader(io.StringIO(lowest.to_csv())) if row["quantity"] == "value"} == {
+        "-1.0"
+    }
+
+
+def test_no_name_is_a_tag_or_a_link_in_markdown():
+    text = replace(hostile("<script>"), notes=("[a](b) <img>",)).to_markdown()
+    assert "1 factors (&lt;script>)" in text
+    assert "- \\[a\\](b) &lt;img>" in text
+    assert "<" not in text
+
+
 def test_a_frame_is_the_csv(card, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
     frame = card.to_frame()

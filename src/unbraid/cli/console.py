@@ -13,6 +13,7 @@ from rich.text import Text
 
 from unbraid.cli.amounts import amount_text
 from unbraid.data.progress import watched
+from unbraid.errors import shortened
 
 # A table that goes into a file or through a pipe has no screen to fit on.
 _WIDTH_OFF_SCREEN = 160
@@ -37,12 +38,12 @@ def say(message: str, style: str = "") -> None:
 
 def note(message: str) -> None:
     """Print what a person should know and a program need not."""
-    errors().print(Text.assemble(("Note: ", "yellow"), message), soft_wrap=True)
+    errors().print(Text.assemble(("Note: ", "yellow"), shortened(message)), soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """Print why it did not work."""
-    errors().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    errors().print(Text.assemble(("Error: ", "bold red"), shortened(message)), soft_wrap=True)
 
 
 @contextlib.contextmanager

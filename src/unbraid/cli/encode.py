@@ -19,6 +19,7 @@ from unbraid.codes import Codes, LatentPrior
 from unbraid.data.arrays import FromArrays
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import DataError, RunError, SpecError
+from unbraid.metrics.score_rows import plain_text
 from unbraid.models.encode import encode as encode_images
 from unbraid.runs.codes_file import PRIOR
 from unbraid.runs.run import Run
@@ -123,6 +124,10 @@ def _csv(arrays: dict[str, np.ndarray], factors: dict[str, np.ndarray], paths: S
     numbers = np.concatenate(list(arrays.values()), axis=1)
     for row in range(len(numbers)):
         writer.writerow(
-            [*([paths[row]] if paths else []), *numbers[row].tolist(), *(column[row] for column in factors.values())]
+            [
+                *([plain_text(paths[row])] if paths else []),
+                *numbers[row].tolist(),
+                *(column[row] for column in factors.values()),
+            ]
         )
     return text.getvalue()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from unbraid import files
 from unbraid.errors import SpecError
+from unbraid.metrics.score_rows import in_markdown, plain_text
 from unbraid.metrics.scorecard import Scorecard, check_target
 
 
@@ -44,9 +45,9 @@ def _csv(cards: Mapping[str, Scorecard]) -> str:
         header, *rows = csv.reader(io.StringIO(card.to_csv()))
         if number == 0:
             writer.writerow(["codes", *header])
-        writer.writerows([name, *row] for row in rows)
+        writer.writerows([plain_text(name), *row] for row in rows)
     return stream.getvalue()
 
 
 def _markdown(cards: Mapping[str, Scorecard]) -> str:
-    return "\n".join(f"## {name}\n\n{card.to_markdown()}" for name, card in cards.items())
+    return "\n".join(f"## {in_markdown(name)}\n\n{card.to_markdown()}" for name, card in cards.items())

@@ -10,7 +10,7 @@ from typing import final
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Metric, Score, factor_features
-from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.scorecard import Scorecard, by_reason
 from unbraid.metrics.selection import Metrics, select
 from unbraid.metrics.statistics import Statistics, Tell
 from unbraid.metrics.usage import unused_latents
@@ -149,12 +149,10 @@ def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
 
 def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
     """Why there is not a single score."""
-    if len(refused) == 1:
+    if len(set(refused.values())) == 1:
         return next(iter(refused.values()))
     if refused:
-        return "None of the metrics is defined for these codes. " + " ".join(
-            f"{name}: {reason}" for name, reason in refused.items()
-        )
+        return "None of the metrics is defined for these codes. " + " ".join(by_reason(refused))
     names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
     return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
 
-from unbraid.arrays import same_content
+from unbraid.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.settings import check_settings
@@ -114,6 +114,13 @@ class Metric(ABC):
     def accepts(self) -> frozenset[Feature]:
         """What the codes may have beyond means, stds and a full set of discrete labels."""
 
+    @property
+    def sees_scale(self) -> bool:
+        """Whether latents that are moved or scaled have another score, because a classifier sees their means as they
+        are.
+        """
+        return False
+
     @abstractmethod
     def measure(self, statistics: Statistics) -> Score:
         """The score of codes that have been checked."""
@@ -132,9 +139,12 @@ class Metric(ABC):
         for feature, who in features(statistics.codes).items():
             if feature not in self.accepts:
                 raise CodesError(f"{name} does not take {feature}{who}. {ADVICE[feature]}")
-        _check_magnitude(name, statistics.codes)
+        _check_magnitude(statistics.codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
+        if self.sees_scale or (self.needs_factors and "means without std" in self.accepts):
+            notes = _scale_notes(statistics.codes, sees_scale=self.sees_scale)
+            score = replace(score, notes=(*score.notes, *notes))
         if self.groups_by_value and statistics.singled_out:
             score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
         if not constant:
@@ -192,15 +202,39 @@ def features(codes: Codes) -> dict[Feature, str]:
     return found
 
 
-def _check_magnitude(name: str, codes: Codes) -> None:
+def _check_magnitude(codes: Codes) -> None:
     """Refuse numbers whose squares overflow: every metric would see infinities."""
     for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
         largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
         if largest > _LARGEST:
             raise CodesError(
-                f"{name}: the largest {what} is {largest:g}, and its square is no float64. Divide the latents by a "
-                "constant first."
+                f"The largest {what} is {largest:g}, and its square is no float64. Divide the latents by a constant "
+                "first."
             )
+
+
+def _scale_notes(codes: Codes, *, sees_scale: bool) -> tuple[str, ...]:
+    """Returns what to know of means whose offset or scale hides what they hold."""
+    if codes.mean.shape[1] == 0:
+        return ()
+    mean = codes.mean.double()
+    offset, std = mean.mean(dim=0).abs(), mean.std(dim=0, correction=0)
+    if bool((mean == mean[0]).all()):
+        return (f"The means of no latent vary. {codes.mean.dtype} may have rounded away how they did.",)
+    far = ((offset > 10) & (offset > 100 * std)).nonzero()[:, 0].tolist()
+    notes = []
+    if sees_scale and far:
+        notes.append(
+            f"The means of latents [{shown(far, most=20)}] lie around {float(offset[far[0]]):.2g} with a std of "
+            f"{float(std[far[0]]):.2g}: so far from 0 the classifier may not see them vary. Subtract the mean of each "
+            "latent first."
+        )
+    if sees_scale and float(std.max()) < 0.01:
+        notes.append(
+            f"No latent's means have a std above {float(std.max()):.2g}: the classifier may not see them vary. If the "
+            "scale of the latents has no meaning, divide them by their std first."
+        )
+    return tuple(notes)
 
 
 def _constant_factors(name: str, statistics: Statistics) -> list[str]:

@@ -59,6 +59,10 @@ class SAP(Metric):
         check_counts("SAP", num_train=self.num_train, num_test=self.num_test)
 
     @property
+    def sees_scale(self) -> bool:
+        return self.classifier == "svm"
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         return frozenset(
             {

@@ -5,9 +5,10 @@ import html
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from unbraid.metrics.metric import Interval, Score
 
@@ -97,7 +98,7 @@ def plain_table(rows: Sequence[Row]) -> str:
 def markdown_table(rows: Sequence[Row]) -> str:
     header = ["| " + " | ".join(_COLUMNS) + " |", "|---|---:|---:|:---:|---|"]
     return "\n".join(
-        [*header, *("| " + " | ".join(_in_markdown(cell) for cell in line) + " |" for line in cells(rows, None))]
+        [*header, *("| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in cells(rows, None))]
     )
 
 
@@ -115,11 +116,19 @@ def csv_text(rows: Sequence[Row]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(f.name for f in fields(Row))
-    for row in rows:
-        writer.writerow(
-            "" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in astuple(row)
-        )
+    writer.writerows([_csv_cell(value) for value in astuple(row)] for row in rows)
     return stream.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain_text(value)
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def plain_text(text: str) -> str:
+    """Returns a text that spreadsheets show as it is: behind an apostrophe if they would take it for a formula."""
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def number_text(value: float) -> str:
@@ -135,6 +144,11 @@ def interval_text(low: float, high: float) -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"{number_text(low)} to {number_text(high)}"
 
 
-def _in_markdown(cell: str) -> str:
-    escaped = cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+def in_markdown(text: str) -> str:
+    """Returns a text that Markdown shows as it is, without tags, links or columns of its own."""
+    return re.sub(r"[\\|\[\]`*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+def _markdown_cell(cell: str) -> str:
+    escaped = in_markdown(cell)
     return escaped.replace("  ", "&emsp;") if cell.startswith("  ") else escaped

@@ -12,7 +12,7 @@ from unbraid import files
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_to_json
-from unbraid.metrics.score_rows import Row, csv_text, html_table, markdown_table, plain_table, rows_of
+from unbraid.metrics.score_rows import Row, csv_text, html_table, in_markdown, markdown_table, plain_table, rows_of
 from unbraid.metrics.usage import badge
 
 _FORMAT = 1
@@ -119,13 +119,10 @@ class Scorecard:
             for note in score.notes:
                 if note not in self.notes:
                     by_note[note].append(name)
-        by_reason: dict[str, list[str]] = defaultdict(list)
-        for name, reason in self.left_out.items():
-            by_reason[reason].append(name)
         found = {
             "failed": [f"{name}: {text.strip().rpartition(chr(10))[2]}" for name, text in self.failed.items()],
-            "not defined": [f"{name}: {reason}" for name, reason in self.refused.items()],
-            "left out": [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()],
+            "not defined": by_reason(self.refused),
+            "left out": by_reason(self.left_out),
             "notes": [*self.notes, *(f"{', '.join(names)}: {note}" for note, names in by_note.items())],
         }
         return {title: sentences for title, sentences in found.items() if sentences}
@@ -193,10 +190,11 @@ class Scorecard:
     def to_markdown(self) -> str:
         """A table of values and parts, and what to know beside them."""
         remarks = [
-            f"**{title}**\n\n" + "\n".join(f"- {sentence}" for sentence in sentences)
+            f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
         ]
-        return "\n\n".join([self.headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
+        headline = in_markdown(self.headline)
+        return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
     def to_frame(self) -> Any:
         """The rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
@@ -246,6 +244,14 @@ class Scorecard:
             "failed": dict(self.failed),
             "scores": scores,
         }
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Returns a sentence for each reason, with the names of the metrics that share it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, reason in reasons.items():
+        names[reason].append(name)
+    return [f"{', '.join(sharing)}: {reason}" for reason, sharing in names.items()]
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:

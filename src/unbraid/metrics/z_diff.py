@@ -62,6 +62,10 @@ class ZDiff(Metric):
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
 
     @property
+    def sees_scale(self) -> bool:
+        return True
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         always: frozenset[Feature] = frozenset({"missing labels", "weights", "correlated posteriors"})
         return always if self.latents == "samples" else always | {"means without std", "draws without densities"}

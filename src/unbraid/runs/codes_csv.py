@@ -24,7 +24,9 @@ _MAX_SHOWN = 40  # characters of what a file holds, in a message
 _KINDS = ("mean", "std", "log_var", "sample")
 _FACTOR = "factor:"
 _FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
-_MISSING = frozenset({"", "nan", "NaN", "NAN"})
+# What printf writes for a number that is none, on one system or another.
+_MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
+_BLANK = re.compile(r"[^\S\n]")
 # Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
 # would become one.
 _COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|weight|{_FILE}|{_FACTOR}.+")
@@ -39,8 +41,9 @@ def read_csv(path: Path) -> Codes:
     `weight` and `file` if there are any.
 
     A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical
-    one. An empty label, or nan, is missing. The first line names the columns; a row is an image, and a line: quoted
-    fields may hold commas and doubled quotation marks, but no line breaks. UTF-8, read a block of rows at a time.
+    one. An empty label, or nan (with a sign or without), is missing. Blanks around a number are refused. The first line
+    names the columns; a row is an image, and a line: quoted fields may hold commas and doubled quotation marks, but no
+    line breaks. UTF-8, read a block of rows at a time.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig") as stream:
@@ -125,6 +128,7 @@ class _Columns:
     def add(self, lines: list[str]) -> None:
         if not lines:
             return
+        self._check_blanks(lines)
         try:
             # ndmin: a single row is a table too.
             table = np.loadtxt(lines, dtype=self.row, delimiter=",", comments=None, quotechar='"', ndmin=1)
@@ -160,6 +164,12 @@ class _Columns:
         )
         return replace(codes, factors=factors)
 
+    def _check_blanks(self, lines: list[str]) -> None:
+        """Refuse numbers with blanks around them, which numpy would strip."""
+        for row in csv.reader(line for line in lines if _BLANK.search(line)):
+            if any(_is_measured(name) and text != text.strip() for name, text in zip(self.names, row, strict=False)):
+                self._refuse("blanks around a number")
+
     def _refuse(self, complaint: str) -> NoReturn:
         """Read again, row by row, for the line that is at fault."""
         with files.opened(self.path, "r", encoding="utf-8-sig") as stream:
@@ -173,11 +183,10 @@ class _Columns:
                         "Give every row a value for each."
                     )
                 for name, text in zip(self.names, row, strict=False):
-                    if _is_measured(name) and not _NUMBER.fullmatch(text.strip()):
+                    if _is_measured(name) and not _NUMBER.fullmatch(text):
                         raise CodesError(
                             f"Line {reader.line_num} of {self.path} has {_quoted(text)} in column {name!r}; expected "
-                            "a number. "
-                            "Correct it, or drop the row."
+                            "a number, without blanks. Correct it, or drop the row."
                         )
         raise CodesError(
             f"{self.path} cannot be read as comma-separated values ({complaint}). Check its quotation marks."
@@ -186,7 +195,7 @@ class _Columns:
 
 def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
     """The column of a factor, in the narrowest form that takes all its words."""
-    missing = np.array([word.strip() in _MISSING for word in words])
+    missing = np.array([_MISSING.fullmatch(word.strip()) is not None for word in words])
     known = None if not missing.any() else torch.from_numpy(~missing[places])
     given = [word for word, gone in zip(words, missing, strict=True) if not gone]
     padded = next((word for word in given if word != word.strip() and _NUMBER.fullmatch(word.strip())), None)
