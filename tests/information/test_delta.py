@@ -65,7 +65,7 @@ def test_of_an_information_it_is_the_spread_over_resamples():
     values = FactorValues.of((labels,), 400)
     sums = quantised_statistics(mean, std, values, bins)
     onehot = torch.nn.functional.one_hot(labels).double()
-    deviations = influences(quantise(mean, std, bins), [onehot], torch.ones(400).double(), sums.marginal, sums.joints)
+    deviations = influences(quantise(mean, std, bins), [onehot], torch.ones(400).double(), sums)
     averages = {"mutual_information": quantised_information(mean, std, values, bins).mutual_information}
     found = standard_error(lambda a: a["mutual_information"][:, 0], averages, deviations, 400.0)
 

@@ -30,7 +30,7 @@ def of(mean, std, values):
     onehot = torch.nn.functional.one_hot(values.assignments[0] + 1, 3)[:, 1:].double()
     sums = quantised_statistics(mean, std, values, BINS)
     scaled = values.weights * NUM_IMAGES
-    return influences(quantise(mean, std, BINS), (onehot, values.assignments[1]), scaled, sums.marginal, sums.joints)
+    return influences(quantise(mean, std, BINS), (onehot, values.assignments[1]), scaled, sums)
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing labels"])
@@ -64,7 +64,7 @@ def test_they_average_to_nothing(missing):
 def test_without_factors_the_entropies_still_have_influences():
     mean, std, values = case(missing=False)
     sums = quantised_statistics(mean, std, FactorValues.of((), NUM_IMAGES, values.weights), BINS)
-    found = influences(quantise(mean, std, BINS), (), values.weights * NUM_IMAGES, sums.marginal, ())
+    found = influences(quantise(mean, std, BINS), (), values.weights * NUM_IMAGES, sums)
     assert found["mutual_information"].shape == (NUM_IMAGES, 2, 0)
     assert found["factor_entropy"].shape == (NUM_IMAGES, 0)
     torch.testing.assert_close(found["entropy"], of(mean, std, values)["entropy"])

@@ -267,3 +267,20 @@ def test_negative_stds_are_refused():
 def test_a_range_wider_than_the_numbers_is_refused():
     with pytest.raises(SpecError, match="finite distance"):
         Bins(10, -1.7e308, 1.7e308)
+
+
+def test_a_block_of_images_is_small_however_many_values_a_factor_has(monkeypatch):
+    taken = []
+    columns = FactorValues.columns
+    monkeypatch.setattr(FactorValues, "columns", lambda self, rows: taken.append(len(rows)) or columns(self, rows))
+    values = FactorValues.of((torch.arange(5_000),), 5_000)
+    quantised_statistics(torch.zeros(5_000, 1), torch.ones(5_000, 1), values, Bins(10))
+    assert sum(taken) == 5_000
+    assert max(taken) * values.num_columns <= 16_000_000
+
+
+def test_sums_that_would_not_fit_are_refused_with_their_size():
+    values = FactorValues.of((torch.arange(20_000),), 20_000)
+    mean = torch.zeros(20_000, 1).expand(-1, 100)
+    with pytest.raises(CodesError, match=r"100 latents by 100 bins by 20,000 values of factors are a table of 1.6 GB"):
+        quantised_statistics(mean, mean + 1, values, Bins(100))

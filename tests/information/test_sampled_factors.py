@@ -108,3 +108,18 @@ def test_soft_labels_are_refused_with_advice():
     posteriors, draws, _ = case()
     with pytest.raises(CodesError, match="quantised"):
         sampled_information(posteriors, draws, FactorValues.of((torch.full((40, 2), 0.5),), 40))
+
+
+def test_blocks_of_draws_give_what_all_at_once_give(monkeypatch):
+    posteriors, draws, values = case(missing=True)
+    whole, of_draws = sampled_information(posteriors, draws, values)
+    monkeypatch.setattr(sampled_factors, "_BLOCK_DENSITIES", 7 * values.num_columns)
+    taken = []
+    densities = sampled_factors.mixture_densities
+    monkeypatch.setattr(
+        sampled_factors, "mixture_densities", lambda *given: taken.append(len(given[1])) or densities(*given)
+    )
+    found, in_blocks = sampled_information(posteriors, draws, values)
+    assert max(taken) == 7
+    torch.testing.assert_close(vars(found), vars(whole))
+    torch.testing.assert_close(in_blocks, of_draws)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from unbraid import sampling
 from unbraid.codes import Codes, Labels
-from unbraid.metrics.bootstrap import spread
-from unbraid.metrics.pearson import correlate, correlate_with_factors
+from unbraid.metrics import pearson
+from unbraid.metrics.bootstrap import NUM_RESAMPLES, spread
+from unbraid.metrics.pearson import correlate, correlate_with_factors, standardised
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(500, 3, dtype=torch.float64, generator=GENERATOR)
@@ -47,14 +49,31 @@ def test_the_scatter_is_that_of_fisher():
     """For Gaussian pairs the standard error of r is (1 - r^2) / sqrt(N)."""
     found = correlate(X, Y, EQUAL)
     expected = (1 - found.matrix.square()) / 500**0.5
-    torch.testing.assert_close(spread(found.resampled), expected, rtol=0.3, atol=0)
+    torch.testing.assert_close(spread(found.resampled()), expected, rtol=0.3, atol=0)
+
+
+def test_resamples_add_what_each_image_adds(monkeypatch):
+    """The multiplier bootstrap as it is written, with the table of images by entries that it does without."""
+    p = 1 + torch.arange(500) % 3
+    p = p / p.sum().double()
+    found = correlate(X, Y, p)
+    u, v = standardised(X, p), standardised(Y, p)
+    influence = u[:, :, None] * v[:, None] - found.matrix * (u.square()[:, :, None] + v.square()[:, None]) / 2
+    noise = sampling.normal((NUM_RESAMPLES, 500), 0, "correlations")
+    expected = (found.matrix + torch.einsum("rn,nij->rij", noise * p, influence)).clamp(-1, 1)
+    torch.testing.assert_close(found.resampled(), expected)
+    monkeypatch.setattr(pearson, "_BLOCK_NUMBERS", 3_000)
+    sizes = []
+    assert found.resampled(lambda matrices: sizes.append(len(matrices)) or matrices).shape == (NUM_RESAMPLES, 3, 2)
+    assert max(sizes) == 3
+    torch.testing.assert_close(found.resampled(), expected)
 
 
 def test_many_rows_scatter_like_some_of_them():
     generator = torch.Generator().manual_seed(1)
     many = torch.randn(20_000, 2, dtype=torch.float64, generator=generator)
     found = correlate(many, None, torch.full((20_000,), 1 / 20_000, dtype=torch.float64))
-    assert float(spread(found.resampled)[0, 1]) == pytest.approx(20_000**-0.5, rel=0.15)
+    assert float(spread(found.resampled())[0, 1]) == pytest.approx(20_000**-0.5, rel=0.15)
 
 
 def test_factors_are_correlated_where_they_are_known_and_have_an_order():
@@ -67,13 +86,11 @@ def test_factors_are_correlated_where_they_are_known_and_have_an_order():
         Labels("nowhere", Y[:, 0], torch.zeros(500, dtype=torch.bool)),
         Labels("soft", torch.full((500, 2), 0.5)),
     )
-    found, skipped = correlate_with_factors(Codes(X, factors=labels), EQUAL)
+    matrix, _, skipped = correlate_with_factors(Codes(X, factors=labels), EQUAL)
     assert skipped == ("names", "soft")
+    np.testing.assert_allclose(matrix[:, 0], np.corrcoef(X.numpy(), Y[:, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12)
     np.testing.assert_allclose(
-        found.matrix[:, 0], np.corrcoef(X.numpy(), Y[:, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12
+        matrix[:, 1], np.corrcoef(X[:300].numpy(), Y[:300, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12
     )
-    np.testing.assert_allclose(
-        found.matrix[:, 1], np.corrcoef(X[:300].numpy(), Y[:300, 0].numpy(), rowvar=False)[:3, 3], atol=1e-12
-    )
-    assert float(found.matrix[0, 3]) > 0.7
-    assert found.matrix[:, [2, 4, 5]].isnan().all()
+    assert float(matrix[0, 3]) > 0.7
+    assert matrix[:, [2, 4, 5]].isnan().all()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.test_mig import grid, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.information.influence import influences
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Bins
 from unbraid.metrics import statistics as module
@@ -102,9 +103,7 @@ def test_a_subset_is_of_the_same_codes(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["quantised", "means_histogram"])
 def test_influences_of_a_subset_are_those_of_all(monkeypatch, kind):
-    """Of 30 images 20 are looked at: what they add is what they would add among all. Only H(z | x) is centred on the
-    20.
-    """
+    """Of 30 images 20 are looked at: what they add is what they would add among all."""
     codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
 
     def of(statistics):
@@ -119,8 +118,37 @@ def test_influences_of_a_subset_are_those_of_all(monkeypatch, kind):
     some = Statistics(codes)
     part = of(some)
     assert part["mutual_information"].shape == (20, 4, 2)
-    for name in set(part) - {"entropy_given_image"}:
+    for name in part:
         torch.testing.assert_close(part[name], whole[name][some.influence_rows])
+
+
+@pytest.mark.parametrize("kind", ["quantised", "means_histogram", "density"])
+def test_influences_are_the_same_in_blocks_of_images(monkeypatch, kind):
+    codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
+
+    def of(statistics):
+        found = {
+            "quantised": lambda: statistics.quantised_influences(Bins(20)),
+            "density": statistics.density_influences,
+        }
+        return found.get(kind, lambda: statistics.means_histogram_influences(20))()
+
+    whole = of(Statistics(codes))
+    monkeypatch.setattr(module, "_BLOCK_INFLUENCES", 500)
+    blocks = []
+    monkeypatch.setattr(
+        module, "influences", lambda masses, *rest: blocks.append(len(masses)) or influences(masses, *rest)
+    )
+    torch.testing.assert_close(of(Statistics(codes)), whole)
+    assert len(blocks) > 2
+
+
+def test_factors_with_too_many_values_for_a_table_are_refused_with_their_number():
+    labels = (Labels("few", torch.arange(20_001) % 2), Labels("many", torch.arange(20_001)))
+    codes = Codes(torch.zeros(20_001, 1), torch.ones(20_001, 1), factors=labels)
+    for metric in (MIG(), JEMMIG()):
+        with pytest.raises(CodesError, match="take 20,003 values in all, 20,001 of them 'many'"):
+            metric(codes)
 
 
 def test_influences_on_densities_are_those_through_fine_bins():

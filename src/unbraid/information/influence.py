@@ -12,6 +12,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from unbraid.information.latent_information import entropy, occurring_values, stacked
+from unbraid.information.quantised import QuantisedStatistics
 
 # H(v_k), H(z_i, v_k), I(z_i; v_k) and H(z_i | v), averaged over values, of one factor.
 _OfFactor = tuple[
@@ -23,22 +24,22 @@ def influences(
     masses: Float[Tensor, "row latent bin"],
     assignments: Sequence[Float[Tensor, "row _value"]],
     weights: Float64[Tensor, " row"],
-    marginal: Float64[Tensor, "latent bin"],
-    joints: Sequence[Float64[Tensor, "latent bin _value"]],
+    sums: QuantisedStatistics,
 ) -> dict[str, Float64[Tensor, "row ..."]]:
     """Deviations of some images, by the names of the fields of `LatentInformation`.
 
     `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
-    `marginal` and `joints` are the sums over all images. A factor known in none of them has NaN.
+    `sums` are over all images. A factor known in none of them has NaN.
     """
     masses = masses.double()
-    given_image = entropy(masses)
-    of_factors = [_of_factor(masses, value.double(), joint) for value, joint in zip(assignments, joints, strict=True)]
+    of_factors = [
+        _of_factor(masses, value.double(), joint) for value, joint in zip(assignments, sums.joints, strict=True)
+    ]
     factor, joint, information, given_value = zip(*of_factors, strict=True) if of_factors else ((), (), (), ())
     none = masses.new_zeros(*masses.shape[:2], 0)
     deviations = {
-        "entropy": _surprise(masses, marginal) - entropy(marginal),
-        "entropy_given_image": given_image - weights @ given_image / weights.sum(),
+        "entropy": _surprise(masses, sums.marginal) - entropy(sums.marginal),
+        "entropy_given_image": entropy(masses) - sums.entropy_given_image,
         "factor_entropy": stacked(factor, none[:, 0]),
         "joint_entropy": stacked(joint, none),
         "mutual_information": stacked(information, none),

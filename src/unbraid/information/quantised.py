@@ -29,6 +29,10 @@ MAX_FLOAT64_MASSES = 20_000_000
 # Images are taken in blocks of about this many masses: 4 MB in float32, which the cache of a processor holds; a GPU
 # wants many at once.
 _BLOCK_MASSES = {"cpu": 1_000_000, "cuda": 64_000_000}
+# Nor are there more entries than this in their table of factor values: 128 MB and 1 GB.
+_BLOCK_VALUES = {"cpu": 16_000_000, "cuda": 128_000_000}
+# The sums over images are a table of latents by bins by values, of which a few copies are held: 1 GB each.
+_MAX_SUMS = 128_000_000
 
 Quantiser = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 
@@ -150,10 +154,16 @@ def statistics_of_masses(
     """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of
     images.
     """
-    weights = values.weights
+    weights, kind = values.weights, "cpu" if values.weights.device.type == "cpu" else "cuda"
+    if num_latents * num_bins * values.num_columns > _MAX_SUMS:
+        raise CodesError(
+            f"{num_latents:,} latents by {num_bins:,} bins by {values.num_columns - 1:,} values of factors are a table "
+            f"of {8e-9 * num_latents * num_bins * values.num_columns:.1f} GB; there is room for "
+            f"{8e-9 * _MAX_SUMS:.1f} GB. Take fewer latents or bins, or leave out the factor with the most values."
+        )
     joint = torch.zeros(num_latents * num_bins, values.num_columns, dtype=torch.float64, device=weights.device)
     entropy_given_image = joint.new_zeros(num_latents)
-    block_size = max(1, _BLOCK_MASSES["cpu" if weights.device.type == "cpu" else "cuda"] // (num_latents * num_bins))
+    block_size = max(1, min(_BLOCK_MASSES[kind] // (num_latents * num_bins), _BLOCK_VALUES[kind] // values.num_columns))
     for rows in torch.arange(len(weights), device=weights.device).split(block_size):
         masses = quantiser(rows)
         # Weights of order 1, so that their products with small masses do not leave float32.

@@ -1,6 +1,7 @@
 """What each latent says of each factor, averaged over draws."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import final
 
 import torch
@@ -16,6 +17,8 @@ from unbraid.information.posteriors import Draws, Posteriors
 
 # A discrete latent's table of values is summed over so many images at a time.
 _ROWS_PER_BLOCK = 32_768
+# Draws are taken in blocks with about this many densities in a table: 128 MB.
+_BLOCK_DENSITIES = 16_000_000
 
 
 def sampled_information(
@@ -76,13 +79,14 @@ def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tens
     """Over the draws of each value, then over the values that were drawn, each counted once."""
     averages, deviations = [], []
     for term, own in zip(terms.unbind(dim=2), value.unbind(dim=1), strict=True):
-        is_value = torch.nn.functional.one_hot(own + 1)[:, 1:].double()  # the first column: not known
-        is_value = is_value[:, is_value.sum(dim=0) > 0]
-        share = is_value.mean(dim=0)
-        of_value = (is_value / share).T @ torch.where(own[:, None] >= 0, term, 0.0) / len(own)
-        averages.append(of_value.mean(dim=0))
-        centred = torch.where(own[:, None] >= 0, term - is_value @ of_value, 0.0)
-        deviations.append(centred * (is_value @ (1 / share) / len(share))[:, None])
+        known, place = own >= 0, own.clamp(min=0)
+        counts = torch.bincount(own[known], minlength=1).double()
+        of_value = term.new_zeros(len(counts), term.shape[1]).index_add_(0, own[known], term[known])
+        of_value = of_value / counts.clamp(min=1)[:, None]
+        num_values = (counts > 0).sum()
+        averages.append(of_value.sum(dim=0) / num_values)
+        centred = torch.where(known[:, None], term - of_value[place], 0.0)
+        deviations.append(centred * (len(own) / counts.clamp(min=1) / num_values)[place, None])
     return _Mean(stacked(averages, terms.new_zeros(terms.shape[1], 0)), stacked(deviations, terms))
 
 
@@ -105,6 +109,13 @@ class _Logs:
 
     @classmethod
     def of(cls, posteriors: Posteriors, draws: Draws, values: FactorValues) -> "_Logs":
+        """In blocks of draws, for each of which there is a table of its density under every value."""
+        rows = torch.arange(len(draws), device=draws.image.device).split(max(1, _BLOCK_DENSITIES // values.num_columns))
+        blocks = [cls._of_block(posteriors, draws.rows(part), values) for part in rows]
+        return cls(**{field.name: torch.cat([getattr(block, field.name) for block in blocks]) for field in fields(cls)})
+
+    @classmethod
+    def _of_block(cls, posteriors: Posteriors, draws: Draws, values: FactorValues) -> "_Logs":
         own = stacked([a[draws.image].long() for a in values.assignments], draws.image.new_zeros(len(draws), 0))
         totals = values.factor_sums(values.value_masses)
         latent, marginal, joint = [], [], []
@@ -128,19 +139,15 @@ def _of_own_value(
 
 def _column_densities(
     posteriors: Posteriors, draws: Draws, values: FactorValues
-) -> list[Float64[Tensor, "draw column"]]:
+) -> Iterator[Float64[Tensor, "draw column"]]:
     """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the
     mass.
     """
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
-    gaussian = [
-        mixture_densities(mixtures(mean, std, values), z, values.num_columns)
-        for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True)
-    ]
-    discrete = [
-        _masses_of_categories(p, values)[draws.categories[:, k]] for k, p in enumerate(posteriors.probabilities)
-    ]
-    return gaussian + discrete
+    for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):
+        yield mixture_densities(mixtures(mean, std, values), z, values.num_columns)
+    for k, p in enumerate(posteriors.probabilities):
+        yield _masses_of_categories(p, values)[draws.categories[:, k]]
 
 
 def _masses_of_categories(probabilities: Tensor, values: FactorValues) -> Float64[Tensor, "category column"]:

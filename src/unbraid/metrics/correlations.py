@@ -1,7 +1,6 @@
 """Correlation matrices: of the latents with each other, and with the factors."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -51,16 +50,14 @@ class Correlations(Metric):
         mean, weights = statistics.codes.mean, statistics.weights
         deterministic = pearson.correlate(mean, None, weights)
         stochastic = _of_draws(statistics, self.seed)
-        value = _value(deterministic, _mean_off_diagonal)
-        parts = {"largest": _value(deterministic, _max_off_diagonal)}
+        value, parts = _values(deterministic)
         tables = {"deterministic": _with_unit_diagonal(deterministic.matrix)}
         if stochastic is not None:
-            parts["stochastic"] = _value(stochastic, _mean_off_diagonal)
+            parts["stochastic"] = _values(stochastic)[0]
             tables["stochastic"] = _with_unit_diagonal(stochastic.matrix)
         notes = _notes(statistics, deterministic.matrix)
         if statistics.codes.factors:
-            with_factors, skipped = pearson.correlate_with_factors(statistics.codes, weights)
-            tables["latent_factor"] = with_factors.matrix
+            tables["latent_factor"], _, skipped = pearson.correlate_with_factors(statistics.codes, weights)
             if skipped:
                 notes += (f"The values of {', '.join(skipped)} have no order, so there is nothing to correlate with.",)
         return Score(
@@ -104,8 +101,15 @@ def _draw(statistics: Statistics, seed: int) -> Tensor:
     return statistics.draws(len(codes), seed).z
 
 
-def _value(correlations: pearson.Correlations, reduce: Callable[[Tensor], Tensor]) -> Value:
-    return Value.of(reduce(correlations.matrix), spread(reduce(correlations.resampled)), Correlations.bounds)
+def _values(correlations: pearson.Correlations) -> tuple[Value, dict[str, Value]]:
+    """Returns the mean over the pairs of latents, and the largest of them as a part."""
+
+    def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:
+        return torch.stack([_mean_off_diagonal(matrix), _max_off_diagonal(matrix)], dim=-1)
+
+    numbers, errors = reduce(correlations.matrix), spread(correlations.resampled(reduce))
+    mean, largest = (Value.of(*of, Correlations.bounds) for of in zip(numbers, errors, strict=True))
+    return mean, {"largest": largest}
 
 
 def _off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample pair"]:

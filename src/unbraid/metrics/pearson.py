@@ -1,6 +1,7 @@
 """Pearson correlations of columns, and how they would scatter in other samples of as many images."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -19,15 +20,35 @@ from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS
 _ROUNDING = 1e-13
 
 
+# Resamples are made in blocks of about this many numbers: 64 MB.
+_BLOCK_NUMBERS = 8_000_000
+
+
 @final
 @dataclass(frozen=True)
 class Correlations:
-    """`matrix` holds the correlation of each column of one table with each of another; `resampled` the same for other
-    samples of the images.
+    """`matrix` holds the correlation of each column of one table with each of another. `one` and `other` are some rows
+    of the tables, standardised; `multipliers` is how much each of them counts in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
-    resampled: Float64[Tensor, "resample row column"]
+    one: Float64[Tensor, "image row"]
+    other: Float64[Tensor, "image column"]
+    multipliers: Float64[Tensor, "resample image"]
+
+    def resampled(
+        self, reduce: Callable[[Tensor], Tensor] = lambda matrices: matrices
+    ) -> Float64[Tensor, "resample ..."]:
+        """Returns `reduce` of the matrices of other samples of the images, which are never all held at once."""
+        num_resamples = max(1, _BLOCK_NUMBERS // max(self.other.numel(), self.matrix.numel()))
+        return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
+
+    def _scattered(self, multipliers: Float64[Tensor, "resample image"]) -> Float64[Tensor, "resample row column"]:
+        # One matrix product serves all resamples.
+        scaled = (multipliers.T[:, :, None] * self.other[:, None, :]).flatten(1)
+        products = (self.one.T @ scaled).unflatten(1, (len(multipliers), -1)).transpose(0, 1)
+        squares = (multipliers @ self.one.square())[:, :, None] + (multipliers @ self.other.square())[:, None, :]
+        return (self.matrix + products - self.matrix * squares / 2).clamp(-1, 1)
 
 
 def correlate(
@@ -41,21 +62,16 @@ def correlate(
 
     0 where a column never varies. One image moves r_ij by (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n), to first
     order. Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations
-    between entries and takes one matrix product. `weights` sums to one; `num_images` is how many independent images the
-    rows are worth, if not as many as there are rows.
+    between entries and takes a matrix product each. `weights` sums to one; `num_images` is how many independent images
+    the rows are worth, if not as many as there are rows.
     """
     u = standardised(one, weights)
     v = u if other is None else standardised(other, weights)
     matrix = (u.T @ (v * weights[:, None])).clamp(-1, 1)
     rows = _some_rows(len(u)).to(u.device)
-    u, v = u[rows], v[rows]
-    influence = u[:, :, None] * v[:, None, :] - matrix * (u.square()[:, :, None] + v.square()[:, None, :]) / 2
-    influence = influence * (weights[rows] * len(weights))[:, None, None]
     noise = sampling.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
-    scatter = (noise @ influence.flatten(1)).unflatten(1, matrix.shape) / math.sqrt(
-        len(rows) * (num_images or len(weights))
-    )
-    return Correlations(matrix, (matrix + scatter).clamp(-1, 1))
+    scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
+    return Correlations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
 
 
 def standardised(
@@ -69,9 +85,11 @@ def standardised(
     return torch.where(varies, deviation / torch.where(varies, std, 1.0), 0.0)
 
 
-def correlate_with_factors(codes: Codes, weights: Float64[Tensor, " image"]) -> tuple[Correlations, tuple[str, ...]]:
-    """Each latent's means with each factor, over the images in which it is known; and the factors that have no order,
-    whose columns are NaN.
+def correlate_with_factors(
+    codes: Codes, weights: Float64[Tensor, " image"]
+) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
+    """Each latent's means with each factor, over the images in which it is known; the same for other samples of the
+    images; and the factors that have no order, whose columns are NaN.
 
     Two values without an order count as 0 and 1: either order gives the same correlation up to its sign.
     """
@@ -88,10 +106,8 @@ def correlate_with_factors(codes: Codes, weights: Float64[Tensor, " image"]) -> 
             continue
         labels = torch.stack([label_numbers(codes.factors[k])[rows].double() for k in part], dim=1)
         found = correlate(codes.mean[rows], labels, weights[rows] / total)
-        matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled
-    return Correlations(matrix, resampled), tuple(
-        labels.name for k, labels in enumerate(codes.factors) if k not in usable
-    )
+        matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled()
+    return matrix, resampled, tuple(labels.name for k, labels in enumerate(codes.factors) if k not in usable)
 
 
 def has_order(labels: Labels) -> bool:

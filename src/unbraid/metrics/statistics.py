@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar, final
 
 import torch
@@ -23,6 +23,7 @@ from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.quantised import (
     Bins,
     QuantisedStatistics,
+    Quantiser,
     quantise,
     quantise_draws,
     quantised_statistics,
@@ -34,6 +35,10 @@ from unbraid.information.sampled import LogDensities, log_densities
 MAX_INFLUENCE_ROWS = 4_000
 # Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
 _INFLUENCE_BINS = 50
+# They are computed in blocks of images with about this many numbers in a table: 128 MB.
+_BLOCK_INFLUENCES = 16_000_000
+# Tables of information have a column for each value of each factor, and thousands of rows at a time.
+MAX_VALUES = 20_000
 
 T = TypeVar("T")
 Influences = dict[str, Tensor]
@@ -106,12 +111,19 @@ class Statistics:
     @cached_property
     def values(self) -> FactorValues:
         """The factors, all discrete, as the estimators of information take them."""
-        return FactorValues.of(
+        found = FactorValues.of(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
             self.codes.weights,
             self.codes.mean.device,
         )
+        if sum(found.sizes) > MAX_VALUES:
+            largest, name = max(zip(found.sizes, self.codes.factor_names, strict=True))
+            raise CodesError(
+                f"The factors take {sum(found.sizes):,} values in all, {largest:,} of them {name!r}; tables of "
+                f"information have room for {MAX_VALUES:,}. Leave that factor out, or put its values into groups."
+            )
+        return found
 
     @cached_property
     def weights(self) -> Float64[Tensor, " image"]:
@@ -217,17 +229,19 @@ class Statistics:
         """What each of some images adds to the quantised information."""
         return self.once(
             ("quantised_influences", bins),
-            lambda: self._influences(lambda: (self.masses(self.influence_rows, bins), self.quantised_statistics(bins))),
+            lambda: self._influences(
+                lambda: (lambda part: self.masses(self.influence_rows[part], bins), self.quantised_statistics(bins))
+            ),
         )
 
     def means_histogram_influences(self, num_bins: int) -> Influences:
         """What each of some images adds to the information in binned means."""
 
-        def compute() -> tuple[Tensor, QuantisedStatistics]:
+        def compute() -> tuple[Quantiser, QuantisedStatistics]:
             bins = histogram_bins(self.codes.mean, num_bins, self.values.weights)
             table = torch.eye(num_bins, dtype=torch.float64, device=bins.device)
             statistics = statistics_of_masses(lambda rows: table[bins[rows]], bins.shape[1], num_bins, self.values)
-            return table[bins[self.influence_rows]], statistics
+            return lambda part: table[bins[self.influence_rows[part]]], statistics
 
         return self.once(("means_histogram_influences", num_bins), lambda: self._influences(compute))
 
@@ -236,14 +250,18 @@ class Statistics:
         latent.
         """
 
-        def compute() -> tuple[Tensor, QuantisedStatistics]:
+        def compute() -> tuple[Quantiser, QuantisedStatistics]:
             rows = self.influence_rows
             mean, std = self.codes.mean[rows].double(), self.std[rows].double()
             low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
             width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
-            masses = quantise((mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0))
+            mean, std, bins = (mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0)
             values = self.values.sample(rows, self.influence_sample.weights)
-            return masses, statistics_of_masses(lambda part: masses[part], masses.shape[1], _INFLUENCE_BINS, values)
+
+            def masses(part: Int64[Tensor, " row"]) -> Tensor:
+                return quantise(mean[part], std[part], bins)
+
+            return masses, statistics_of_masses(masses, mean.shape[1], _INFLUENCE_BINS, values)
 
         return self.once("density_influences", lambda: self._influences(compute))
 
@@ -253,28 +271,35 @@ class Statistics:
             return quantise_draws(self.codes.samples[:, rows], bins)
         return quantise(self.codes.mean[rows], self.std[rows], bins)
 
-    def _influences(self, continuous: Callable[[], tuple[Tensor, QuantisedStatistics]]) -> Influences:
+    def _influences(self, continuous: Callable[[], tuple[Quantiser, QuantisedStatistics]]) -> Influences:
         """Of the continuous latents, if there are any, then of the discrete ones: masses of some images, with the sums
         over all.
         """
-        rows = self.influence_rows
+        rows, correction = self.influence_rows, self.influence_sample.correction
         parts = [continuous()] if self.codes.mean.shape[1] > 0 else []
-        parts += [
-            (table[rows].double()[:, None], discrete_statistics(table, self.values))
-            for table in self.codes.probabilities
-        ]
-        weights, correction = self.influence_sample.weights, self.influence_sample.correction
-        columns = (
-            self.values.columns(rows) / self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)[:, None]
-        )
-        assignments = self.values.split(columns)
-        found = [influences(masses, assignments, weights, sums.marginal, sums.joints) for masses, sums in parts]
+        for table in self.codes.probabilities:
+            masses = partial(lambda table, part: table[rows[part]].double()[:, None], table)
+            parts.append((masses, discrete_statistics(table, self.values)))
+        found = [self._influences_of(masses, sums) for masses, sums in parts]
         # A factor's own entropy is the same in all parts.
         joined = {
             name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1)
             for name, one in found[0].items()
         }
         return {name: part * correction.reshape(-1, *[1] * (part.ndim - 1)) for name, part in joined.items()}
+
+    def _influences_of(self, masses: Quantiser, sums: QuantisedStatistics) -> Influences:
+        """In blocks of images, for each of which there is a table of latents by bins and one of latents by values."""
+        num_latents, num_bins = sums.marginal.shape
+        widest = max(self.values.sizes, default=0)
+        size = max(1, _BLOCK_INFLUENCES // (num_latents * (num_bins + widest) + self.values.num_columns))
+        blocks = []
+        for part in torch.arange(len(self.influence_rows), device=sums.marginal.device).split(size):
+            rows = self.influence_rows[part]
+            p = self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)
+            assignments = self.values.split(self.values.columns(rows) / p[:, None])
+            blocks.append(influences(masses(part), assignments, self.influence_sample.weights[part], sums))
+        return {name: torch.cat([block[name] for block in blocks]) for name in blocks[0]}
 
     # ------------------------------------------------------------------------------------------------------------------
     # sampled

@@ -50,10 +50,9 @@ class TopAttributes(Metric):
         )
 
     def measure(self, statistics: Statistics) -> Score:
-        found, skipped = correlate_with_factors(statistics.codes, statistics.weights)
-        varies = torch.tensor(statistics.varies, device=found.matrix.device)
-        matrix = torch.where(varies, found.matrix, math.nan)
-        resampled = torch.where(varies, found.resampled, math.nan)
+        matrix, resampled, skipped = correlate_with_factors(statistics.codes, statistics.weights)
+        varies = torch.tensor(statistics.varies, device=matrix.device)
+        matrix, resampled = torch.where(varies, matrix, math.nan), torch.where(varies, resampled, math.nan)
         if bool(matrix.isnan().all()):
             raise CodesError(
                 f"TopAttributes: the values of {', '.join(skipped)} have no order, so there is nothing to correlate "
