@@ -69,6 +69,7 @@ class Run:
     kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
     finished.json        the same file, renamed once all of the fleet have it: the run is finished
     failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
+    environment.json     where it was trained, from which step on: device, versions, settings of the compiler
     scores.json          the scores so far, with the tables behind them
     log.txt              what happened, line by line
     ==================== ===============================================================================================

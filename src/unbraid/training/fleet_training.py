@@ -8,6 +8,7 @@ from unbraid.errors import CodesError, TrainingError
 from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.environment import Environment
 from unbraid.training.events import Compiling, Encoding, Warn, Watch
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet, Member, Reason
@@ -49,6 +50,9 @@ class FleetTraining:
                 f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on "
                 f"{images.device}"
             )
+        moved = Environment.of(images.device, programs.inductor).record(start.runs, start.step)
+        if moved:
+            warn(moved)
         self._prepare()
         self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later, histories=start.histories())
         self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)

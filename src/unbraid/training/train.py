@@ -19,6 +19,7 @@ from unbraid.runs.spec import RunSpec
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.compiler import Inductor
 from unbraid.training.events import Plan, Warn, Watch, ignore
 from unbraid.training.finish import conclude
 from unbraid.training.fleet import Member, fleet_key
@@ -41,6 +42,7 @@ def train(
     force: bool = False,
     checkpoint_every: int | None = None,
     stream: bool | None = None,
+    deterministic: bool = False,
     watch: Watch = ignore,
     warn: Warn = ignore,
 ) -> list[Run]:
@@ -50,8 +52,9 @@ def train(
     on with it or `force` puts its folder aside and starts afresh. As many models are trained side by side as fit into
     the memory of the device; the others wait for their turn. Images too many for it are streamed from the disk, which
     changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
-    `checkpoint_every` steps, or so often that it takes less than 2 % of the time. `watch` is told how it goes, `warn`
-    what a person should know.
+    `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
+    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). `watch` is told how it
+    goes, `warn` what a person should know.
     """
     numbers = list(seeds)
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
@@ -62,6 +65,7 @@ def train(
         force=force,
         checkpoint_every=checkpoint_every,
         stream=stream,
+        deterministic=deterministic,
         watch=watch,
         warn=warn,
     )
@@ -75,6 +79,7 @@ def train_runs(
     force: bool = False,
     checkpoint_every: int | None = None,
     stream: bool | None = None,
+    deterministic: bool = False,
     watch: Watch = ignore,
     warn: Warn = ignore,
 ) -> list[Run]:
@@ -100,7 +105,7 @@ def train_runs(
     num_later, watch = len(pending), noticing_busy_cores(watch, place)
     for part in parts:
         num_later -= len(part)
-        _train_part(part, _Orders(place, checkpoint_every, stream, num_later, watch, warn))
+        _train_part(part, _Orders(place, checkpoint_every, stream, deterministic, num_later, watch, warn))
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
@@ -189,6 +194,7 @@ class _Orders:
     device: torch.device
     checkpoint_every: int | None
     stream: bool | None
+    deterministic: bool
     num_later: int
     watch: Watch
     warn: Warn
@@ -244,7 +250,7 @@ def _fitting(start: Start, capacity: int) -> list[Start]:
 
 def _train_fleets(fleets: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
     """Train the fleets one after the other. One for which memory is short is halved, and so are those after it."""
-    waiting, programs, tried = deque(fleets), Programs(), list[int]()
+    waiting, programs, tried = deque(fleets), Programs(Inductor(orders.deterministic)), list[int]()
     _tell_plan(waiting, images, memory, orders)
     while waiting:
         start = waiting.popleft()

@@ -1,0 +1,70 @@
+"""Where a run was trained: on which device, by which versions, with which settings of the compiler."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import torch
+
+from unbraid import files
+from unbraid.runs.run import Run
+from unbraid.training.compiler import Inductor
+from unbraid.version import __version__
+
+FILE = "environment.json"
+
+
+@final
+@dataclass(frozen=True)
+class Environment:
+    """What may change the last bits of a training beside its spec. `threads` counts those of a CPU; `compiler` holds
+    the settings with which steps are compiled for a GPU.
+    """
+
+    unbraid: str
+    torch: str
+    device: str
+    threads: int | None
+    compiler: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, device: torch.device, compiler: Inductor) -> "Environment":
+        if device.type == "cuda":
+            name = torch.cuda.get_device_name(device)
+            return cls(__version__, torch.__version__, name, None, compiler.settings)
+        return cls(__version__, torch.__version__, "CPU", torch.get_num_threads(), None)
+
+    def record(self, runs: Sequence[Run], step: int) -> str | None:
+        """Writes down that these runs, side by side, are trained here from this step on. Returns a sentence if they
+        come from another environment.
+        """
+        before = [self._record(run, step) for run in runs]
+        moved = [(run, changes) for run, changes in zip(runs, before, strict=True) if changes]
+        if not moved:
+            return None
+        run, changes = moved[0]
+        others = f" and {len(moved) - 1} others go on" if len(moved) > 1 else " goes on"
+        return (
+            f"{run.name}{others} from step {step} in another environment ({changes}), so the last bits may not be "
+            "those of a training that was not interrupted."
+        )
+
+    def _record(self, run: Run, step: int) -> str:
+        """Writes it down for one run. Returns what has changed since it was last trained."""
+        stretches = _stretches(run) if step else []
+        last = {name: value for name, value in stretches[-1].items() if name != "from_step"} if stretches else {}
+        now = asdict(self)
+        if last != now:
+            stretches = [*stretches, {"from_step": step, **now}]
+            files.write_sealed(run.folder / FILE, {"stretches": stretches})
+        changed = [name for name in now if last and last.get(name) != now[name]]
+        return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
+
+
+def _stretches(run: Run) -> list[dict[str, Any]]:
+    """Returns where a run was trained so far, in order; nothing if that cannot be read."""
+    try:
+        stretches = files.read_sealed(run.folder / FILE).get("stretches")
+    except (OSError, ValueError):
+        return []
+    return stretches if isinstance(stretches, list) else []

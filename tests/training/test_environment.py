@@ -1,0 +1,76 @@
+"""A run says where it was trained, and a training that goes on elsewhere says so too."""
+
+import json
+import signal
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.training.squares import MLP_SPEC
+from unbraid import __version__
+from unbraid.errors import TrainingError
+from unbraid.runs import Run
+from unbraid.training import Progress, train
+from unbraid.training.compiler import Inductor
+from unbraid.training.environment import FILE, Environment
+
+SPEC = replace(MLP_SPEC, num_steps=6, precision="float32")
+ELSEWHERE = Environment("0.0.1", "2.0.0", "NVIDIA Test", None, {"deterministic": True})
+
+
+def stretches(run):
+    return json.loads((run.folder / FILE).read_text())["stretches"]
+
+
+def stopped_at(step):
+    def watch(event):
+        if isinstance(event, Progress) and event.step == step:
+            signal.raise_signal(signal.SIGTERM)
+
+    return watch
+
+
+def interrupted(folder):
+    with pytest.raises(TrainingError, match="Stopped at step 3"):
+        train([SPEC], [0, 1], folder=folder, watch=stopped_at(3))
+
+
+def test_a_run_records_device_versions_and_threads(tmp_path):
+    [run] = train([SPEC], [0], folder=tmp_path)
+    [here] = stretches(run)
+    expected = {"unbraid": __version__, "torch": torch.__version__, "device": "CPU", "compiler": None}
+    assert here == {"from_step": 0, **expected, "threads": torch.get_num_threads()}
+
+
+def test_a_training_that_goes_on_where_it_was_leaves_no_trace_of_it(tmp_path):
+    interrupted(tmp_path)
+    told = []
+    [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, warn=told.append)
+    assert len(stretches(run)) == 1
+    assert told == []
+
+
+def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, monkeypatch):
+    interrupted(tmp_path)
+    monkeypatch.setattr(Environment, "of", lambda device, compiler: ELSEWHERE)
+    told = []
+    [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, warn=told.append)
+    assert [each["from_step"] for each in stretches(run)] == [0, 3]
+    [sentence] = told
+    assert f"{run.name} and 1 others go on from step 3 in another environment" in sentence
+    assert "device: CPU before, NVIDIA Test now" in sentence
+
+
+def test_what_cannot_be_read_is_written_anew(tmp_path):
+    run = Run.place(tmp_path, SPEC, 0)
+    run.create()
+    (run.folder / FILE).write_text("{")
+    assert ELSEWHERE.record([run], 3) is None
+    assert [each["device"] for each in stretches(run)] == ["NVIDIA Test"]
+
+
+def test_compiled_steps_are_not_chosen_by_the_clock():
+    usual, strict = Inductor().settings, Inductor(deterministic=True).settings
+    assert usual["triton.autotune_pointwise"] is False
+    assert strict == {**usual, "deterministic": True}
