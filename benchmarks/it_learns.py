@@ -78,8 +78,7 @@ Results = dict[str, list[Learned]]
 """By the name of a setting, one entry a seed."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# the parts
+# ---- the parts
 
 
 def sprites(options: Options) -> list[Claim]:
@@ -181,8 +180,7 @@ PARTS: Mapping[str, Callable[[Options], list[Claim]]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# work and show
+# ---- work and show
 
 
 def trained(settings: Settings, options: Options) -> dict[str, list[Run]]:

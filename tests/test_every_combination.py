@@ -166,8 +166,7 @@ def spec_of_row(number, row):
     return spec_of(values | {"objective": settings_of(type(values["objective"]), model_of(values), number)})
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# nothing is left out
+# ---- nothing is left out
 
 
 @pytest.mark.parametrize("kind", [Objective, Latents, Likelihood, Architecture], ids=lambda kind: kind.__name__)
@@ -210,8 +209,7 @@ def _recipes_in(recipe):
                 yield from _recipes_in(each)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# what is refused
+# ---- what is refused
 
 
 @pytest.mark.parametrize(
@@ -227,8 +225,7 @@ def test_what_cannot_be_combined_is_refused_with_a_reason_and_a_way_out(pair):
     assert str(refused.value).endswith((".", ")"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# what trains
+# ---- what trains
 
 
 def spec_survives_json(spec):

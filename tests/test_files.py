@@ -373,8 +373,7 @@ def test_who_waits_gets_the_lock_next(tmp_path):
     assert order == ["first", "second"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# reading
+# ---- reading
 
 
 def special(path, kind):

@@ -65,7 +65,7 @@ def test_what_is_kept_and_what_goes_through_the_nets():
     assert nets == [torch.float32, torch.float32, torch.bfloat16, torch.float64]
 
 
-# ------------------------------------------------------------------------------------------------------------ training
+# ---- training
 
 
 def fleet_of(spec, precision, num_steps=0):

@@ -35,8 +35,7 @@ def rows(outcome) -> list[list[str]]:
     return [line.split() for line in outcome.out.splitlines()]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# runs
+# ---- runs
 
 
 def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
@@ -105,8 +104,7 @@ def test_an_unfinished_run_is_refused_if_named_and_left_out_if_found(unbraid, tr
     assert f"{unfinished.name} is unfinished" in outcome.err
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# codes
+# ---- codes
 
 
 def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
@@ -157,8 +155,7 @@ def test_the_seed_and_the_settings_of_published_code_can_be_chosen(unbraid, arra
     assert "mig:means_histogram:num_bins=20" in Scorecard.load(save)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# saved
+# ---- saved
 
 
 def test_the_card_is_saved_as_the_suffix_says(unbraid, arrays, tmp_path):
@@ -224,8 +221,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
     assert {path.name for path in tmp_path.iterdir()} == {"mine.json", "folder.json", "codes.csv"}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# bad input
+# ---- bad input
 
 
 @pytest.mark.parametrize(
@@ -328,8 +324,7 @@ def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, 
     assert outcome.err.count("\n") == 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# collapsed models
+# ---- collapsed models
 
 
 def test_a_collapsed_model_is_called_so(unbraid, arrays, tmp_path):

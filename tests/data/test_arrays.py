@@ -22,8 +22,7 @@ def saved(path, **content):
     return FromArrays(str(path))
 
 
-# -----------------------------------------------------------------------------------------------------------------
-# images
+# ---- images
 
 
 def test_images_come_back_as_they_were_given():
@@ -104,8 +103,7 @@ def test_images_that_make_no_sense_are_refused_at_once(images, match):
         FromArrays.of(images)
 
 
-# ----------------------------------------------------------------------------------------------------------------
-# factors
+# ---- factors
 
 
 def test_integers_become_their_ranks_column_by_column():
@@ -182,8 +180,7 @@ def test_factors_and_weights_that_make_no_sense_are_refused_at_once(options, mat
         FromArrays.of(IMAGES, **options)
 
 
-# ------------------------------------------------------------------------------------------------------------ file and
-# cache
+# ---- file and cache
 
 
 def test_a_file_of_ones_own_is_read(tmp_path):
@@ -299,8 +296,7 @@ def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match)
         FromArrays(**fields)
 
 
-# -------------------------------------------------------------------------------------------------------------
-# memory-mapped
+# ---- memory-mapped
 
 
 @pytest.fixture

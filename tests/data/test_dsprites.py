@@ -35,8 +35,7 @@ def whole_set(tmp_path_factory):
         yield DSprites().bits()
 
 
-# ---------------------------------------------------------------------------------------------------------- against the
-# original
+# ---- against the original
 
 
 @pytest.mark.real_data
@@ -93,8 +92,7 @@ def test_ellipses_and_hearts_have_the_areas_of_the_original(shape, areas):
     assert [int(drawn(DSprites(), shape=shape, scale=scale).sum()) for scale in range(6)] == areas
 
 
-# ---------------------------------------------------------------------------------------------------------------- the
-# recipe
+# ---- the recipe
 
 
 def test_the_default_is_the_original_grid():
@@ -208,8 +206,7 @@ def test_shapes_are_named_once_each(shapes, match):
         DSprites(shapes=shapes)
 
 
-# ----------------------------------------------------------------------------------------------------------------- the
-# cache
+# ---- the cache
 
 
 def test_loading_again_does_not_draw_again(monkeypatch):
@@ -237,8 +234,7 @@ def test_a_bit_flipped_on_disk_is_mended(cache):
     torch.testing.assert_close(SMALL.load().pixels[:], pixels)
 
 
-# --------------------------------------------------------------------------------------------------------- the official
-# file
+# ---- the official file
 
 
 def test_the_official_file_has_one_grid():

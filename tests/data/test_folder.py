@@ -49,7 +49,7 @@ def with_labels(folder, *columns, header):
     return str(path)
 
 
-# --------------------------------------------------------------------------------------------------------------- images
+# ---- images
 
 
 def test_pictures_come_back_by_name_without_labels(pictures):
@@ -152,7 +152,7 @@ def test_many_pictures_are_decoded_by_other_processes_to_the_same_bytes(tmp_path
     np.testing.assert_array_equal(FromFolder(str(tmp_path / "pictures")).load().pixels, np.moveaxis(COLOUR, 3, 1))
 
 
-# -------------------------------------------------------------------------------------------------------------- factors
+# ---- factors
 
 
 def test_a_file_of_labels_gives_the_factors(pictures):
@@ -221,8 +221,7 @@ def test_a_missing_file_of_labels_is_named(pictures):
         FromFolder(str(pictures), str(pictures / "gone.csv"))
 
 
-# --------------------------------------------------------------------------------------------------- recipe, change,
-# cache
+# ---- recipe, change, cache
 
 
 def test_a_recipe_survives_json_and_names_what_the_folder_held(pictures):
@@ -402,8 +401,7 @@ def test_a_damaged_memory_is_forgotten(pictures, cache, content):
     assert FromFolder(str(pictures)) == dataset
 
 
-# --------------------------------------------------------------------------------------------------------------
-# refusals
+# ---- refusals
 
 
 def test_pictures_that_are_none_are_refused_by_name(pictures):

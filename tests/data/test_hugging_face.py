@@ -28,8 +28,7 @@ def labelled():
     return dataset_of(features={"label": CLASSES}, label=[0, 2, 2, 0, 0, 2])
 
 
-# ----------------------------------------------------------------------------------------------------- images and
-# factors
+# ---- images and factors
 
 
 def test_class_labels_keep_their_numbers_and_are_not_ranked():
@@ -137,8 +136,7 @@ def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
     assert seen[-1] == ("converting a data set of Hugging Face", 6, 6, "images")
 
 
-# ------------------------------------------------------------------------------------------------------- recipe and
-# cache
+# ---- recipe and cache
 
 
 def test_a_recipe_survives_json(cache):
@@ -197,8 +195,7 @@ def test_a_recipe_may_be_made_before_its_store(tmp_path):
     assert FromHuggingFace(str(tmp_path / "later")).sha256 == ""
 
 
-# --------------------------------------------------------------------------------------------------------------
-# refusals
+# ---- refusals
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,7 @@ def grid(tmp_path_factory):
         return by_factor(ShadedFaces(num_identities=4, num_azimuths=5, num_elevations=3, num_lightings=5)).copy()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# the grid
+# ---- the grid
 
 
 def test_it_has_the_factors_of_the_original_in_its_order():
@@ -80,8 +79,7 @@ def test_another_resolution_shows_the_same(resolution, grid):
     assert np.abs(small - fitted).mean() < 6
 
 
-# -------------------------------------------------------------------------------------------------------------------
-# the images
+# ---- the images
 
 
 def test_a_mirrored_face_is_the_face_turned_and_lit_from_the_other_side(grid):
@@ -159,8 +157,7 @@ def test_a_linear_classifier_names_every_factor_of_images_it_has_not_seen():
         assert (named == values).mean() > 0.95, factor.name
 
 
-# ------------------------------------------------------------------------------------------------------------------
-# reproducible
+# ---- reproducible
 
 
 def test_the_bytes_are_those_of_version_1():
@@ -178,8 +175,7 @@ def test_the_number_of_threads_and_the_place_to_start_change_nothing(monkeypatch
     assert list(SMALL._blocks(36)) == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# the cache
+# ---- the cache
 
 
 @pytest.fixture
@@ -279,8 +275,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         SMALL.open()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# settings
+# ---- settings
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,7 @@ def card() -> Scorecard:
     return replace(made, left_out={"slow-one": "takes minutes."}, failed={"odd-one": "Traceback:\nKeyError: 'x'\n"})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# a look
+# ---- a look
 
 
 def test_scores_are_found_by_name_and_by_place(card):
@@ -94,8 +93,7 @@ def test_html_escapes_names(card):
     assert page.count("<tr>") == 1 + 4 + 7
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# saved
+# ---- saved
 
 
 def test_json_gives_the_card_back(card):
@@ -245,8 +243,7 @@ def test_two_scores_do_not_share_a_name():
         Scorecard(("mig", "mig"), (Score("MIG", 0.1), Score("MIG", 0.2)), {}, 1, 1)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# collapsed models
+# ---- collapsed models
 
 
 @pytest.fixture(scope="module")

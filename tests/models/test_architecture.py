@@ -116,8 +116,7 @@ def test_every_weight_is_reached_by_the_gradient(net):
     ]
 
 
-# --------------------------------------------------------------------------------------------------------------- nets
-# of one's own
+# ---- nets of one's own
 
 
 class Residual(nn.Module):

@@ -41,8 +41,7 @@ def with_gradients(function, inputs, **options):
     return result.detach(), *torch.autograd.grad(result, inputs, direction)
 
 
-# --------------------------------------------------------------------------------------------------------- the
-# functions
+# ---- the functions
 
 
 @pytest.mark.parametrize("by_patches", [True, False])
@@ -151,8 +150,7 @@ def test_a_traced_fleet_has_products_and_neither_convolutions_nor_gradients_scat
         assert not [name for name in names if slow in name]
 
 
-# ------------------------------------------------------------------------------------------------------------ the
-# layers
+# ---- the layers
 
 
 @pytest.mark.parametrize("bias", [True, False])

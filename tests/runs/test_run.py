@@ -42,8 +42,7 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-# ------------------------------------------------------------------------------------------------------------------ the
-# folder
+# ---- the folder
 
 
 def test_a_run_is_placed_by_what_it_is(tmp_path):
@@ -199,8 +198,7 @@ def test_sweeping_removes_half_written_files_and_nothing_else(finished):
     assert everything(finished.folder) == before
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
-# it back
+# ---- reading it back
 
 
 def test_a_run_is_read_back(finished):
@@ -273,8 +271,7 @@ def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
             Run.open(finished.folder, packages=PACKAGES)
 
 
-# ---------------------------------------------------------------------------------------------------------- the model
-# and the codes
+# ---- the model and the codes
 
 
 def test_the_model_is_the_one_that_was_kept(finished):
@@ -387,8 +384,7 @@ def test_nor_is_a_failed_run_to_be_resumed(tmp_path):
         run.model()
 
 
-# ------------------------------------------------------------------------------------------------------------------ the
-# scores
+# ---- the scores
 
 
 def test_scores_are_kept_and_read_back(finished):

@@ -87,8 +87,7 @@ def test_members_do_not_touch_each_other():
         assert torch.equal(moments.second[one], alone_moments.second)
 
 
-# -----------------------------------------------------------------------------------------------------------------
-# clipping
+# ---- clipping
 
 
 def clipped(gradient, max_norm):

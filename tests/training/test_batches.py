@@ -52,8 +52,7 @@ def test_a_batch_depends_on_the_step_alone_not_on_the_steps_before_it(weights):
         assert torch.equal(jumping.rows(step), expected[step])
 
 
-# --------------------------------------------------------------------------------------------------------- images with
-# weights
+# ---- images with weights
 
 
 def test_weighted_images_are_drawn_as_often_as_their_weight_says():

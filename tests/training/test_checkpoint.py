@@ -159,8 +159,7 @@ def test_what_is_not_ours_stays_where_it_is(run):
     assert names(run) == ["notes.txt"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# damage
+# ---- damage
 
 
 def truncate(path):
@@ -268,7 +267,7 @@ def test_a_format_of_the_past_or_the_future_is_passed_over_by_its_number(run, nu
     assert "this version reads 2 and 3" in said[0]
 
 
-# ---------------------------------------------------------------------------------- format 2, as unbraid 0.1.0 wrote it
+# ---- format 2, as unbraid 0.1.0 wrote it
 
 TINY = replace(
     MLP_SPEC,

@@ -77,8 +77,7 @@ def flat(fleet, index, which):
     )
 
 
-# ------------------------------------------------------------------------------------------------------- against a
-# textbook
+# ---- against a textbook
 
 
 def textbook_factor_vae(spec, seed, num_steps):
@@ -142,8 +141,7 @@ def test_the_weights_of_critic_and_model_begin_as_different_numbers():
     assert abs(correlation) < 0.5
 
 
-# ---------------------------------------------------------------------------------------------- nobody learns from
-# another's loss
+# ---- nobody learns from another's loss
 
 
 @pytest.mark.parametrize(
@@ -214,8 +212,7 @@ def test_the_encoder_of_an_infogan_does_not_see_real_images():
     assert not torch.equal(flat(one, 0, "critic_weights"), flat(other, 0, "critic_weights"))
 
 
-# ---------------------------------------------------------------------------------------------- a member is the same in
-# any company
+# ---- a member is the same in any company
 
 
 @every_spec
@@ -290,8 +287,7 @@ def test_dip_vaes_with_and_without_a_diagonal_of_their_own_share_a_fleet():
     assert not torch.allclose(weights[1], weights[2], atol=1e-3)
 
 
-# --------------------------------------------------------------------------------------------------------- members that
-# fail
+# ---- members that fail
 
 
 @pytest.mark.parametrize("name", ["factor-vae", "dip-ii-ema"])
@@ -311,8 +307,7 @@ def test_a_member_that_fails_keeps_its_critic_and_its_state_and_the_others_go_on
     torch.testing.assert_close(fleet.weights[0], trained(seeds_of(spec, 0), 6).weights[0], rtol=0, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------------------- the
-# second batch
+# ---- the second batch
 
 
 @final
@@ -366,8 +361,7 @@ def test_an_objective_has_its_draws_by_name_and_they_are_standard_normal():
     assert losses["draw_b"].item() == draws.normal(seeds, "objective b", 0, (8, 3))[0, 0, 0].item()
 
 
-# ----------------------------------------------------------------------------------------------------------------- on
-# any device
+# ---- on any device
 
 
 @every_spec
@@ -392,8 +386,7 @@ def test_the_critics_initial_weights_come_from_the_seed_and_leave_the_generator_
     assert torch.equal(torch.get_rng_state(), before)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# on disk
+# ---- on disk
 
 
 @pytest.mark.parametrize("name", ["factor-vae", "aae-deterministic", "dip-ii-ema", "dip-i-moments", "infogan"])

@@ -37,8 +37,7 @@ def seeds_of(spec, *seeds):
     return tuple(Member(spec, seed) for seed in seeds)
 
 
-# ------------------------------------------------------------------------------------------------------- against a
-# textbook
+# ---- against a textbook
 
 
 def textbook(spec, seed, num_steps):
@@ -82,8 +81,7 @@ def test_a_fleet_of_one_is_the_textbook_loop(spec):
     torch.testing.assert_close(fleet.weights[0], expected_weights, rtol=0, atol=1e-8)
 
 
-# ---------------------------------------------------------------------------------------------- a member is the same in
-# any company
+# ---- a member is the same in any company
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
@@ -156,8 +154,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     assert {tensor.device.type for tensor in there.state(0).tensors.values()} == {"cpu"}
 
 
-# --------------------------------------------------------------------------------------------------------------- who
-# may share
+# ---- who may share
 
 
 @pytest.mark.parametrize(
@@ -256,8 +253,7 @@ def test_weighted_images_are_shown_with_their_probabilities():
         torch.testing.assert_close(shown["light"], images.batch(rows).double().sum(dim=(1, 2, 3, 4)))
 
 
-# --------------------------------------------------------------------------------------------------------- members that
-# fail
+# ---- members that fail
 
 ABSURD = replace(MLP_SPEC, learning_rate=1e30)
 """Its first step leads to weights of 1e30, from which the second loss is not finite."""
@@ -328,8 +324,7 @@ def test_the_most_a_loss_may_be_is_allowed():
         assert fleet.alive.tolist() == [is_alive]
 
 
-# ------------------------------------------------------------------------------------------------------- leaving and
-# joining
+# ---- leaving and joining
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -369,8 +364,7 @@ def test_a_member_can_be_taken_out_as_a_plain_model(spec):
     assert model.decode(torch.zeros(2, 3, dtype=torch.float64)).shape == (2, *spec.dataset.image_shape)
 
 
-# ------------------------------------------------------------------------------------------------------- nets with
-# constants
+# ---- nets with constants
 
 
 class _Centred(nn.Module):
@@ -403,7 +397,7 @@ def test_a_net_may_hold_constants():
     assert model.encode(torch.zeros(2, 1, 8, 8, dtype=torch.float64)).mean.dtype == torch.float64
 
 
-# -------------------------------------------------------------------------------------------------- discrete latents
+# ---- discrete latents
 
 
 def first_losses(hard, temperature, measure="pmf"):

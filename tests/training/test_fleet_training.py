@@ -101,8 +101,7 @@ def test_ctrl_c_before_the_first_step_ends_it_at_once_and_says_how_to_go_on(tmp_
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 
-# --------------------------------------------------------------------------------------------------------- the end of a
-# fleet
+# ---- the end of a fleet
 
 
 def test_a_process_that_died_while_it_said_that_runs_are_finished_has_nothing_left_to_train(tmp_path, undisturbed):
@@ -138,8 +137,7 @@ def test_no_run_is_finished_before_all_of_the_fleet_is_kept(tmp_path, monkeypatc
     assert {Run.place(tmp_path, SPEC, seed).status for seed in range(6)} == {"unfinished"}
 
 
-# ----------------------------------------------------------------------------------------------------------------
-# checkpoints
+# ---- checkpoints
 
 
 def checkpointed_steps(monkeypatch, tmp_path, **options):

@@ -18,7 +18,7 @@ from torch import nn
 from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import GaussianLatents
 from unbraid.models import Architecture, Autoencoder, Critic
-from unbraid.objectives import VAE, BetaTCVAE, FactorVAE
+from unbraid.objectives import VAE, AnchorVAE, BetaTCVAE, FactorVAE
 from unbraid.schedule import Linear
 from unbraid.training.fleet import Fleet, Member
 from unbraid.training.program import Programs
@@ -58,6 +58,7 @@ CASES = {
     "critic-streamed": spec_of(
         MLP_SPEC, objective=FactorVAE(gamma=5.0), critic=Critic(hidden=(8, 8), learning_rate=1e-3)
     ),
+    "anchors": spec_of(MLP_SPEC, objective=AnchorVAE()),
     "own-nets": spec_of(MLP_SPEC, objective=VAE(), model=Autoencoder(OddNets(), latents=GaussianLatents(3))),
     "conv-bf16": replace(spec_of(CONV_SPEC, objective=BetaTCVAE()), precision="bf16"),
 }
@@ -125,8 +126,7 @@ def assert_close(ours, theirs, tolerance):
                 assert difference <= most, f"{name} of member {index} is {difference:.1e} off, of {length:.1e}"
 
 
-# ------------------------------------------------------------------------------------------------------------ the same
-# training
+# ---- the same training
 
 
 @pytest.mark.parametrize("case", IN_FLOAT32)
@@ -180,8 +180,7 @@ def test_without_a_log_training_is_the_same(case):
     assert_close(silent, logged, 1e-6)
 
 
-# ------------------------------------------------------------------------------------------------------------ leaving
-# and joining
+# ---- leaving and joining
 
 
 @pytest.mark.parametrize("case", ["mlp", "critic-streamed"])
@@ -212,8 +211,7 @@ def test_a_member_can_be_taken_out_as_a_plain_model():
     assert bool(model.encode(images_of("own-nets").batch(torch.arange(4, device=DEVICE))).mean.isfinite().all())
 
 
-# ------------------------------------------------------------------------------------------------------------ one
-# program, many fleets
+# ---- one program, many fleets
 
 
 def test_a_second_fleet_of_the_same_programs_is_not_compiled_and_becomes_what_it_is_alone():
@@ -236,8 +234,7 @@ def test_fleets_of_the_same_programs_can_be_trained_in_turns():
     assert_close(ours, replayed("mlp")[0], 1e-6)
 
 
-# ------------------------------------------------------------------------------------------------------------ members
-# that fail
+# ---- members that fail
 
 
 def test_a_member_that_diverges_is_stopped_alone():

@@ -97,8 +97,7 @@ def assert_trains_alike(eager, other, advance, observe):
     assert not torch.equal(other.weights, start)
 
 
-# ------------------------------------------------------------------------------------------------------------ traced
-# and written
+# ---- traced and written
 
 
 @pytest.mark.parametrize(
@@ -143,8 +142,7 @@ def test_a_traced_step_stops_a_member_that_diverges_alone():
     assert_same_bits(fleet._changing, eager._changing)
 
 
-# ------------------------------------------------------------------------------------------------------------ one
-# program, many fleets
+# ---- one program, many fleets
 
 
 class Compiler:
@@ -271,8 +269,7 @@ def test_without_a_log_training_is_the_same():
     assert_same_bits(silent._changing, logged._changing)
 
 
-# ------------------------------------------------------------------------------------------------------------ what is
-# weighed by zero
+# ---- what is weighed by zero
 
 
 def sizes(graph):

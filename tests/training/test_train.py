@@ -49,8 +49,7 @@ def undisturbed(tmp_path_factory):
     return [result(run) for run in train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("undisturbed"))]
 
 
-# ------------------------------------------------------------------------------------------------------------- from
-# specs to runs
+# ---- from specs to runs
 
 
 def test_every_spec_is_trained_from_every_seed_in_that_order(tmp_path):
@@ -136,8 +135,7 @@ def test_training_on_the_gpu_can_be_stopped_resumed_and_read_back_without_one(tm
     assert next(run.model().parameters()).device.type == "cpu"
 
 
-# ----------------------------------------------------------------------------------------------------------- again, and
-# by force
+# ---- again, and by force
 
 
 def test_the_same_spec_and_seed_again_find_the_finished_run(tmp_path):
@@ -233,8 +231,7 @@ def test_nothing_to_do_is_done():
     assert train([], [0]) == []
 
 
-# --------------------------------------------------------------------------------------------------------------- two at
-# a time
+# ---- two at a time
 
 
 @pytest.mark.parametrize("options", [{"resume": True}, {"force": True}, {}], ids=str)
@@ -325,8 +322,7 @@ def test_a_run_that_another_process_finishes_while_the_images_load_is_not_traine
     assert everything(tmp_path) == others[1]
 
 
-# -------------------------------------------------------------------------------------------------------------- members
-# that fail
+# ---- members that fail
 
 
 def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
@@ -422,8 +418,7 @@ def test_a_member_that_failed_stays_failed_after_a_stop(tmp_path):
     assert bad.failure.step == 2
 
 
-# ---------------------------------------------------------------------------------------------------------- stopping
-# and resuming
+# ---- stopping and resuming
 
 
 @pytest.mark.parametrize("at", [1, 4, 7, 10])
@@ -547,8 +542,7 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
     ]
 
 
-# --------------------------------------------------------------------------------------------------------- processes
-# that die
+# ---- processes that die
 
 
 @pytest.fixture(scope="module")

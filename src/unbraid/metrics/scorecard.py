@@ -53,8 +53,7 @@ class Scorecard:
                 "its own."
             )
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # a look
+    # ---- a look
 
     def __getitem__(self, name: str | int) -> Score:
         """The score of this name, as the table shows it; or by its place."""
@@ -147,8 +146,7 @@ class Scorecard:
     def _badges(self, form: str) -> list[str]:
         return [form.format(self.badge)] if self.badge else []
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # to keep it
+    # ---- to keep it
 
     def to_json(self) -> str:
         """Everything, the matrices too. NaN is null; infinity is "inf"."""

@@ -89,8 +89,7 @@ class Statistics:
             return self
         return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample), self.tell))
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # factors
+    # ---- factors
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
@@ -141,8 +140,7 @@ class Statistics:
         """1 / sum_n p(n)^2: how many equally likely images would be as informative."""
         return float(1 / self.weights.square().sum())
 
-    # ---------------------------------------------------------------------------------------------------------------
-    # information
+    # ---- information
 
     def exact(self, quadrature: Quadrature = "auto") -> LatentInformation:
         """By quadrature of the Gaussian mixtures."""
@@ -202,8 +200,7 @@ class Statistics:
             )
         return std
 
-    # ----------------------------------------------------------------------------------------------------------------
-    # influences
+    # ---- influences
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
@@ -301,8 +298,7 @@ class Statistics:
             blocks.append(influences(masses(part), assignments, self.influence_sample.weights[part], sums))
         return {name: torch.cat([block[name] for block in blocks]) for name in blocks[0]}
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # sampled
+    # ---- sampled
 
     @cached_property
     def posteriors(self) -> Posteriors:

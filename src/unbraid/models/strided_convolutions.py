@@ -156,8 +156,7 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
     return result
 
 
-# ------------------------------------------------------------------------------------------ from images to rows of a
-# matrix and back
+# ---- from images to rows of a matrix and back
 
 
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:

@@ -43,8 +43,7 @@ def centres(resolution):
     return np.meshgrid(middle, -middle)
 
 
-# ------------------------------------------------------------------------------------------------------------ against
-# formulas
+# ---- against formulas
 
 
 @pytest.mark.parametrize("lamp", [(0, 0, 1), (1, 0, 0), (-0.6, 0, 0.8), (0.48, 0.6, 0.64), (0, -1, 0), (0, 0, -1)])
@@ -81,8 +80,7 @@ def test_the_area_of_a_ball_is_that_of_its_disc():
     assert disc <= covered <= disc * (1 + 0.5 / 25.6) ** 2
 
 
-# --------------------------------------------------------------------------------------------------------------- which
-# way is up
+# ---- which way is up
 
 
 @pytest.mark.parametrize(
@@ -122,8 +120,7 @@ def test_what_is_near_hides_what_is_far():
     assert 125 <= turned[32, 32 - 16] <= 128
 
 
-# --------------------------------------------------------------------------------------------------- against a slow
-# computation
+# ---- against a slow computation
 
 
 def slowly(points, azimuth, elevation, lamp, resolution):
@@ -194,8 +191,7 @@ def test_no_sample_within_a_ball_is_left_out():
         assert (image.numpy()[x**2 + y**2 < 1.0] == round(255 * AMBIENT)).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# refusals
+# ---- refusals
 
 
 @pytest.mark.parametrize("elevation", [0.6, -1.0])

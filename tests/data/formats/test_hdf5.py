@@ -89,8 +89,7 @@ def test_the_process_ends_with_the_block(path):
     assert process.poll() == 0
 
 
-# -------------------------------------------------------------------------------------------------------------------
-# what is refused
+# ---- what is refused
 
 
 def test_a_missing_file_is_named(reader, tmp_path):
@@ -193,8 +192,7 @@ def test_a_file_that_asks_for_more_memory_than_the_process_may_have_is_refused(t
         reader.read(tmp_path / "bomb.h5", "images", 0, 1)
 
 
-# -------------------------------------------------------------------------------------------------------- a process
-# that goes wrong
+# ---- a process that goes wrong
 
 
 def going_wrong(monkeypatch, program):
@@ -269,8 +267,7 @@ def test_after_a_crash_the_next_file_is_read(path, monkeypatch):
         np.testing.assert_array_equal(reader.read(path, "images", 0, 2), IMAGES[:2])
 
 
-# -------------------------------------------------------------------------------------------------------------------
-# inside the process
+# ---- inside the process
 
 
 def test_questions_are_lines_and_answers_say_how_long_they_are(path):
@@ -286,8 +283,7 @@ def test_questions_are_lines_and_answers_say_how_long_they_are(path):
     assert "no dataset 'nothing'" in json.loads(rest[8:])["error"]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# fuzz
+# ---- fuzz
 
 
 def damaged_files():

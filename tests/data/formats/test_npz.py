@@ -108,8 +108,7 @@ def test_an_entry_that_is_no_array_is_refused(tmp_path):
         Npz(tmp_path / "odd.npz").header("readme")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# in blocks
+# ---- in blocks
 
 IMAGES = np.random.default_rng(0).integers(0, 4, (100, 4, 4, 3), dtype=np.uint8)
 WRITERS = {"stored": np.savez, "deflated": np.savez_compressed}
@@ -172,8 +171,7 @@ def test_a_header_knows_the_size_of_a_row():
     assert (header.row_bytes, header.num_bytes) == (24, 120)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# mapped
+# ---- mapped
 
 
 @pytest.mark.parametrize("way", ["stored"])
@@ -203,8 +201,7 @@ def test_an_entry_after_a_header_of_another_length_is_found(tmp_path):
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# attacks
+# ---- attacks
 
 
 def claiming(path, *, unpacked=None, packed=None, method=None):

@@ -128,8 +128,7 @@ def surfaces(head: Head) -> tuple[Surface, ...]:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# the shape
+# ---- the shape
 
 
 def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
@@ -216,8 +215,7 @@ def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
     return np.stack([x, -0.45 - down, z])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# the albedo
+# ---- the albedo
 
 
 def _paint(head: Head, polar: Values, longitude: Values) -> Values:
@@ -258,8 +256,7 @@ def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
     return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# the pieces
+# ---- the pieces
 
 
 def _is_front(longitude: Values) -> Values:
