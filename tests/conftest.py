@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,11 @@ import torch
 # The same examples every time: a failure seen once can be seen again. No deadline, because a shared machine stalls.
 hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("unbraid")
+
+# As in a terminal: a shell in the background, or nohup, would have them ignored, here and in all that the tests start.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # A figure is written to a file; there is no screen to show it on.
 os.environ.setdefault("MPLBACKEND", "agg")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.arrays import as_array, as_floats, as_tensor, same_content
+from unbraid.arrays import as_array, as_floats, as_tensor, columns, same_content
 from unbraid.errors import CodesError
 
 
@@ -73,3 +73,9 @@ def test_what_is_not_numbers_is_refused(values, message):
 )
 def test_content_is_compared_entry_by_entry(one, other, same):
     assert same_content(one, other) == same_content(other, one) == same
+
+
+def test_columns_are_taken_in_the_order_asked_for_and_may_be_none():
+    table = torch.arange(12.0).reshape(3, 4)
+    assert torch.equal(columns(table, (2, 0)), table[:, [2, 0]])
+    assert columns(table, ()).shape == (3, 0)

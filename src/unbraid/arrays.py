@@ -27,7 +27,8 @@ def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
     """Returns some entries of the last axis. Unlike an index that is a list, which would be copied to the GPU, this can
     be recorded in a CUDA graph.
     """
-    return torch.stack([table[..., index] for index in indices], dim=-1)
+    chosen = [table[..., index] for index in indices]
+    return torch.stack(chosen, dim=-1) if chosen else table[..., :0]
 
 
 def is_masked(values: Any) -> bool:

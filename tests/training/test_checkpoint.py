@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 import unbraid
 from tests.training.squares import MLP_SPEC
 from unbraid.distributions import GaussianLatents
+from unbraid.errors import RunError
 from unbraid.models import MLP, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.runs import Run
@@ -242,9 +243,8 @@ def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
     other = Run.place(tmp_path, replace(MLP_SPEC, learning_rate=0.5), 3)
     save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
-    states, said = loaded(run)
-    assert states == {}
-    assert "another run" in said[0]
+    with pytest.raises(RunError, match="is a checkpoint of another run"):
+        loaded(run)
 
 
 def test_tensors_of_another_shape_are_refused_by_name(run):
@@ -321,3 +321,13 @@ def test_a_checkpoint_of_format_2_of_another_net_is_refused_by_name(tmp_path):
     shutil.copytree(DATA / "format-2" / "dip-vae", run.folder / "checkpoints")
     _, said = loaded(run, member_layout(MLP_SPEC))
     assert "weights holds 476 numbers; expected" in said[0]
+
+
+def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
+    spec = replace(MLP_SPEC, num_steps=6)
+    [run] = [Run.place(tmp_path, spec, 0)]
+    other = Run(run.folder, spec, 1)
+    run.create()
+    save_checkpoint(run, Fleet([Member(spec, 0)], spec.load()).state(0), [run.name])
+    with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
+        usable_checkpoints(other, member_layout(spec), warn=pytest.fail)

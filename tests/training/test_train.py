@@ -101,6 +101,7 @@ def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path)
     names = {
         ".lock",
         "codes.safetensors",
+        "environment.json",
         "finished.json",
         "history.csv",
         "log.txt",
@@ -578,3 +579,19 @@ def test_killed_at_random_moments_again_and_again_a_run_resumes_to_the_same_bits
 
 def test_a_second_signal_ends_the_process_at_once_and_nothing_is_lost(lives):
     assert results_in(lives / "by_two_signals") == results_in(lives / "undisturbed")
+
+
+def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tmp_path):
+    [first, second] = train([SPEC], [0, 1], folder=tmp_path)
+    (first.folder / "spec.json").write_bytes((second.folder / "spec.json").read_bytes())
+    with pytest.raises(RunError, match="is the spec of another run"):
+        train([SPEC], [0], folder=tmp_path)
+
+
+def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):
+    stopped([SPEC], [0], tmp_path, at=7, checkpoint_every=5)
+    run = Run.place(tmp_path, SPEC, 0)
+    (run.folder / "log.txt").unlink()
+    (run.folder / "log.txt").mkdir()
+    with pytest.raises(RunError, match=r"log\.txt is a folder where a file is expected"):
+        train([SPEC], [0], folder=tmp_path, resume=True)

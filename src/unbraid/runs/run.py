@@ -148,16 +148,20 @@ class Run:
     def create(self) -> None:
         """Make the folder and write the spec, unless it is there. The spec of another run is refused."""
         if self.status != "new":
-            content = read_json(self.folder / "spec.json")
-            if (content.get("seed"), digest_of(content.get("spec"))) != (self.seed, self.spec.digest):
-                raise RunError(
-                    f"{self.folder / 'spec.json'} is the spec of another run than {self.name}. Restore it, or train "
-                    "this run again with --force."
-                )
+            self.check_spec()
         else:
             versions = {"unbraid": __version__, "torch": torch.__version__}
             content = {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()}
             files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
+
+    def check_spec(self) -> None:
+        """Raises if the folder holds the spec of another run."""
+        content = read_json(self.folder / "spec.json")
+        if (content.get("seed"), digest_of(content.get("spec"))) != (self.seed, self.spec.digest):
+            raise RunError(
+                f"{self.folder / 'spec.json'} is the spec of another run than {self.name}. Restore it, or train "
+                "this run again with --force."
+            )
 
     def sweep(self) -> None:
         """Remove what writes that never ended have left behind. For whoever holds the lock: no other write is under
@@ -433,7 +437,12 @@ def _failure(record: dict[str, Any], path: Path) -> Failure:
     """Returns what a record at this path says of a failure. Earlier versions wrote the step alone."""
     step, reason = record.get("step", 0), record.get("reason", "its loss or gradient was not finite")
     last_good = record.get("last_good")
-    if type(step) is not int or not isinstance(reason, str) or not isinstance(last_good, str | None):
+    if (
+        type(step) is not int
+        or step.bit_length() > 63
+        or not isinstance(reason, str)
+        or not isinstance(last_good, str | None)
+    ):
         raise _senseless(path, {"step": step, "reason": reason, "last_good": last_good})
     return Failure(step, reason, None if last_good is None else path.parent / last_good)
 

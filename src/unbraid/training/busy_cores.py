@@ -9,6 +9,7 @@ from typing import final
 
 import torch
 
+from unbraid import files
 from unbraid.threads import is_waiting_chosen
 from unbraid.training.events import Event, Watch
 
@@ -29,7 +30,7 @@ _SCHEDULER_STATISTICS = Path("/proc/thread-self/schedstat")
 def _seconds_waited() -> float | None:
     """How long this thread has been ready to run while no core was free; None where the system does not say."""
     try:
-        return int(_SCHEDULER_STATISTICS.read_text().split()[1]) / 1e9
+        return int(files.read_bytes(_SCHEDULER_STATISTICS).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return None
 

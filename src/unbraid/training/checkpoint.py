@@ -34,6 +34,11 @@ _NUM_KEPT = 2
 
 
 @final
+class OtherRunError(RunError):
+    """Raised where a checkpoint and the spec beside it are of two runs: which of them is wrong is not ours to say."""
+
+
+@final
 @dataclass(frozen=True)
 class Checkpoint:
     """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with
@@ -80,6 +85,8 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
         try:
             record, _ = _read(path, run, layout)
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record.get("fleet", ())))
+        except OtherRunError:
+            raise
         except (RunError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             warn(
                 f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training "
@@ -148,11 +155,15 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
             f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
             f"{_FLAT_FORMAT} and {_FORMAT}"
         )
-    if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
-        raise ValueError("it belongs to another run")
     content = files.read_bytes(_tensors(path))
     if record["sha256"] != seal(record, hashlib.sha256(content)):
         raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
+    if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
+        raise OtherRunError(
+            f"{path} is a checkpoint of another run (seed {record['seed']}, digest {record['digest']}) than its "
+            f"spec.json (seed {run.seed}, digest {run.spec.digest}). Restore the one that is wrong, or train again "
+            "with --force."
+        )
     tensors = load(content)
     if record["format"] == _FLAT_FORMAT:
         tensors = from_flat(tensors, layout)

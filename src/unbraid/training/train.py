@@ -96,6 +96,7 @@ def train_runs(
             put_aside(run)
     if not resume:
         _refuse_unfinished(runs)
+    _check_specs(runs)
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
@@ -105,7 +106,8 @@ def train_runs(
     num_later, watch = len(pending), noticing_busy_cores(watch, place)
     for part in parts:
         num_later -= len(part)
-        _train_part(part, _Orders(place, checkpoint_every, stream, deterministic, num_later, watch, warn))
+        with _naming_folders():
+            _train_part(part, _Orders(place, checkpoint_every, stream, deterministic, num_later, watch, warn))
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
@@ -158,6 +160,24 @@ def _locked(run: Run) -> Iterator[None]:
                 with contextlib.suppress(OSError):  # it was moved, or holds what is not ours
                     lock.unlink()
                     run.folder.rmdir()
+
+
+@contextlib.contextmanager
+def _naming_folders() -> Iterator[None]:
+    """Raises a RunError that names a folder which lies in place of a file of a run."""
+    try:
+        yield
+    except IsADirectoryError as error:
+        raise RunError(
+            f"{error.filename} is a folder where a file is expected. Move it away, and go on with the same command."
+        ) from None
+
+
+def _check_specs(runs: Sequence[Run]) -> None:
+    """Raises if the folder of a run holds the spec of another."""
+    for run in runs:
+        if run.status != "new":
+            run.check_spec()
 
 
 def _tidy_up(runs: Sequence[Run]) -> None:
