@@ -71,6 +71,7 @@ def run(undisturbed, tmp_path):
     return shutil.copytree(one, tmp_path / one.name)
 
 
+NOT_NEEDED = (".lock", ".scores.lock", "environment.json", "log.txt", "history.csv", "scores.json")
 FILES = ("spec.json", "weights.safetensors", "codes.safetensors", "finished.json", "history.csv", "scores.json")
 
 
@@ -99,7 +100,7 @@ def test_a_lost_file_is_told_or_can_do_without(run):
         path.unlink()
         said, found = complaint(run)
         if said is None:
-            assert path.name in (".lock", ".scores.lock", "log.txt", "history.csv", "scores.json"), path.name
+            assert path.name in NOT_NEEDED, path.name
             assert found[0] == expected[0]
         else:
             assert str(run) in said
