@@ -12,6 +12,7 @@ from unbraid.training.compiler import Inductor
 from unbraid.version import __version__
 
 FILE = "environment.json"
+_Device = torch.device  # within the class, torch is the name of its version
 
 
 @final
@@ -28,7 +29,7 @@ class Environment:
     compiler: dict[str, Any] | None
 
     @classmethod
-    def of(cls, device: torch.device, compiler: Inductor) -> "Environment":
+    def of(cls, device: _Device, compiler: Inductor) -> "Environment":
         if device.type == "cuda":
             name = torch.cuda.get_device_name(device)
             return cls(__version__, torch.__version__, name, None, compiler.settings)
