@@ -532,3 +532,9 @@ def test_a_disk_without_room_for_them_is_an_error(finished, monkeypatch):
 
 def test_a_run_of_another_objective_is_named_after_it(tmp_path):
     assert Run.place(tmp_path, replace(SPEC, objective=VAE()), 0).name.startswith("vae-")
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
+def test_a_device_that_is_not_there_is_told_before_anything_is_scored(finished, device):
+    with pytest.raises(SpecError, match=f"device is '{device}', where no codes can be put"):
+        finished.score([MIG()], device=device)

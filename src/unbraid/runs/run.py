@@ -310,7 +310,12 @@ class Run:
         """
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
-        card = evaluate(self.codes().to(device), metrics, tell=tell, seed=seed)
+        codes = self.codes()
+        try:
+            codes = codes.to(device)
+        except (AssertionError, RuntimeError) as error:  # as torch says that there is no such device
+            raise SpecError(f"device is {str(device)!r}, where no codes can be put ({error}). Use 'cpu'.") from None
+        card = evaluate(codes, metrics, tell=tell, seed=seed)
         try:
             self._keep_scores(card.scores)
         except OSError as error:
