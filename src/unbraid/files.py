@@ -201,7 +201,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     """Hold the lock file `path`; the system lets go of it when the process ends, however it ends.
 
     With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`. A
-    process that is forked meanwhile does not hold it. Whoever holds it may remove the file, or move its folder.
+    process that is forked meanwhile does not hold it. Its holder may remove the file, or move its folder.
     """
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ def _tell(error: OSError) -> None:
 
 
 def is_run(folder: Path) -> bool:
-    return os.path.exists(folder / "spec.json")  # noqa: PTH110 (which is False too where nobody may look)
+    return os.path.exists(folder / "spec.json")  # noqa: PTH110 (which is False too where the folder may not be entered)
 
 
 def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:

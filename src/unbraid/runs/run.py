@@ -425,7 +425,7 @@ def _sizes(image_shape: tuple[int, int, int]) -> str:
 
 
 def _check_depth(content: Any) -> None:
-    """Refuse nesting that would exhaust the stack of whoever walks through the content."""
+    """Raises if the content is nested so deeply that walking through it would exhaust the stack."""
     level = [content]
     for _ in range(_MAX_DEPTH):
         level = [
