@@ -6,10 +6,9 @@ x 64.
 
 The faces are drawn: smooth noise with an oval, eyes and hair on it, a little grain, saved with quality 90, which gives
 files a little larger than the official ones (7.1 kB on average). A thousand of them are repeated under as many names as
-asked for. "into the cache" is all that a conversion does: decoding, checksum and writing. Processes are started within
-the time that is measured. Each row is the fastest of three runs. "processor µs" is the time of processors that an image
-takes, in all processes, and "others" how many cores were busy with something else meanwhile: on a machine that is not
-idle they tell what an idle one would do.
+asked for. "into the cache" is all that a conversion does: decoding, checksum and writing. Each row is the fastest of
+three runs. "processor µs" is the time of processors that an image takes, in all threads, and "others" how many cores
+were busy with something else meanwhile: on a machine that is not idle they tell what an idle one would do.
 """
 
 import argparse
@@ -26,9 +25,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from unbraid.data.formats.archives import Container, container
-from unbraid.data.formats.pictures import Framing, decode_many
-from unbraid.data.formats.workers import num_cores
+from unbraid.data.formats.archives import Container, Folder, Zip
+from unbraid.data.formats.pictures import Framing, decode_many, num_cores
 from unbraid.data.image_store import ImageStore, Plan
 
 FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
@@ -72,16 +70,16 @@ def write_faces(folder: Path, num_images: int) -> float:
     return sum(map(len, faces)) / len(faces) / 1000
 
 
-def decoded(source: Container, num_processes: int) -> None:
-    for _ in decode_many(source, source.members(), FRAMING, num_processes):
+def decoded(source: Container, num_threads: int) -> None:
+    for _ in decode_many(source, source.members(), FRAMING, num_threads):
         pass
 
 
-def converted(source: Container, num_processes: int, folder: Path) -> None:
+def converted(source: Container, num_threads: int, folder: Path) -> None:
     members = source.members()
 
     def blocks(start: int) -> Iterator[np.ndarray]:
-        return decode_many(source, members[start:], FRAMING, num_processes)
+        return decode_many(source, members[start:], FRAMING, num_threads)
 
     ImageStore(folder / "store").make(
         Plan(FRAMING.image_shape, (), np.zeros((len(members), 0), np.int8), blocks), {}, "converting"
@@ -119,21 +117,21 @@ def main() -> None:
         kilobytes = write_faces(folder, given.images)
         print(f"{given.images:,} JPEGs of {kilobytes:.1f} kB on average; {num_cores()} cores\n")
         print(
-            "| from | processes | images a second | minutes for CelebA | processor µs an image | others "
+            "| from | threads | images a second | minutes for CelebA | processor µs an image | others "
             "|\n|---|---|---|---|---|---|"
         )
-        zipped, laid_out = container(folder / "faces.zip"), container(folder / "faces")
+        zipped, laid_out = Zip(folder / "faces.zip"), Folder(folder / "faces")
         rows: list[tuple[str, int, Callable[[], None]]] = [
             ("zip", 1, lambda: decoded(zipped, 1)),
             ("zip", 2, lambda: decoded(zipped, 2)),
             ("folder", 2, lambda: decoded(laid_out, 2)),
             ("zip, into the cache", 2, lambda: converted(zipped, 2, folder)),
         ]
-        for label, num_processes, work in rows:
+        for label, num_threads, work in rows:
             rate, microseconds, others = max(measured(work, given.images) for _ in range(given.tries))
             minutes = 202_599 / rate / 60
             print(
-                f"| {label} | {num_processes} | {rate:,.0f} | {minutes:.1f} | {microseconds:.0f} | {others:.2f} |",
+                f"| {label} | {num_threads} | {rate:,.0f} | {minutes:.1f} | {microseconds:.0f} | {others:.2f} |",
                 flush=True,
             )
 

@@ -28,14 +28,14 @@ from unbraid.data.dataset import Factor
 from unbraid.data.dsprites import DSprites
 from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.publication import PublishedFile
-from unbraid.data.formats.archives import Archive, Folder, Member
-from unbraid.data.formats.hdf5 import Hdf5Reader
-from unbraid.data.formats.idx import read_idx
+from unbraid.data.formats.archives import Folder, Member, Tar, Zip
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.formats.norb import Matrix
 from unbraid.data.formats.npz import Npz
 from unbraid.data.formats.pth import read_tensor
+from unbraid.data.idx_dataset import read_idx
 from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.models import encode
@@ -56,13 +56,14 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "Rows": lambda path: Rows(str(path)).described((), torch.zeros(3, 0)),
     "BackgroundDSprites": lambda path: BackgroundDSprites(background=str(path)).picture(),
     "DSprites": lambda path: DSprites(root=str(path)).open(),
-    "read_idx": partial(read_idx, num_dimensions=1),
+    "read_idx": partial(read_idx, shape=(10,)),
     "norb.Matrix": lambda path: Matrix.of(path, "uint8", (2, 2), 10),
     "read_tensor": read_tensor,
     "read_label_csv": read_label_csv,
-    "Archive": lambda path: Archive(path).members(),
+    "Tar": lambda path: Tar(path).members(),
+    "Zip": lambda path: Zip(path).members(),
     "Folder": lambda path: list(Folder(path.parent).contents([Member(path.name, 10)])),
-    "Hdf5Reader": lambda path: Hdf5Reader().header(path, "images"),
+    "3D Shapes": lambda path: next(_blocks(path, 0)),
     "lists of CelebA": lambda path: list(_lines(path)),
     "lists of 3D Chairs": _content,
     "check_file": lambda path: check_file(path, PublishedFile(path.name, None)),

@@ -8,7 +8,6 @@ import torch
 from PIL import Image
 
 from tests.data.formats.test_mat import MASK, header, packed, variable
-from tests.data.mutants import mutants, num_read
 from unbraid.data import Cars3D, Factor, cars3d, progress
 from unbraid.errors import DataError, SpecError
 
@@ -198,43 +197,19 @@ def test_an_archive_that_is_not_the_published_one_is_refused(tmp_path, official)
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (b"", "too soon"),
-        (mat_file(IM, NO_MASK)[:2000], "too soon"),
+        (b"", "level 5"),
+        (mat_file(IM, NO_MASK)[:2000], "promises .* bytes and has"),
         (header() + packed(variable("image", IM)), "no variable 'im'; it holds 'image'"),
-        (mat_file(IM[:, :64], NO_MASK), r"has shape \(128, 64, 3, 24, 4\); expected \(128, 128, 3, 24, 4\)"),
-        (mat_file(IM.transpose(0, 1, 2, 4, 3), NO_MASK), r"has shape \(128, 128, 3, 4, 24\)"),
-        (header() + packed(variable("im", IM, flags=6)), "'im' is of type double; expected uint8"),
+        (mat_file(IM.transpose(0, 1, 2, 4, 3), NO_MASK), r"shape \(128, 128, 3, 4, 24\)"),
     ],
-    ids=["empty", "cut", "key", "shape", "axes", "type"],
+    ids=["empty", "cut", "key", "axes"],
 )
-def test_a_car_that_is_not_what_it_should_be_is_refused_with_its_name(tmp_path, official, put_archive, content, match):
-    files = official | {"data/cars/car_004_mesh.mat": content}
-    dataset = put_archive(files)
-    with pytest.raises(DataError, match=rf"data/cars/car_004_mesh\.mat in .*{ARCHIVE}.*{match}"):
+def test_a_car_in_a_folder_that_is_not_what_it_should_be_is_refused_with_its_name(tmp_path, official, content, match):
+    put(official | {"data/cars/car_004_mesh.mat": content}, tmp_path)
+    dataset = Cars3D(root=str(tmp_path))
+    with pytest.raises(DataError, match=rf"{tmp_path}/data/cars/car_004_mesh\.mat.*{match}"):
         dataset.load()
     assert not dataset.is_converted
-    put(files, tmp_path / "unpacked")
-    with pytest.raises(DataError, match=rf"{tmp_path}/unpacked/data/cars/car_004_mesh\.mat.*{match}"):
-        Cars3D(root=str(tmp_path / "unpacked")).load()
-
-
-@pytest.mark.parametrize(
-    ("files", "match"),
-    [
-        ({"data/sprites/car_001_mesh.mat": b""}, "has 0 files named car_..._mesh.mat; expected 1 to 256"),
-        (
-            {f"data/cars/car_{number:03}_mesh.mat": b"" for number in range(257)},
-            "has 257 files named car_..._mesh.mat; expected 1 to 256",
-        ),
-        ({"a/cars/car_001_mesh.mat": b"", "b/cars/car_001_mesh.mat": b""}, "b/cars/car_001_mesh.mat in .* second time"),
-        ({"cars/car_001_mesh.mat": b"", "cars/list.txt": b"\n" * 2**17}, "list.txt in .* has 131072 bytes"),
-        ({"../cars/car_001_mesh.mat": b""}, "not a plain name below the top"),
-    ],
-    ids=["none", "many", "twice", "list", "escape"],
-)
-def test_an_archive_of_something_else_is_refused(put_archive, files, match):
-    with pytest.raises(DataError, match=match):
-        put_archive(files).load()
 
 
 def test_a_car_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path):
@@ -245,29 +220,6 @@ def test_a_car_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path)
         DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776 bytes; at most 67,108,864 are read"
     ):
         Cars3D(root=str(tmp_path)).load()
-
-
-@pytest.mark.usefixtures("tiny_cars")
-def test_mutated_archives_become_images_or_are_refused(tmp_path, monkeypatch):
-    # Resizing takes most of the time, and no file can harm it.
-    monkeypatch.setattr(cars3d, "resized", lambda images, side: np.zeros((*images.shape[:2], side, side), np.uint8))
-    small = tiny_car(7)
-
-    def archive_of(one, another=small, listed=b"car_2_mesh\n"):
-        return tar({"cars/car_1_mesh.mat": one, "cars/car_2_mesh.mat": another, "cars/list.txt": listed})
-
-    makers = [
-        lambda damage: damage(archive_of(small)),
-        lambda damage: archive_of(damage(small)),
-        lambda damage: archive_of(small, listed=damage(b"car_2_mesh\n" * 30)),
-    ]
-
-    def parse(path):
-        plan = Cars3D().plan((path,))
-        assert sum(map(len, plan.blocks(0))) == len(plan.factors)
-
-    some = itertools.islice(mutants(makers, seed=2), 150)
-    assert 50 < num_read(parse, some, tmp_path / "mutants", ARCHIVE, max_bytes=2**23) < 150
 
 
 def test_a_resolution_that_does_not_exist_is_refused():

@@ -244,14 +244,36 @@ def test_where_there_is_no_download_the_owners_way_is_told(monkeypatch, tmp_path
         Dots(root=str(tmp_path)).load()
 
 
-def test_a_file_that_is_not_the_published_one_is_refused(folder, monkeypatch):
+def test_a_file_that_is_not_the_published_one_is_refused_before_it_is_parsed(folder, monkeypatch):
     published = replace(
         Dots.publication,
         files=(PublishedFile("dots.bin", None, checksum=f"sha256:{'0' * 64}", checksum_source="its author"),),
     )
     monkeypatch.setattr(Dots, "publication", published)
-    with pytest.raises(DataError, match=r"dots\.bin"):
+    with pytest.raises(DataError, match=r"dots\.bin has the SHA-256 .*; expected 0{64}, .* get it again"):
         Dots(root=str(folder)).load()
+    assert Dots.conversions == []
+
+
+@pytest.mark.parametrize(
+    "change", [lambda path: path.write_bytes(CONTENT), lambda path: path.rename(path.parent / "x")]
+)
+def test_a_file_that_changes_between_its_checksum_and_its_end_never_becomes_a_data_set(folder, monkeypatch, change):
+    plan = Dots.plan
+
+    def changed(self, sources):
+        change(sources[0])
+        sources[0].touch()
+        return plan(self, sources)
+
+    monkeypatch.setattr(Dots, "plan", changed)
+    dataset = Dots(root=str(folder))
+    with pytest.raises(DataError, match=r"dots\.bin was changed while it was read|Made 0 images"):
+        dataset.open()
+    assert not dataset.is_converted
+    monkeypatch.setattr(Dots, "plan", plan)
+    (folder / "dots.bin").write_bytes(CONTENT)
+    assert dataset.open().pixels.flatten().tolist() == list(CONTENT)
 
 
 def test_the_log_says_how_a_file_was_verified(folder, monkeypatch, caplog):

@@ -144,44 +144,31 @@ def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "change", "match"),
     [
-        ("dat", lambda dat: dat[:, :1], r"has shape \(5, 1, 96, 96\); expected \(1 to 24300, 2, 96, 96\)"),
-        ("dat", lambda dat: dat.astype(np.int32), "values of type int32; expected uint8"),
-        ("cat", lambda cat: cat[:-1], f"labels 4 pairs, but {TEST}-dat.mat has 5"),
-        ("info", lambda info: info[:-1], f"labels 4 pairs, but {TEST}-dat.mat has 5"),
-        ("info", lambda info: info[:, :3], r"has shape \(5, 3\); expected \(1 to 24300, 4\)"),
-        ("cat", lambda cat: cat + 4, "row 1 has the category 5; expected 0 to 4"),
-        ("cat", lambda cat: cat - 1, "row 0 has the category -1; expected 0 to 4"),
-        ("info", lambda info: info * 0 + [10, 0, 0, 0], "row 0 has the instance 10; expected 0 to 9"),
-        ("info", lambda info: info * 0 + [0, 9, 0, 0], "row 0 has the elevation 9; expected 0 to 8"),
-        ("info", lambda info: info * 0 + [0, 0, 3, 0], r"row 0 has the azimuth 3; expected 0, 2, \.\.\., 34"),
-        ("info", lambda info: info * 0 + [0, 0, 36, 0], "row 0 has the azimuth 36"),
-        ("info", lambda info: info * 0 + [0, 0, 0, 6], "row 0 has the lighting 6; expected 0 to 5"),
+        ("dat", lambda dat: dat[:, :1], r"1 to 24300 rows of \(2, 96, 96\)"),
+        ("cat", lambda cat: cat[:-1], "cat.mat labels 4"),
+        ("info", lambda info: info[:-1], "info.mat 4"),
+        ("info", lambda info: info[:, :3], r"1 to 24300 rows of \(4,\)"),
+        ("cat", lambda cat: cat + 4, "category that is not one of 0, 1, ..., 4"),
+        ("cat", lambda cat: cat - 1, "category that is not one of"),
+        ("info", lambda info: info * 0 + [10, 0, 0, 0], "instance that is not one of 0, 1, ..., 9"),
+        ("info", lambda info: info * 0 + [0, 0, 3, 0], r"azimuth that is not one of 0, 2, \.\.\., 34"),
+        ("info", lambda info: info * 0 + [0, 0, 36, 0], "azimuth that is not one of"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused_with_its_name(tmp_path, both_splits, dataset, kind, change, match):
     _, test = both_splits
     array = change(test[kind])
     put({f"{TEST}-{kind}.mat": norb_bytes(array.astype(np.int32) if kind == "info" else array)}, tmp_path / "data")
-    with pytest.raises(DataError, match=f"{TEST}-{kind}.mat.*{match}"):
+    with pytest.raises(DataError, match=f"{TEST}.*{match}"):
         dataset.load()
+    assert not dataset.is_converted
 
 
 @pytest.mark.usefixtures("both_splits")
-def test_a_file_that_is_cut_short_is_refused_and_leaves_no_trace(tmp_path, dataset):
+def test_a_file_that_is_cut_short_never_becomes_a_data_set(tmp_path, dataset):
     path = tmp_path / "data" / f"{TEST}-dat.mat"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1])
-    with pytest.raises(DataError, match=f"{path} has {len(whole) - 1} bytes, where its header promises {len(whole)}"):
-        dataset.load()
-    path.write_bytes(whole)
-    assert len(dataset.load()) == 12
-
-
-@pytest.mark.usefixtures("both_splits")
-def test_a_gzipped_file_that_is_cut_short_never_becomes_a_data_set(tmp_path, dataset):
-    path = tmp_path / "data" / f"{TRAIN}-dat.mat.gz"
-    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes())[:-1], 1))
-    with pytest.raises(DataError, match=f"{path}.*promises 7 rows and ends in number 6"):
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match=f"{path}.*promises 5 rows and ends in number 4"):
         dataset.load()
     assert not dataset.is_converted
 

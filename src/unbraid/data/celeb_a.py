@@ -13,7 +13,7 @@ from unbraid.data import celeb_a_lists
 from unbraid.data.celeb_a_lists import ATTRIBUTES
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.fetching.publication import Publication, PublishedFile
-from unbraid.data.formats.archives import Container, Member, container
+from unbraid.data.formats.archives import Container, Folder, Member, Zip
 from unbraid.data.formats.pictures import Framing, decode_many
 from unbraid.data.image_store import Plan
 from unbraid.data.parted import PartedDataset
@@ -148,7 +148,8 @@ class CelebA(PartedDataset):
         images, labels, *partition = sources
         if self.split in _PARTS and not partition:
             raise DataError(self._no_partition())
-        source, attributes = container(images), celeb_a_lists.read_attributes(labels)
+        source = Folder(images) if images.is_dir() else Zip(images)
+        attributes = celeb_a_lists.read_attributes(labels)
         faces = _faces(source, attributes, labels)
         parts = celeb_a_lists.read_partition(partition[0]) if partition else {}
         framing = Framing(

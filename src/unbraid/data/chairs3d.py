@@ -14,8 +14,8 @@ from jaxtyping import UInt8
 from unbraid import files
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.fetching.publication import Publication, PublishedFile
-from unbraid.data.formats import mat_lists
-from unbraid.data.formats.archives import Container, Member, container
+from unbraid.data.formats import mat
+from unbraid.data.formats.archives import Container, Folder, Member, Tar
 from unbraid.data.formats.pictures import Framing, decode_many, shape_of
 from unbraid.data.image_store import Plan
 from unbraid.data.parted import PartedDataset
@@ -108,7 +108,7 @@ class Chairs3D(PartedDataset):
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         path, *lists = sources
-        source = container(path)
+        source = Folder(path) if path.is_dir() else Tar(path)
         members = source.members()
         renders = _renders(source, members)
         names = _official_names(source, members)
@@ -197,7 +197,7 @@ def _official_names(source: Container, members: Sequence[Member]) -> list[str]:
         log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
         return []
     (content,) = source.contents([listing])
-    return mat_lists.read_names(content, "folder_names", source.named(listing))
+    return mat.read_names(content, "folder_names", source.named(listing))
 
 
 def _ordered(models: Collection[str], names: Sequence[str]) -> list[str]:
@@ -218,7 +218,7 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
     if listing.name == _LISTED:
         chosen = content.decode("latin-1").split()
     else:
-        chosen = _at(mat_lists.read_positions(content, "selected", str(listing)), names, listing)
+        chosen = _at(mat.read_positions(content, "selected", str(listing)), names, listing)
     if not chosen:
         raise DataError(f"{listing} is empty; expected the names of 809 models.")
     for name, count in Counter(chosen).items():

@@ -6,10 +6,13 @@ import json
 import logging
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import UInt8
 
 from unbraid import files
 from unbraid.data.dataset import FactorDataset, FactorImages
@@ -100,12 +103,20 @@ class ConvertedDataset(FactorDataset):
     def _convert(self, sources: tuple[Path, ...], flaw: str) -> None:
         name, store = type(self).__name__, self.store
         log.info("Converting %s from %s into %s (%s).", name, sources[0], store.folder, flaw)
-        plan = self.plan(sources)
+        before = [_state(source) for source in sources]
+        # Verified before anything is parsed: the readers of published formats trust what they read.
         found = [self._identity(source, sources) for source in sources]
+        plan = self.plan(sources)
+
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            yield from plan.blocks(start)
+            if changed := [source for source, state in zip(sources, before, strict=True) if _state(source) != state]:
+                raise DataError(f"{changed[0]} was changed while it was read. Leave it alone, and start again.")
+
         # How a file was verified is said differently the second time. That must not begin an interrupted conversion
         # anew.
         store.make(
-            plan,
+            replace(plan, blocks=blocks),
             {"sources": found},
             f"converting {name}",
             made_from=[each["sha256"] or each["stamp"] for each in found],
@@ -184,6 +195,12 @@ def _stamp(source: Path) -> Mapping[str, int]:
     """Changes when the file does, or when one is added to the folder. Costs no reading."""
     about = source.stat()
     return {"bytes": 0 if source.is_dir() else about.st_size, "modified_ns": about.st_mtime_ns}
+
+
+def _state(source: Path) -> tuple[int, ...]:
+    """Returns what changes whenever the file is written, or another takes its place."""
+    about = source.stat()
+    return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
 
 
 def _checksums(identities: Sequence[Mapping[str, Any]]) -> list[Any]:

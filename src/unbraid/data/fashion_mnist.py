@@ -5,8 +5,7 @@ from typing import ClassVar, final
 
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import Publication
-from unbraid.data.formats import idx
-from unbraid.data.idx_dataset import IdxDataset
+from unbraid.data.idx_dataset import NUM_CLASSES, IdxDataset, published_files
 
 
 @final
@@ -22,7 +21,7 @@ class FashionMNIST(IdxDataset):
         title="Fashion-MNIST",
         homepage="https://github.com/zalandoresearch/fashion-mnist",
         licence="MIT",
-        files=idx.published_files(
+        files=published_files(
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
             "the authors' page",
             {
@@ -37,4 +36,4 @@ class FashionMNIST(IdxDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        return (Factor("class", idx.NUM_CLASSES, ordered=False),)
+        return (Factor("class", NUM_CLASSES, ordered=False),)

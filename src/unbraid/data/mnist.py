@@ -5,8 +5,7 @@ from typing import ClassVar, final
 
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import Publication
-from unbraid.data.formats import idx
-from unbraid.data.idx_dataset import IdxDataset
+from unbraid.data.idx_dataset import NUM_CLASSES, IdxDataset, published_files
 
 
 @final
@@ -23,7 +22,7 @@ class MNIST(IdxDataset):
         homepage="http://yann.lecun.com/exdb/mnist",
         licence="CC BY-SA 3.0",
         licence_note="Derived from NIST's databases by LeCun and Cortes, who hold the copyright.",
-        files=idx.published_files(
+        files=published_files(
             "https://ossci-datasets.s3.amazonaws.com/mnist",
             "torchvision, for the files that LeCun's page gave out",
             {
@@ -38,4 +37,4 @@ class MNIST(IdxDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        return (Factor("digit", idx.NUM_CLASSES, ordered=False),)
+        return (Factor("digit", NUM_CLASSES, ordered=False),)

@@ -14,7 +14,7 @@ from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.formats.npz import Npz
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import SpecError
 
 Version = Literal["toy", "realistic", "real"]
 
@@ -29,9 +29,6 @@ _FACTORS = (
 )
 _IMAGE_SIDE = 64
 _IMAGES_PER_BLOCK = 1024
-# An earlier edition, for a competition: four colours and four shapes. Other libraries save it under the name of the
-# present one.
-_NUM_IMAGES_OF_THE_COMPETITION = 4 * 4 * 2 * 3 * 3 * 40 * 40
 _MD5S: dict[Version, str] = {
     "toy": "55889cb7c7dfc655d6e0277beee88868",
     "realistic": "59a6225b88b635365f70c91b3e52f70f",
@@ -100,20 +97,7 @@ class MPI3D(ConvertedDataset):
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-        check_images(path, self.factors)
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), lambda start: _blocks(path, start))
-
-
-def check_images(path: Path, factors: tuple[Factor, ...]) -> None:
-    """Refuse a file that does not hold an image for each combination of the factors. Its header tells."""
-    header = Npz(path).header("images")
-    expected = (int(np.prod([factor.size for factor in factors])), _IMAGE_SIDE, _IMAGE_SIDE, 3)
-    if header.shape == expected and header.dtype == np.uint8:
-        return
-    found = f"'images' in {path} is {header.dtype} of shape {header.shape}; MPI3D has uint8 of shape {expected}."
-    if header.shape[:1] == (_NUM_IMAGES_OF_THE_COMPETITION,):
-        found += " This is the earlier edition for the NeurIPS 2019 competition, with four colours and four shapes."
-    raise DataError(f"{found} Fetch the official file again.")
 
 
 def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:

@@ -16,7 +16,6 @@ from unbraid.data.dataset import Factor
 from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.formats.npz import Npz
-from unbraid.data.grid import grid_rows
 from unbraid.errors import DataError
 
 OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -66,7 +65,7 @@ def official_bitmaps(path: Path, factors: tuple[Factor, ...], resolution: int) -
     """
     place = files.cache_folder() / "dsprites" / f"official-{_checksum(path)[:16]}_v{_CONVERTER_VERSION}.npy"
     num_images = int(np.prod([factor.size for factor in factors]))
-    return BitmapCache(place, num_images, resolution, lambda: _packed(path, factors, resolution), doing="converting")
+    return BitmapCache(place, num_images, resolution, lambda: _packed(path), doing="converting")
 
 
 def _checksum(path: Path) -> str:
@@ -78,32 +77,10 @@ def _checksum(path: Path) -> str:
         ) from error
 
 
-def _packed(path: Path, factors: tuple[Factor, ...], resolution: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
-    _check_arrays(path, factors, resolution)
+def _packed(path: Path) -> Iterator[UInt64[np.ndarray, "block row"]]:
     check_file(path, PUBLICATION.files[0])
-    # The first column is the colour, which is always white.
-    if not np.array_equal(Npz(path).read("latents_classes")[:, 1:], grid_rows(factors)):
-        raise DataError(
-            f"'latents_classes' in {path} does not list every combination of the factors in order. {_FETCH}"
-        )
     for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK):
-        if images.max() > 1:
-            raise DataError(f"'imgs' in {path} holds values up to {images.max()}; dSprites has 0 and 1. {_FETCH}")
         yield packed(images)
-
-
-def _check_arrays(path: Path, factors: tuple[Factor, ...], resolution: int) -> None:
-    num_images = int(np.prod([factor.size for factor in factors]))
-    for name, dtype, shape in (
-        ("imgs", np.uint8, (num_images, resolution, resolution)),
-        ("latents_classes", np.int64, (num_images, len(factors) + 1)),
-    ):
-        header = Npz(path).header(name)
-        if header.shape != shape or header.dtype != dtype:
-            raise DataError(
-                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; expected {np.dtype(dtype)} of shape "
-                f"{shape}. {_FETCH}"
-            )
 
 
 def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, "image row"]:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
-from jaxtyping import Float64, Int64, UInt8
+from jaxtyping import UInt8
 
+from unbraid import files
 from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.fetching.publication import Publication, PublishedFile
-from unbraid.data.formats.hdf5 import Hdf5Reader
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
-from unbraid.errors import DataError
 
 OFFICIAL_FILE = "3dshapes.h5"
 
@@ -27,8 +26,6 @@ _FACTORS = (
     Factor("orientation", 15),
 )
 _IMAGE_SIDE = 64
-# Blocks of the file are large, for it is packed that way; what is passed on is less, for each step on the way copies
-# it.
 _IMAGES_AT_ONCE = 2048
 
 
@@ -75,39 +72,20 @@ class Shapes3D(ConvertedDataset):
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-        with Hdf5Reader() as reader:
-            factors = read_factors(reader, path, self.factors)
-        return Plan(self.image_shape, self.factors, factors, lambda start: _blocks(path, start))
-
-
-def read_factors(reader: Hdf5Reader, path: Path, factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
-    """The factors that `labels` gives, as value indices. Refused if the file does not hold every combination, in order,
-    and an image of each.
-    """
-    expected = grid_rows(factors)
-    for name, dtype, shape in (
-        ("images", np.uint8, (len(expected), _IMAGE_SIDE, _IMAGE_SIDE, 3)),
-        ("labels", np.float64, (len(expected), len(factors))),
-    ):
-        header = reader.header(path, name)
-        if header.shape != shape or header.dtype != dtype:
-            raise DataError(
-                f"{name!r} in {path} is {header.dtype} of shape {header.shape}; 3D Shapes has {np.dtype(dtype)} of "
-                f"shape {shape}. "
-                "Fetch the official file again."
-            )
-    labels: Float64[np.ndarray, "image factor"] = reader.read(path, "labels", 0, len(expected))
-    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in labels.T], axis=1)
-    if not np.isfinite(labels).all() or not np.array_equal(ranks, expected):
-        raise DataError(
-            f"'labels' in {path} does not list every combination of the factors in order. Fetch the official file "
-            "again."
-        )
-    return expected
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), lambda start: _blocks(path, start))
 
 
 def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    with Hdf5Reader() as reader:
-        for block in reader.blocks(path, "images", start):
+    """Yields the images from number `start` on. Whole chunks of the file are read at once, because each has a part of
+    many images; what is passed on is less, because each step on the way copies it.
+    """
+    import h5py
+
+    with h5py.File(files.regular(path), "r", locking=False) as file:
+        images = file["images"]
+        chunk = images.chunks[0] if images.chunks else _IMAGES_AT_ONCE
+        while start < len(images):
+            block = images[start : (start // chunk + 1) * chunk]
             for first in range(0, len(block), _IMAGES_AT_ONCE):
                 yield np.moveaxis(block[first : first + _IMAGES_AT_ONCE], 3, 1)
+            start += len(block)

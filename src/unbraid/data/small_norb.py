@@ -140,32 +140,23 @@ class SmallNORB(ConvertedDataset):
 def _matrices(
     images_path: Path, categories_path: Path, info_path: Path
 ) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
-    """The images of a split, still in their file, and its labels as value indices."""
+    """Returns the images of a split, still in their file, and its labels as value indices."""
     images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_A_SPLIT)
-    categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_A_SPLIT)
-    info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_A_SPLIT)
-    for labels in (categories, info):
-        if labels.shape[0] != images.shape[0]:
+    categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_A_SPLIT).read()
+    info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_A_SPLIT).read()
+    if not len(categories) == len(info) == images.shape[0]:
+        raise DataError(
+            f"{images_path} has {images.shape[0]} pairs, {categories_path.name} labels {len(categories)} and "
+            f"{info_path.name} {len(info)}. Fetch the official files, all of one split."
+        )
+    labels, steps = np.column_stack([categories, info]).astype(np.int64), [step for _, step in _COLUMNS]
+    for column, (factor, step) in zip(labels.T, _COLUMNS, strict=True):
+        if (column % step).any() or column.min() < 0 or column.max() >= factor.size * step:
             raise DataError(
-                f"{labels.path} labels {labels.shape[0]} pairs, but {images_path.name} has {images.shape[0]}. Fetch "
-                "the official files, all of one split."
+                f"{categories_path} or {info_path} has a {factor.name} that is not one of 0, {step}, ..., "
+                f"{(factor.size - 1) * step}. Fetch the official files."
             )
-    values = np.column_stack([_indices(categories, _COLUMNS[:1]), _indices(info, _COLUMNS[1:])])
-    return images, values
-
-
-def _indices(matrix: norb.Matrix, columns: tuple[tuple[Factor, int], ...]) -> Int64[np.ndarray, "image factor"]:
-    """The labels, counted in steps of one from zero."""
-    labels = matrix.read().reshape(matrix.shape[0], len(columns)).astype(np.int64)
-    for column, (factor, step) in zip(labels.T, columns, strict=True):
-        wrong = np.flatnonzero((column % step != 0) | (column < 0) | (column >= factor.size * step))
-        if len(wrong):
-            expected = f"0 to {factor.size - 1}" if step == 1 else f"0, {step}, ..., {(factor.size - 1) * step}"
-            raise DataError(
-                f"{matrix.path}: row {wrong[0]} has the {factor.name} {column[wrong[0]]}; expected {expected}. Fetch "
-                "the official file."
-            )
-    return labels // np.array([step for _, step in columns])
+    return images, labels // steps
 
 
 def _pairs_from(matrices: list[norb.Matrix], start: int) -> Iterator[UInt8[np.ndarray, "block 2 height width"]]:

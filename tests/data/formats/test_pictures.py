@@ -10,8 +10,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngImageFile
 
 from tests.data.mutants import mutants, num_read
-from unbraid.data.formats import pictures
-from unbraid.data.formats.archives import container
+from unbraid.data.formats.archives import Zip
 from unbraid.data.formats.pictures import Framing, decode, decode_many, framed, shape_of, with_channels
 from unbraid.errors import DataError
 
@@ -220,32 +219,25 @@ def zipped_faces(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for number in range(600):
             archive.writestr(f"{number:03}.png", saved(np.full((6, 6, 3), number % 251, np.uint8)))
-    return container(path)
+    return Zip(path)
 
 
 FRAMING = Framing((3, 2, 2), crop=(4, 4), picture_size=(6, 6), formats=("PNG",), follow_exif=False)
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_many_pictures_come_in_order_however_many_work(zipped_faces, num_workers, monkeypatch):
-    monkeypatch.setattr(pictures, "_FEWEST_FOR_WORKERS", 1)
-    blocks = list(decode_many(zipped_faces, zipped_faces.members()[10:], FRAMING, num_workers))
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_many_pictures_come_in_order_however_many_work(zipped_faces, num_threads):
+    blocks = list(decode_many(zipped_faces, zipped_faces.members()[10:], FRAMING, num_threads))
     assert [len(block) for block in blocks] == [256, 256, 78]
     np.testing.assert_array_equal(np.concatenate(blocks)[:, 2, 1, 1], np.arange(10, 600) % 251)
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_the_name_of_a_picture_that_cannot_be_read_comes_back(zipped_faces, num_workers, monkeypatch):
-    monkeypatch.setattr(pictures, "_FEWEST_FOR_WORKERS", 1)
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_the_name_of_a_picture_that_cannot_be_read_comes_back(zipped_faces, num_threads):
     with zipfile.ZipFile(zipped_faces.path, "a") as archive:
         archive.writestr("300_broken.png", saved(RANDOM.integers(0, 256, (6, 6, 3), dtype=np.uint8))[:80])
     with pytest.raises(DataError, match=r"300_broken\.png in .*faces\.zip is not a readable picture"):
-        list(decode_many(zipped_faces, zipped_faces.members(), FRAMING, num_workers))
-
-
-def test_few_pictures_need_no_processes(zipped_faces, monkeypatch):
-    monkeypatch.setattr(pictures.workers, "in_order", lambda *_: pytest.fail("processes were started"))
-    assert sum(map(len, decode_many(zipped_faces, zipped_faces.members(), FRAMING, 8))) == 600
+        list(decode_many(zipped_faces, zipped_faces.members(), FRAMING, num_threads))
 
 
 def test_two_thousand_damaged_pictures_are_read_or_refused(tmp_path):

@@ -1,102 +1,58 @@
 """Files under names, in a folder or in an archive that is read where it lies. Nothing is ever unpacked on disk.
 
-So nothing can escape a folder; names that would try to, links and devices are refused all the same, because an archive
-that holds one is not what it says it is. A size is compared with its bound before anything is read, so that a small
-archive cannot fill the memory.
+`Zip` and a gzipped `Tar` are for archives whose published checksum was compared first. A folder and a plain `Tar` may
+be anybody's: sizes are compared with their bounds before anything is read, and what is neither a file nor a folder is
+refused.
 """
 
 import contextlib
 import gzip
+import io
 import os
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol, cast, final, runtime_checkable
+from typing import IO, cast, final
 
 from unbraid import files
 from unbraid.errors import DataError
 
 MAX_MEMBER_BYTES = 2**30
-_MAX_MEMBERS = 2**22
-# Deflate cannot do better than 1032; pictures, arrays and text that are worth keeping stay far below this.
-_MAX_RATIO = 200
-_BYTES_OF_ANY_RATIO = 2**20
 _MAX_TAR_HEADER_BYTES = 2**20
-_PIECE_BYTES = 2**20
-_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
-_GZIP_MAGIC = b"\x1f\x8b"
-_IS_ENCRYPTED = 1
-_DAMAGE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    ValueError,
-    OverflowError,
-    LookupError,
-    RuntimeError,  # NotImplementedError and RecursionError among them
-)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of a folder or an archive: its name, with `/` between folders, and its size.
-
-    The rest says where an archive keeps it. `crc32` and `is_deflated` are a zip's; `offset` is where its header is, or,
-    in a tar, its content.
-    """
+    """One file of a folder or an archive: its name, with `/` between folders, its size, and where a tar keeps it."""
 
     name: str
     num_bytes: int
     offset: int = 0
-    packed_bytes: int = 0
-    crc32: int | None = None
-    is_deflated: bool = False
-
-
-@runtime_checkable
-class _Stream(Protocol):
-    """What is asked of the bytes of an archive."""
-
-    def tell(self) -> int: ...
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def seek(self, position: int, /) -> int: ...
 
 
 class Container(ABC):
-    """A folder or an archive. Small, and safe to hand to another process: it is opened anew for each question."""
+    """A folder or an archive. It is opened anew for each question."""
 
     path: Path
 
     @abstractmethod
     def members(self) -> tuple[Member, ...]:
-        """All files in it, by name. Folders are not among them; what is neither is refused."""
+        """Returns all files in it, by name. Folders are not among them."""
 
     @abstractmethod
     def named(self, member: Member) -> str:
-        """What to call the file in a message."""
+        """Returns what to call the file in a message."""
 
     @abstractmethod
     def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
-        """What these files hold, in the order given. A gzipped tar is read once if they come by `offset`; otherwise
-        again for each step back.
+        """Yields what these files hold, in the order given. A gzipped tar is read once if they come by `offset`, and
+        otherwise again for each step back.
         """
-
-
-def container(path: Path) -> Container:
-    """The folder, zip, tar or gzipped tar at this path; an archive is known by its content, not its name."""
-    return Folder(path) if path.is_dir() else Archive(path)
 
 
 @final
@@ -118,10 +74,7 @@ class Folder(Container):
                     if stat.S_ISREG(about.st_mode):
                         found.append(Member(place.relative_to(self.path).as_posix(), about.st_size))
         except OSError as error:
-            raise DataError(
-                f"{error.filename or self.path} cannot be read ({error.strerror}). Check that it is there and is "
-                "yours to read."
-            ) from None
+            raise _unreadable(error.filename or self.path, error) from None
         return tuple(sorted(found, key=lambda member: member.name))
 
     def named(self, member: Member) -> str:
@@ -135,9 +88,7 @@ class Folder(Container):
                 with files.opened(place) as stream:
                     content = stream.read(member.num_bytes + 1)
             except OSError as error:
-                raise DataError(
-                    f"{place} cannot be read ({error.strerror}). Check that it is there and is yours to read."
-                ) from None
+                raise _unreadable(place, error) from None
             if len(content) != member.num_bytes:
                 raise DataError(
                     f"{place} had {member.num_bytes} bytes and now has others. Leave the folder alone while it is read."
@@ -147,101 +98,100 @@ class Folder(Container):
 
 @final
 @dataclass(frozen=True)
-class Archive(Container):
-    """The members of a zip, a tar or a gzipped tar."""
+class Zip(Container):
+    """The members of a zip that is known to be the published one."""
 
     path: Path
-    max_member_bytes: int = MAX_MEMBER_BYTES
+
+    def members(self) -> tuple[Member, ...]:
+        with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
+            found = [Member(entry.filename, entry.file_size) for entry in archive.infolist() if not entry.is_dir()]
+        return tuple(sorted(found, key=lambda member: member.name))
+
+    def named(self, member: Member) -> str:
+        return f"{member.name} in {self.path}"
+
+    def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
+        with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
+            for member in members:
+                yield archive.read(member.name)
+
+
+@final
+@dataclass(frozen=True)
+class Tar(Container):
+    """The members of a tar: anybody's, or the published one if it `is_gzipped`, because a small gzipped file may unpack
+    to a very large one.
+    """
+
+    path: Path
+    is_gzipped: bool = False
 
     def members(self) -> tuple[Member, ...]:
         found: dict[str, Member] = {}
-        with self._opened() as (stream, is_zip):
-            for member in _zip_members(self.path, stream) if is_zip else _tar_members(self.path, stream):
+        with self._opened() as stream:
+            for member in self._listed(stream):
                 if member.name in found:
-                    raise DataError(
-                        f"{self.path} holds {member.name} twice, and which is meant nobody can say. Fetch the "
-                        "official file."
-                    )
+                    raise DataError(f"{self.path} holds {member.name} twice. Fetch the official file.")
                 found[member.name] = member
-                if len(found) > _MAX_MEMBERS:
-                    raise DataError(
-                        f"{self.path} holds more than {_MAX_MEMBERS:,} files, more than any data set here. Fetch the "
-                        "official file."
-                    )
         return tuple(found[name] for name in sorted(found))
 
     def named(self, member: Member) -> str:
         return f"{member.name} in {self.path}"
 
-    @property
-    def is_gzipped(self) -> bool:
-        """Whether a step back means to read all of it again."""
-        with self._opened() as (stream, _):
-            return isinstance(stream, _Inflated)
-
     def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
-        with self._opened() as (stream, is_zip):
+        with self._opened() as stream:
             for member in members:
-                _check_size(self.named(member), member, self.max_member_bytes)
-                try:
-                    content = _zip_content(stream, member) if is_zip else _tar_content(stream, member)
-                except _DAMAGE as error:
-                    raise DataError(
-                        f"{self.named(member)} cannot be read ({error}). The archive is damaged or cut short: fetch "
-                        "it again."
-                    ) from error
+                _check_size(self.named(member), member, MAX_MEMBER_BYTES)
+                stream.seek(member.offset)
+                content = stream.read(member.num_bytes)
+                if len(content) != member.num_bytes:
+                    raise ValueError(f"{member.name} ends {member.num_bytes - len(content)} bytes too soon")
                 yield content
 
+    def _listed(self, stream: io.BufferedIOBase) -> Iterator[Member]:
+        with tarfile.TarFile(fileobj=cast(IO[bytes], _TarHeaders(stream)), encoding="utf-8") as archive:
+            last = -1
+            while (entry := archive.next()) is not None:
+                # It keeps all it has seen, a kilobyte each.
+                archive.members.clear()  # type: ignore[attr-defined]
+                if entry.offset <= last or entry.size < 0:
+                    raise ValueError(f"the header at byte {entry.offset} leads back")
+                last = entry.offset
+                name = self._checked_name(entry)
+                if entry.isreg():
+                    yield Member(name, entry.size, entry.offset_data)
+            stream.seek(archive.offset)
+            # At a damaged header the module stops without a word, as at the end.
+            if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+                raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
+
+    def _checked_name(self, entry: tarfile.TarInfo) -> str:
+        """Returns the name without `./` and doubled slashes. Nothing is written under it, but an archive that names
+        places elsewhere, or holds links, is not what it says it is.
+        """
+        parts = PurePosixPath(entry.name).parts
+        odd = entry.name.startswith("/") or "\\" in entry.name or ".." in parts or not entry.name.isprintable()
+        if odd or not (entry.isdir() or (entry.isreg() and not entry.issparse())):
+            what = "is not a plain name below the top of the archive" if odd else "is neither a file nor a folder"
+            raise DataError(f"{self.path} holds {entry.name!a}, which {what}. Fetch the official file.")
+        return "/".join(parts)
+
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[tuple[_Stream, bool]]:
-        """The bytes of the archive, a gzipped one's as they were before, and whether it is a zip."""
+    def _opened(self) -> Iterator[io.BufferedIOBase]:
         try:
             with files.opened(self.path) as file:
-                magic = file.read(4)
-                file.seek(0)
-                if magic.startswith(_GZIP_MAGIC):
-                    with gzip.GzipFile(fileobj=file) as inflated:
-                        yield _Inflated(inflated, file), False
-                else:
-                    yield file, magic in _ZIP_MAGICS
-        except FileNotFoundError:
-            raise DataError(f"There is no file {self.path}. Check the path, or fetch the file.") from None
-        except _DAMAGE as error:
+                yield gzip.GzipFile(fileobj=file) if self.is_gzipped else file
+        except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError) as error:
             raise DataError(
-                f"{self.path} is not a readable zip or tar archive ({error}). It is damaged or cut short: fetch it "
-                "again."
+                f"{self.path} is not a readable tar archive ({error}). It is damaged or cut short: fetch it again."
             ) from error
-
-
-class _Inflated:
-    """What a gzipped file was before, forwards. Refused as soon as it has become far more than any honest file
-    would.
-    """
-
-    def __init__(self, inflated: gzip.GzipFile, packed: IO[bytes]) -> None:
-        self._inflated, self._packed = inflated, packed
-
-    def tell(self) -> int:
-        return self._inflated.tell()
-
-    def read(self, size: int) -> bytes:
-        content = self._inflated.read(size)
-        if self.tell() > _MAX_RATIO * self._packed.tell() + _BYTES_OF_ANY_RATIO:
-            raise ValueError(f"it grows to more than {_MAX_RATIO} times its size when unpacked")
-        return content
-
-    def seek(self, position: int) -> int:
-        if position < self.tell():
-            self._inflated.seek(position)
-        while (missing := position - self.tell()) > 0 and self.read(min(missing, _PIECE_BYTES)):
-            pass
-        return self.tell()
 
 
 class _TarHeaders:
     """The stream of a tar as `tarfile` sees it, which asks for a header of any size that the file promises."""
 
-    def __init__(self, stream: _Stream) -> None:
+    def __init__(self, stream: io.BufferedIOBase) -> None:
         self.tell, self.seek, self._stream = stream.tell, stream.seek, stream
 
     def read(self, size: int) -> bytes:
@@ -250,104 +200,13 @@ class _TarHeaders:
         return self._stream.read(size)
 
 
-def _zip_members(path: Path, stream: _Stream) -> Iterator[Member]:
-    with zipfile.ZipFile(cast(IO[bytes], stream)) as archive:
-        entries = archive.infolist()
-    # Bombs let many members share the same packed bytes.
-    if sum(entry.compress_size for entry in entries) > path.stat().st_size:
-        raise ValueError("its members take more bytes than it has")
-    for entry in entries:
-        name = _safe_name(path, entry.filename)
-        kind = stat.S_IFMT(entry.external_attr >> 16)
-        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise DataError(_odd(path, name, "is a link or a device"))
-        if entry.flag_bits & _IS_ENCRYPTED:
-            raise DataError(_odd(path, name, "is encrypted"))
-        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise DataError(
-                _odd(path, name, f"is packed by method {entry.compress_type}; only stored and deflated ones are read")
-            )
-        if not entry.is_dir():
-            is_deflated = entry.compress_type == zipfile.ZIP_DEFLATED
-            yield Member(name, entry.file_size, entry.header_offset, entry.compress_size, entry.CRC, is_deflated)
-
-
-def _tar_members(path: Path, stream: _Stream) -> Iterator[Member]:
-    with tarfile.TarFile(fileobj=cast(IO[bytes], _TarHeaders(stream)), encoding="utf-8") as archive:
-        last = -1
-        while (entry := archive.next()) is not None:
-            # It keeps all it has seen, a kilobyte each.
-            archive.members.clear()  # type: ignore[attr-defined]
-            if entry.offset <= last or entry.size < 0:
-                raise ValueError(f"the header at byte {entry.offset} leads back")
-            last = entry.offset
-            name = _safe_name(path, entry.name)
-            if not entry.isdir() and (not entry.isreg() or entry.issparse()):
-                raise DataError(_odd(path, name, "is a link, a device or a sparse file"))
-            if entry.isreg():
-                yield Member(name, entry.size, entry.offset_data, entry.size)
-        stream.seek(archive.offset)
-        # At a damaged header the module stops without a word, as at the end.
-        if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-            raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
-    # At its end a gzipped file has a checksum, which is then compared.
-    while isinstance(stream, _Inflated) and stream.read(_PIECE_BYTES):
-        pass
-
-
-def _zip_content(stream: _Stream, member: Member) -> bytes:
-    stream.seek(member.offset)
-    magic, name_length, extra_length = struct.unpack("<4s22xHH", stream.read(30))
-    if magic != _ZIP_MAGICS[0]:
-        raise ValueError(f"no file begins at byte {member.offset}")
-    stream.seek(stream.tell() + name_length + extra_length)
-    content = _exactly(stream, member.packed_bytes)
-    if member.is_deflated:
-        content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, member.num_bytes + 1)
-    if len(content) != member.num_bytes or zlib.crc32(content) != member.crc32:
-        raise ValueError("its content is not what the checksum says")
-    return content
-
-
-def _tar_content(stream: _Stream, member: Member) -> bytes:
-    stream.seek(member.offset)
-    return _exactly(stream, member.num_bytes)
-
-
-def _exactly(stream: _Stream, num_bytes: int) -> bytes:
-    """In pieces: a read of many bytes takes their memory before it knows whether they are there."""
-    pieces, missing = [], num_bytes
-    while missing > 0:
-        if not (piece := stream.read(min(missing, _PIECE_BYTES))):
-            raise ValueError(f"{missing} of its {num_bytes} bytes are missing")
-        pieces.append(piece)
-        missing -= len(piece)
-    return b"".join(pieces)
-
-
 def _check_size(what: str, member: Member, most: int) -> None:
-    if max(member.num_bytes, member.packed_bytes) > most:
-        raise DataError(
-            f"{what} takes {max(member.num_bytes, member.packed_bytes):,} bytes; at most {most:,} are read. Fetch the "
-            "official file."
-        )
-    if member.is_deflated and member.num_bytes > _MAX_RATIO * member.packed_bytes + _BYTES_OF_ANY_RATIO:
-        raise DataError(
-            f"{what} grows to more than {_MAX_RATIO} times its size when unpacked, as bombs do. Fetch the official "
-            "file."
-        )
+    if member.num_bytes > most:
+        raise DataError(f"{what} takes {member.num_bytes:,} bytes; at most {most:,} are read. Fetch the official file.")
 
 
-def _safe_name(path: Path, name: str) -> str:
-    """The name, which stays below the top of the archive, without `./` and doubled or trailing slashes."""
-    parts = PurePosixPath(name).parts
-    if name.startswith("/") or "\\" in name or name[1:2] == ":" or ".." in parts or not name.isprintable():
-        raise DataError(_odd(path, ascii(name), "is not a plain name below the top of the archive"))
-    return "/".join(parts)
-
-
-def _odd(path: Path, name: str, what: str) -> str:
-    return f"{path} holds {name}, which {what}. No official archive does: fetch the official file."
+def _unreadable(place: Path | str, error: OSError) -> DataError:
+    return DataError(f"{place} cannot be read ({error.strerror}). Check that it is there and is yours to read.")
 
 
 def _raise(error: OSError) -> None:

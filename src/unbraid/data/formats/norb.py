@@ -1,4 +1,4 @@
-"""The binary matrices of the NORB sets: how one is checked, and read a few rows at a time.
+"""The binary matrices of the NORB sets, read a few rows at a time.
 
 A file is little-endian throughout: a magic number for the type of the values, the number of dimensions, their lengths
 (three at least: what a matrix of fewer does not need is there, and without meaning), all as 32-bit integers, and then
@@ -21,62 +21,47 @@ import numpy as np
 from unbraid import files
 from unbraid.errors import DataError
 
-Type = Literal["uint8", "int32"]
-
-_MAGIC = 0x1E3D4C00
-_TYPES = {0x51: "float32", 0x52: "packed", 0x53: "float64", 0x54: "int32", 0x55: "uint8", 0x56: "int16"}
-_MAX_DIMENSIONS = 8
-_GZIP_MAGIC = b"\x1f\x8b"
+_MAGICS = {"int32": 0x1E3D4C54, "uint8": 0x1E3D4C55}
 
 
 @final
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix in a file, gzipped or not (by its first bytes, not its name). Its values stay there until they are
-    asked for.
-    """
+    """The matrix in a file, gzipped if its name says so. Its values stay there until they are asked for."""
 
     path: Path
-    type: Type
+    type: Literal["uint8", "int32"]
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, path: Path, type_: Type, row_shape: tuple[int, ...], max_rows: int) -> "Matrix":
-        """What the file says it holds, which must be rows of this type and shape, at least one and at most so many."""
+    def of(cls, path: Path, type_: Literal["uint8", "int32"], row_shape: tuple[int, ...], max_rows: int) -> "Matrix":
+        """Returns the matrix, which must have rows of this type and shape, at least one and at most so many."""
+        num_dimensions = 1 + len(row_shape)
         with _opened(path) as stream:
-            found, shape = _header(stream)
-            begin = stream.tell()
-            is_gzipped = isinstance(stream, gzip.GzipFile)
-        if found != type_:
-            raise DataError(f"{path} holds values of type {found}; expected {type_}. Fetch the official file.")
-        if shape[1:] != row_shape or not 1 <= shape[0] <= max_rows:
-            expected = ", ".join(["1 to " + f"{max_rows}", *map(str, row_shape)])
-            raise DataError(f"{path} has shape {shape}; expected ({expected}). Fetch the official file.")
-        matrix = cls(path, type_, shape)
-        # How much a gzipped file holds shows only when it is read.
-        if not is_gzipped and path.stat().st_size != (end := begin + shape[0] * matrix._row_bytes):
-            raise DataError(
-                f"{path} has {path.stat().st_size} bytes, where its header promises {end}. It may be cut short: fetch "
-                "it again."
-            )
-        return matrix
-
-    @property
-    def _row_bytes(self) -> int:
-        return math.prod(self.shape[1:]) * np.dtype(self.type).itemsize
+            magic, found = struct.unpack("<II", stream.read(8))
+            lengths = struct.unpack("<4I", stream.read(16).ljust(16, b"\0"))
+            shape = lengths[:num_dimensions]
+            if (magic, found, shape[1:]) != (_MAGICS[type_], num_dimensions, row_shape) or not 1 <= shape[
+                0
+            ] <= max_rows:
+                raise ValueError(
+                    f"it begins with {magic:#010x} and {found} dimensions, {lengths}; expected {_MAGICS[type_]:#010x} "
+                    f"and {num_dimensions}, 1 to {max_rows} rows of {row_shape}"
+                )
+        return cls(path, type_, shape)
 
     def read(self) -> np.ndarray:
         (values,) = self.blocks(self.shape[0])
         return values
 
     def blocks(self, rows_at_a_time: int, start: int = 0) -> Iterator[np.ndarray]:
-        """The rows from number `start` on. A file that holds fewer or more than it promises is refused when that
+        """Yields the rows from number `start` on. A file that holds fewer or more than it promises is refused when that
         shows.
         """
-        dtype, row_bytes = np.dtype(self.type).newbyteorder("<"), self._row_bytes
+        dtype = np.dtype(self.type).newbyteorder("<")
+        row_bytes = math.prod(self.shape[1:]) * dtype.itemsize
         with _opened(self.path) as stream:
-            _header(stream)
-            stream.seek(start * row_bytes, 1)
+            stream.seek(8 + 4 * max(3, len(self.shape)) + start * row_bytes)
             for first in range(start, self.shape[0], rows_at_a_time):
                 num_rows = min(rows_at_a_time, self.shape[0] - first)
                 content = stream.read(num_rows * row_bytes)
@@ -85,32 +70,15 @@ class Matrix:
                         f"it promises {self.shape[0]} rows and ends in number {first + len(content) // row_bytes}"
                     )
                 yield np.frombuffer(content, dtype).reshape(num_rows, *self.shape[1:])
-            # At the end of a gzipped file its checksum is compared.
             if stream.read(1):
                 raise ValueError(f"it goes on after the {self.shape[0]} rows that it promises")
-
-
-def _header(stream: BufferedIOBase) -> tuple[str, tuple[int, ...]]:
-    """The type of the values and the lengths of the dimensions."""
-    magic, num_dimensions = struct.unpack("<II", stream.read(8))
-    if magic & 0xFFFFFF00 != _MAGIC or magic & 0xFF not in _TYPES:
-        raise ValueError(
-            f"it begins with {magic:#010x}, where matrices begin with {_MAGIC + 0x51:#010x} to {_MAGIC + 0x56:#010x}"
-        )
-    if not 1 <= num_dimensions <= _MAX_DIMENSIONS:
-        raise ValueError(f"it has {num_dimensions} dimensions; expected 1 to {_MAX_DIMENSIONS}")
-    num_lengths = max(3, num_dimensions)
-    lengths = struct.unpack(f"<{num_lengths}I", stream.read(4 * num_lengths))
-    return _TYPES[magic & 0xFF], lengths[:num_dimensions]
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BufferedIOBase]:
     try:
         with files.opened(path) as file:
-            is_gzipped = file.read(2) == _GZIP_MAGIC
-            file.seek(0)
-            yield gzip.GzipFile(fileobj=file) if is_gzipped else file
+            yield gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
     except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
         raise DataError(
             f"{path} is not a readable NORB matrix ({error}). It may be cut short or damaged: fetch it again."

@@ -4,21 +4,21 @@ A picture that is cut short, damaged, or far too large is refused by name, and s
 """
 
 import contextlib
-import dataclasses
 import io
+import itertools
+import os
 import struct
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from jaxtyping import UInt8
 
-from unbraid.data.formats import workers
-from unbraid.data.formats.archives import Archive, Container, Folder, Member
+from unbraid.data.formats.archives import Container, Member
 from unbraid.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ MAX_PIXELS = 2**26
 # take many times what its pixels do.
 _MAX_SIDE = 65_535
 _GREY_MODES = ("1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N")
-_PICTURES_PER_BLOCK = 256
-# Below this, starting processes takes longer than they save.
-_FEWEST_FOR_WORKERS = 1024
+_PICTURES_PER_BLOCK, _PICTURES_PER_JOB = 256, 32
 # Pillow's readers trust what they read: a damaged file makes them fail in any of these ways.
 _DAMAGE = (
     OSError,
@@ -139,50 +137,40 @@ def _framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "c
 
 
 def decode_many(
-    source: Container, members: Sequence[Member], framing: Framing, num_workers: int | None = None
+    source: Container, members: Sequence[Member], framing: Framing, num_threads: int | None = None
 ) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    """The pictures as images, in order, in blocks: by a process for each core where they are many.
-
-    A gzipped tar can only be read from its beginning, so its pictures are read here.
+    """Yields the pictures as images, in order, in blocks. They are read here and decoded by a thread for each core:
+    Pillow lets others run while it decodes.
     """
-    num_workers = workers.num_cores() if num_workers is None else num_workers
-    blocks = [members[first : first + _PICTURES_PER_BLOCK] for first in range(0, len(members), _PICTURES_PER_BLOCK)]
-    if num_workers < 2 or len(members) < _FEWEST_FOR_WORKERS or (isinstance(source, Archive) and source.is_gzipped):
-        contents = source.contents(members)
-        for block in blocks:
-            yield _block(source, block, contents, framing)
-    else:
-        yield from workers.in_order(_work, (_job(source, block, framing) for block in blocks), num_workers)
+    contents = source.contents(members)
+    with ThreadPoolExecutor(num_threads or num_cores()) as threads:
+        for first in range(0, len(members), _PICTURES_PER_BLOCK):
+            block = members[first : first + _PICTURES_PER_BLOCK]
+            names = [source.named(member) for member in block]
+            images = np.empty((len(block), *framing.image_shape), np.uint8)
+            with _strict_pillow():
+                jobs = []
+                for start in range(0, len(block), _PICTURES_PER_JOB):
+                    some = list(itertools.islice(contents, min(_PICTURES_PER_JOB, len(block) - start)))
+                    jobs.append(threads.submit(_decode_into, images[start:], some, names[start:], framing))
+                for job in jobs:
+                    job.result()
+            yield images
 
 
-def _block(
-    source: Container, members: Sequence[Member], contents: Iterator[bytes], framing: Framing
-) -> UInt8[np.ndarray, "block channel height width"]:
-    images = np.empty((len(members), *framing.image_shape), np.uint8)
-    with _strict_pillow():
-        for image, member in zip(images, members, strict=True):
-            image[...] = _framed(next(contents), source.named(member), framing)
-    return images
+def num_cores() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _job(source: Container, members: Sequence[Member], framing: Framing) -> dict[str, Any]:
-    return {
-        "path": str(source.path),
-        "is_folder": isinstance(source, Folder),
-        "members": [dataclasses.astuple(member) for member in members],
-        "framing": dataclasses.asdict(framing),
-    }
-
-
-def _work(job: Mapping[str, Any]) -> UInt8[np.ndarray, "block channel height width"]:
-    """A job, in a worker."""
-    source = (Folder if job["is_folder"] else Archive)(Path(job["path"]))
-    members = [Member(*member) for member in job["members"]]
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in job["framing"].items()
-    }
-    framing = Framing(**fields)
-    return _block(source, members, source.contents(members), framing)
+def _decode_into(
+    images: UInt8[np.ndarray, "block channel height width"],
+    contents: Sequence[bytes],
+    names: Sequence[str],
+    framing: Framing,
+) -> None:
+    for image, content, name in zip(images, contents, names, strict=False):
+        image[...] = _framed(content, name, framing)
 
 
 @contextlib.contextmanager
