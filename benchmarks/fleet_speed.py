@@ -116,7 +116,7 @@ def random_digits(count: int) -> FactorDataset:
 
 def measure_loop(row: Row, images: FactorImages, length: Length) -> float:
     """Milliseconds a step of one model."""
-    return _milliseconds(textbook_step(row.spec, images), str(images.device), length)
+    return milliseconds_per_step(textbook_step(row.spec, images), str(images.device), length)
 
 
 def measure(row: Row, precision: Precision, images: FactorImages, length: Length, loop_ms: float) -> Measured:
@@ -128,7 +128,7 @@ def measure(row: Row, precision: Precision, images: FactorImages, length: Length
     spec = replace(row.spec, precision=precision)
     fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], images)
     compile_seconds = fleet.prepare()
-    milliseconds = _milliseconds(lambda: fleet.advance(log=False), device, length) / row.num_members
+    milliseconds = milliseconds_per_step(lambda: fleet.advance(log=False), device, length) / row.num_members
     gigabytes = torch.cuda.max_memory_allocated() / 1e9 if images.device.type == "cuda" else 0.0
     return Measured(row.title, precision, milliseconds, loop_ms, compile_seconds, gigabytes)
 
@@ -151,7 +151,7 @@ def _limit(found: float, limit: float) -> str:
     return f"{limit:g}, {'met' if found <= limit else 'NOT met'}"
 
 
-def _milliseconds(step: Callable[[], object], device: str, length: Length) -> float:
+def milliseconds_per_step(step: Callable[[], object], device: str, length: Length) -> float:
     """A step, the median over turns."""
 
     def turn(num_steps: int) -> float:

@@ -1,0 +1,135 @@
+"""What two parts that were written by hand are worth to a whole fleet: its step with them, and without.
+
+    python -m benchmarks.without_parts --out benchmarks/results/without_parts_h200
+    python -m benchmarks.without_parts --small      two models of small nets, to see that it runs
+
+- The kernels (`information/gaussian_mixture_kernels.py`) sum the densities of all pairs of codes and posteriors as they
+  are computed. Without them the table of all pairs is written out and compiled by inductor.
+- The matrices (`models/strided_convolutions.py`) are convolutions as batched products. Without them `vmap` makes one
+  convolution of many groups of all members' convolutions.
+
+Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its own, all at once, and then timed
+alone. Both parts run on a GPU only.
+"""
+
+import fcntl
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from torch import Tensor
+
+from benchmarks.evidence import Circumstances, Sheet, flags
+from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
+from unbraid.distributions import DiagonalGaussian
+from unbraid.information.aggregate import log_aggregate
+from unbraid.models import strided_convolutions
+from unbraid.objectives import decomposed_elbo
+from unbraid.training import Fleet, Member
+
+COLUMNS = (
+    "fleet",
+    "part",
+    "with it, ms per model and step",
+    "without, ms",
+    "times faster",
+    "compiling, s",
+    "without, s",
+)
+PARTS = {
+    "kernels": ("beta-TCVAE, C-mlp", "beta-TCVAE, D-dSprites"),
+    "matrices": ("beta-TCVAE, D-dSprites", "FactorVAE"),
+}
+"""Of each part, the rows of `fleet_speed` that use it, by the start of their names."""
+
+
+def table_of_pairs(z: Tensor, loc: Tensor, log_var: Tensor, log_weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Stands in for `gaussian_log_aggregate`."""
+    pairs = DiagonalGaussian(loc, log_var).pairwise_log_prob(z)
+    everything = [range(pairs.shape[2])]
+    return log_aggregate(pairs, log_weights, everything)[:, 0], log_aggregate(pairs, log_weights)
+
+
+def leave_out(part: str) -> None:
+    """Replaces the part in this process by what torch has."""
+    if part == "kernels":
+        decomposed_elbo.gaussian_log_aggregate = table_of_pairs
+    if part == "matrices":
+        strided_convolutions._multiplies = lambda x: False
+
+
+def measured_here(row_index: int, without: str, device: str, *, small: bool) -> dict[str, float]:
+    """What one process does and prints."""
+    leave_out(without)
+    row = every_row(small=small)[row_index]
+    spec = row.spec if small else replace(row.spec, precision="bf16")
+    fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], spec.load(device))
+    compile_seconds = fleet.prepare()
+    with (Path(tempfile.gettempdir()) / "unbraid-without-parts.lock").open("w") as lock:  # one is timed at a time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        step = milliseconds_per_step(lambda: fleet.advance(log=False), device, Length(1, 1, 1) if small else Length())
+    return {"milliseconds": step / row.num_members, "compile_seconds": compile_seconds}
+
+
+def started(row_index: int, without: str, options: Sequence[str]) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.without_parts",
+        "--row",
+        str(row_index),
+        "--without",
+        without,
+        *options,
+    ]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def result(process: subprocess.Popen[str]) -> dict[str, float]:
+    printed, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"A process ended with {process.returncode}.")
+    return json.loads(printed.splitlines()[-1])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = flags(__doc__)
+    parser.add_argument("--row", type=int, help="a fleet to measure in this process")
+    parser.add_argument("--without", default="")
+    given = parser.parse_args(arguments)
+    if given.row is not None:
+        print(json.dumps(measured_here(given.row, given.without, given.device, small=given.small)))
+        return
+    sheet = Sheet(
+        "A fleet's step with and without parts written by hand",
+        Circumstances.of(__spec__.name, arguments, given.device, given.commit),
+        given.out,
+    )
+    options = ["--device", given.device, *(["--small"] if given.small else [])]
+    names = [row.name for row in every_row(small=given.small)]
+    titles = {names.index(row.name): row.title for row in reversed(every_row(small=given.small))}  # the first of a name
+    pairs = [(i, part) for part, rows in PARTS.items() for i, title in titles.items() if title.startswith(rows)]
+    whole = {index: started(index, "", options) for index, _ in pairs}
+    lesser = [started(index, part, options) for index, part in pairs]
+    found = {index: result(process) for index, process in whole.items()}
+    sheet.begin_table(COLUMNS)
+    for (index, part), process in zip(pairs, lesser, strict=True):
+        with_it, without = found[index], result(process)
+        sheet.add_row(
+            titles[index],
+            part,
+            f"{with_it['milliseconds']:.4f}",
+            f"{without['milliseconds']:.4f}",
+            f"{without['milliseconds'] / with_it['milliseconds']:.2f}",
+            f"{with_it['compile_seconds']:.0f}",
+            f"{without['compile_seconds']:.0f}",
+        )
+    sheet.keep(measured={titles[index]: each for index, each in found.items()})
+
+
+if __name__ == "__main__":
+    main()
