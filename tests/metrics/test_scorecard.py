@@ -106,12 +106,6 @@ def test_json_gives_the_card_back(card):
     assert found["mig"].settings == card["mig"].settings
 
 
-def test_a_card_of_before_metrics_could_fail_is_read(card):
-    content = json.loads(card.to_json())
-    assert content.pop("failed") == card.failed
-    assert Scorecard.from_json(json.dumps(content)) == replace(card, failed={})
-
-
 def test_json_is_json(card):
     content = json.loads(card.to_json(), parse_constant=pytest.fail)
     assert content["scores"][3]["tables"]["t"] == [[None, 1.0], ["inf", 2.0]]
@@ -270,9 +264,3 @@ def test_a_model_in_use_carries_none(card):
     assert (card.badge, card.num_unused) == ("", 0)
     assert "unused" not in str(card)
     assert {row["badge"] for row in csv.DictReader(io.StringIO(card.to_csv()))} == {""}
-
-
-def test_an_earlier_card_does_not_know_how_many_are_unused(card):
-    content = json.loads(card.to_json())
-    del content["num_unused"], content["badge"]
-    assert Scorecard.from_json(json.dumps(content)).num_unused is None

@@ -62,7 +62,7 @@ def test_writing_again_what_was_read_changes_no_byte(tmp_path):
 
 
 def test_going_on_after_reading_gives_the_undisturbed_history(tmp_path):
-    example().until(10).write(tmp_path / "history.csv")
+    History(example().columns, example().rows[:2]).write(tmp_path / "history.csv")
     resumed = History.read(tmp_path / "history.csv")
     resumed.append(20, {"loss": 80.125, "rate": 0.3})
     assert resumed == example()
@@ -71,27 +71,13 @@ def test_going_on_after_reading_gives_the_undisturbed_history(tmp_path):
 def test_the_end_of_training_is_its_last_tenth():
     history = History(("step", "rate"), [(float(step), float(step)) for step in range(20)])
     assert history.at_the_end("rate") == 18.5
-    assert history.until(10).at_the_end("rate") == 9.5  # a tenth of 11 rows, rounded up: 9 and 10
-    assert history.until(0).at_the_end("rate") == 0.0
+    assert History(history.columns, history.rows[:11]).at_the_end("rate") == 9.5  # a tenth, rounded up: 9 and 10
+    assert History(history.columns, history.rows[:1]).at_the_end("rate") == 0.0
 
 
 def test_what_was_not_logged_has_no_end():
     assert math.isnan(example().at_the_end("total_correlation"))
-    assert math.isnan(example().until(0).at_the_end("rate"))
-
-
-def test_until_keeps_the_rows_of_the_first_steps():
-    assert example().until(10).column("step") == [1, 10]
-    assert example().until(9).column("step") == [1]
-    assert example().until(100) == example()
-    assert example().until(0).rows == []
-    assert len(example().until(10).rows) == 2
-
-
-def test_until_leaves_the_whole_as_it_was():
-    history = example()
-    history.until(1).append(2, {"loss": 0.0, "rate": 0.0})
-    assert history == example()
+    assert math.isnan(History(example().columns).at_the_end("rate"))
 
 
 def test_parts_in_another_order_find_their_columns():

@@ -1,6 +1,7 @@
 """Recipes survive JSON, and reading one runs no code that was not asked for."""
 
 import dataclasses
+import hashlib
 import json
 import math
 import sys
@@ -30,7 +31,7 @@ from unbraid.metrics import MIG
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.names import kebab_case, suggestion
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, DecomposedELBO, Objective
-from unbraid.runs.recipes import alternatives, check_value, choices, describe, from_json, public_path, to_json
+from unbraid.runs.recipes import alternatives, check_value, choices, describe, digest, from_json, public_path, to_json
 from unbraid.schedule import Cosine, Cyclic, Linear, Schedule
 
 
@@ -437,3 +438,35 @@ def test_a_list_becomes_a_tuple_and_null_nothing():
     assert check_value([1, 2], tuple[int, ...], "here") == (1, 2)
     assert check_value(None, float | None, "here") is None
     assert math.isinf(check_value(math.inf, float, "here"))  # whether it makes sense is for the recipe to say
+
+
+# ---- digests
+
+
+@dataclass(frozen=True)
+class Outer:
+    """A recipe that holds another by default."""
+
+    inner: Everything = Everything()
+    weight: float = 1.0
+
+
+def digest_of(content):
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def test_a_digest_is_of_the_type_and_the_fields_that_differ_from_their_defaults():
+    outer, inner = public_path(Outer), public_path(Everything)
+    assert digest(Outer()) == digest_of({"type": outer})
+    assert digest(Outer(weight=2)) == digest_of({"type": outer, "weight": 2.0})
+    assert digest(Outer(Everything(widths=(1, 3)))) == digest_of(
+        {"type": outer, "inner": {"type": inner, "widths": [1, 3]}}
+    )
+
+
+def test_a_version_enters_the_digest_of_every_recipe_that_holds_it(monkeypatch):
+    before = {digest(recipe) for recipe in (Everything(), Outer(), Outer(weight=2.0))}
+    monkeypatch.setattr(Everything, "recipe_version", 2, raising=False)
+    assert not before & {digest(recipe) for recipe in (Everything(), Outer(), Outer(weight=2.0))}
+    inner = {"type": public_path(Everything), "recipe_version": 2}
+    assert digest(Outer()) == digest_of({"type": public_path(Outer), "inner": inner})

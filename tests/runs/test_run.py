@@ -64,6 +64,29 @@ def test_a_run_is_new_then_unfinished_then_finished(tmp_path):
     assert run.status == "finished"
 
 
+def test_a_run_says_which_version_made_it(tmp_path, monkeypatch):
+    run = Run.place(tmp_path, SPEC, 3)
+    assert run.version is None
+    run.create()
+    assert run.version == unbraid.__version__
+    assert json.loads((run.folder / "spec.json").read_text())["digest"] == SPEC.digest
+    monkeypatch.setattr("unbraid.runs.run.__version__", "9.9")
+    Run.place(tmp_path, SPEC, 4).create()
+    assert Run.place(tmp_path, SPEC, 4).version == "9.9"
+
+
+def test_a_spec_whose_recipes_have_a_new_version_is_that_of_another_run(tmp_path, monkeypatch):
+    run = Run.place(tmp_path, SPEC, 3)
+    with monkeypatch.context() as old:
+        old.setattr("unbraid.runs.run.__version__", "0.0.9")
+        run.create()
+    monkeypatch.setattr(VAE, "recipe_version", 2, raising=False)
+    run.check_spec()
+    monkeypatch.setattr(type(SPEC.objective), "recipe_version", 2, raising=False)
+    with pytest.raises(RunError, match=r"spec of another run than .*, as unbraid 0\.0\.9 wrote it; this is"):
+        run.check_spec()
+
+
 def test_or_it_fails(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
     run.create()
@@ -80,13 +103,6 @@ def test_or_it_fails(tmp_path):
     }
     assert run.failure == Failure(17, "its loss was not finite (nan)", kept)
     assert run.steps_done == 16
-
-
-def test_what_an_earlier_version_wrote_of_a_failure_is_read(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.create()
-    (run.folder / "failed.json").write_text('{"step": 17}')
-    assert run.failure == Failure(17, "its loss or gradient was not finite", None)
 
 
 def test_lines_of_the_log_come_one_after_the_other_and_a_torn_one_keeps_to_itself(tmp_path):
@@ -472,14 +488,6 @@ def test_so_are_those_of_codes_from_before_the_run_was_trained_anew(finished):
     with pytest.raises(RunError, match="other codes"):
         finished.scores()
     finish(finished, seed=7)
-    assert len(finished.scores()) == 1
-
-
-def test_scores_that_an_earlier_version_kept_are_read(finished):
-    finished.score([MIG()])
-    path = finished.folder / "scores.json"
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({"scores": record["scores"]}))
     assert len(finished.scores()) == 1
 
 

@@ -1,6 +1,5 @@
 """A spec refuses what could not be trained, and its digest names what will be."""
 
-import hashlib
 import json
 import math
 import os
@@ -13,7 +12,6 @@ import torch
 
 from unbraid.data import MNIST, DSprites
 from unbraid.distributions import (
-    BernoulliLatents,
     ConcreteLatents,
     DeterministicLatents,
     GaussianLatents,
@@ -78,51 +76,6 @@ def test_sampling_and_subset_survive_json():
     for change in CHANGES[-6:]:
         spec = replace(SPEC, **change)
         assert from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)), RunSpec) == spec
-
-
-def test_without_what_came_later_the_digest_is_that_of_versions_that_did_not_know_it():
-    content = SPEC.to_json()
-    assert content.pop("sampling") is content.pop("subset") is None
-    assert content.pop("max_loss") == 1e9
-    assert hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12] == SPEC.digest
-    assert from_json(content, RunSpec) == SPEC
-
-
-def test_what_came_later_within_a_recipe_counts_only_where_it_is_used():
-    """The digest is that of before latents could be hard."""
-    parts = (GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(2))
-    spec = replace(SPEC, model=Autoencoder(Conv(), latents=GroupedLatents(parts)))
-    assert spec.digest == "53c7f78b8585"
-    hard = [replace(part, hard=True) for part in parts[1:]]
-    changed = [GroupedLatents((parts[0], *rest)) for rest in ((hard[0], parts[2]), (parts[1], hard[1]))]
-    digests = {replace(SPEC, model=Autoencoder(Conv(), latents=each)).digest for each in changed}
-    assert len(digests - {spec.digest}) == 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "digest"),
-    [
-        # As they were before there were other precisions and a largest loss.
-        ({}, "91b7d53f1a0d"),
-        ({"precision": "float64"}, "9f318870b563"),
-        (
-            {
-                "objective": FactorVAE(),
-                "critic": Critic(hidden=(5,)),
-                "max_gradient_norm": 1.0,
-                "subset": RandomSplit(0.9),
-            },
-            "008672e637f5",
-        ),
-        # As they are since.
-        ({"precision": "tf32"}, "2f2672345d5b"),
-        ({"precision": "bf16"}, "dc0d0d472eae"),
-        ({"max_loss": 1e4}, "40cb192d4b2b"),
-    ],
-    ids=str,
-)
-def test_a_spec_is_found_under_the_name_it_always_had(changes, digest):
-    assert replace(SPEC, **changes).digest == digest
 
 
 def test_a_digest_is_twelve_hexadecimal_digits():

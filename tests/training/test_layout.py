@@ -9,7 +9,7 @@ from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.models import Critic
 from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.training.fleet import Fleet, Member
-from unbraid.training.layout import check_layout, from_flat, in_words, member_layout
+from unbraid.training.layout import check_layout, in_words, member_layout
 
 SPECS = {
     "mlp": MLP_SPEC,
@@ -54,26 +54,3 @@ LAYOUT = {"weights.a": torch.zeros(2, 3), "state.b": torch.zeros(())}
 def test_what_differs_is_named_with_what_was_expected(tensors, complaint):
     with pytest.raises(ValueError, match=complaint):
         check_layout(tensors, LAYOUT)
-
-
-def test_flat_vectors_are_cut_in_the_order_of_the_layout():
-    layout = {
-        "weights.a": torch.zeros(2, 3),
-        "weights.b": torch.zeros(2),
-        "critic_weights.c": torch.zeros(1),
-        "state.first_moment": torch.zeros(2),
-    }
-    moments = {"first_moment.a": torch.zeros(0), "second_moment.a": torch.zeros(0)}
-    found = from_flat(
-        {"weights": torch.arange(8.0), "critic_weights": torch.ones(1), "state_first_moment": torch.ones(2)},
-        layout | moments,
-    )
-    assert found["weights.a"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert found["weights.b"].tolist() == [6, 7]
-    assert found["critic_weights.c"].tolist() == [1]
-    assert found["state.first_moment"].tolist() == [1, 1]
-
-
-def test_a_vector_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="weights holds 5 numbers; expected 6"):
-        from_flat({"weights": torch.zeros(5)}, {"weights.a": torch.zeros(2, 3)})

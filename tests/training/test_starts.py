@@ -100,12 +100,6 @@ def test_a_start_is_split_with_its_checkpoints(runs, tensors):
     assert Start(tuple(runs)).split([3, 3]) == [Start(tuple(runs[:3])), Start(tuple(runs[3:]))]
 
 
-def test_old_checkpoints_that_name_nobody_are_gone_on_from_whoever_else_begins(runs, tensors):
-    for run in runs[:2]:
-        save_checkpoint(run, MemberState(25, tensors, None), ())
-    assert told(runs[:3]) == [([0, 1], 25), ([2], 0)]
-
-
 def test_two_deaths_while_checkpointing_do_not_tear_a_fleet_apart(runs, tensors):
     fleet = runs[:2]
     saved(fleet, 10, tensors)

@@ -588,6 +588,16 @@ def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tm
         train([SPEC], [0], folder=tmp_path)
 
 
+def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch):
+    with monkeypatch.context() as old:
+        old.setattr("unbraid.runs.run.__version__", "0.0.9")
+        train([SPEC], [0, 1], folder=tmp_path)
+    said = []
+    runs = train([SPEC], [0, 1, 2], folder=tmp_path, warn=said.append)
+    assert len(said) == 1
+    assert f"2 of the runs that were found were made by unbraid 0.0.9 (the first is {runs[0].folder})" in said[0]
+
+
 def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):
     stopped([SPEC], [0], tmp_path, at=7, checkpoint_every=5)
     run = Run.place(tmp_path, SPEC, 0)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid.cli.console import output, say
+from unbraid.cli.console import note, output, say
 from unbraid.cli.flags import Given, build, flags_of, with_flags
 from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
 from unbraid.cli.run_folders import open_runs
@@ -132,7 +132,7 @@ def train_and_tell(
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if not pending:
-        train_runs(runs, device=place)  # which removes what a process that died has left of them
+        train_runs(runs, device=place, warn=note)  # which removes what a process that died has left of them
     else:
         for described in dict.fromkeys(_describe(run.spec) for run in pending):
             say(f"{described}, on {place}.")

@@ -171,12 +171,12 @@ class Scorecard:
                 factor_names=tuple(content["factor_names"]),
                 refused=content["refused"],
                 left_out=content["left_out"],
-                failed=content.get("failed", {}),  # earlier versions wrote none
+                failed=content["failed"],
                 notes=tuple(content["notes"]),
                 device=content["device"],
                 seed=content["seed"],
                 version=content["unbraid"],
-                num_unused=content.get("num_unused"),  # earlier versions did not count them
+                num_unused=content["num_unused"],
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None

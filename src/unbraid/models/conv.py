@@ -46,8 +46,8 @@ class Conv(Architecture):
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         canvas = Canvas.of("Conv", image_shape)
         smallest = (self.channels[-1], canvas.map_size(self.channels), canvas.map_size(self.channels))
-        # First, though they come last: layers draw their initial weights in the order in which they are made, and runs
-        # of earlier versions made these first.
+        # First, though they come last: layers draw their initial weights in the order in which they are made, and every
+        # published number of this net comes from this order.
         convolutions = doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels))
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),

@@ -40,10 +40,6 @@ class History:
         values = self.column(name)
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
-    def until(self, step: int) -> "History":
-        """The rows of the first `step` steps."""
-        return History(self.columns, [row for row in self.rows if row[0] <= step])
-
     def to_csv(self) -> str:
         """The same bits have the same text."""
         text = io.StringIO(newline="")

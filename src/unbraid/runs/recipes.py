@@ -6,14 +6,17 @@ registry: what a folder of the package exports can be named.
 """
 
 import dataclasses
+import functools
+import hashlib
 import importlib
 import inspect
+import json
 import numbers
 import re
 import sys
 import types
 import typing
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from unbraid.errors import SpecError
@@ -22,11 +25,16 @@ from unbraid.names import kebab_case, suggestion
 
 def to_json(recipe: Any) -> dict[str, Any]:
     """The recipe as what JSON can hold. A value that could not be read back into its field is refused."""
+    return _to_json(recipe, to_json)
+
+
+def _to_json(recipe: Any, write: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Returns the recipe as JSON, with the recipes in its fields as `write` writes them."""
     if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
         raise SpecError(f"{recipe!r} is a {type(recipe).__name__}; expected a recipe: an instance of a dataclass.")
     cls, hints = type(recipe), typing.get_type_hints(type(recipe))
     return {"type": public_path(cls)} | {
-        f.name: _field_to_json(getattr(recipe, f.name), hints[f.name], f"{cls.__name__}.{f.name}")
+        f.name: _field_to_json(getattr(recipe, f.name), hints[f.name], f"{cls.__name__}.{f.name}", write)
         for f in dataclasses.fields(cls)
     }
 
@@ -59,6 +67,57 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbr
         name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()
     }
     return cls(**values)
+
+
+def digest(recipe: Any) -> str:
+    """Returns twelve hexadecimal digits that name what the recipe makes: they change when any field does.
+
+    A field that is added later leaves them as they were where it has its default. A default that changes would leave
+    them too, so its class then raises `recipe_version: ClassVar[int]`, which counts wherever it is not 1.
+    """
+    canonical = json.dumps(_without_defaults(recipe), sort_keys=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def recipe_version(cls: type) -> int:
+    """Returns how often the defaults of a recipe, or what they make, have changed since it was written, plus one."""
+    version: int = getattr(cls, "recipe_version", 1)
+    return version
+
+
+@functools.cache
+def defaults(cls: type) -> dict[str, Any]:
+    """Returns the defaults of a recipe by field, as JSON. Those that are recipes are written without their own."""
+    hints = typing.get_type_hints(cls)
+    found = {
+        f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+        for f in dataclasses.fields(cls)
+    }
+    return {
+        name: _field_to_json(value, hints[name], f"{cls.__name__}.{name}", _without_defaults_or_versions)
+        for name, value in found.items()
+        if value is not dataclasses.MISSING
+    }
+
+
+def _without_defaults(recipe: Any) -> dict[str, Any]:
+    """Returns the type, the version where it is not 1, and the fields that differ from their defaults.
+
+    A default that is a recipe differs too where its version, or that of a recipe in it, is not 1.
+    """
+    version = recipe_version(type(recipe))
+    versions = {} if version == 1 else {"recipe_version": version}
+    return versions | _changed(recipe, _without_defaults)
+
+
+def _without_defaults_or_versions(recipe: Any) -> dict[str, Any]:
+    return _changed(recipe, _without_defaults_or_versions)
+
+
+def _changed(recipe: Any, write: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    cls: type = type(recipe)
+    own, content = defaults(cls), _to_json(recipe, write)
+    return {name: value for name, value in content.items() if name not in own or value != own[name]}
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
@@ -163,12 +222,12 @@ def public_path(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _field_to_json(value: Any, annotation: Any, where: str) -> Any:
+def _field_to_json(value: Any, annotation: Any, where: str, write: Callable[[Any], dict[str, Any]]) -> Any:
     if isinstance(value, _kinds(annotation)) and dataclasses.is_dataclass(value):
-        return to_json(value)
+        return write(value)
     items = _items(value, annotation)
     if items is not None:
-        return [_field_to_json(item, items, where) for item in value]
+        return [_field_to_json(item, items, where, write) for item in value]
     # Checked, and so converted: 4 and 4.0 in a float field are the same recipe and must have the same digest.
     return _plain(check_value(value, annotation, where), where)
 

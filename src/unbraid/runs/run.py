@@ -31,7 +31,7 @@ from unbraid.names import kebab_case
 from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
 from unbraid.runs.recipes import check_value, from_json
-from unbraid.runs.spec import RunSpec, digest_of
+from unbraid.runs.spec import RunSpec
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__
 
@@ -61,7 +61,7 @@ class Run:
     """A folder that holds a spec and a seed, and what came of them.
 
     ==================== ===============================================================================================
-    spec.json            the spec, the seed, and the versions that made it
+    spec.json            the spec, its digest, the seed, and the versions that made it
     history.csv          the loss and its parts over training
     checkpoints/         the last two states of an unfinished run
     weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
@@ -91,18 +91,7 @@ class Run:
         path = Path(folder) / "spec.json"
         if not path.exists():
             raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
-        content = read_json(path)
-        if content.get("format") != _FORMAT:
-            raise RunError(
-                f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
-                f"version reads {_FORMAT}. "
-                "Restore it, read it with that version, or train this run again with --force."
-            )
-        if content.get("sha256") != seal(content):
-            raise RunError(
-                f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
-                "again with --force."
-            )
+        content = _read_spec(path)
         seed = check_value(content.get("seed"), int, f"{path}: seed")
         spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")
         run = cls(Path(folder), spec, seed)
@@ -121,6 +110,11 @@ class Run:
         if (self.folder / "failed.json").exists():
             return "failed"
         return "unfinished" if (self.folder / "spec.json").exists() else "new"
+
+    @property
+    def version(self) -> str | None:
+        """Returns the version of unbraid that made the run; None before it is made."""
+        return None if self.status == "new" else str(_read_spec(self.folder / "spec.json").get("unbraid"))
 
     @property
     def steps_done(self) -> int:
@@ -151,16 +145,19 @@ class Run:
             self.check_spec()
         else:
             versions = {"unbraid": __version__, "torch": torch.__version__}
-            content = {"format": _FORMAT, **versions, "seed": self.seed, "spec": self.spec.to_json()}
+            content = {"format": _FORMAT, **versions, "digest": self.spec.digest, "seed": self.seed}
+            content["spec"] = self.spec.to_json()
             files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
 
     def check_spec(self) -> None:
-        """Raises if the folder holds the spec of another run."""
-        content = read_json(self.folder / "spec.json")
-        if (content.get("seed"), digest_of(content.get("spec"))) != (self.seed, self.spec.digest):
+        """Raises if the folder holds the spec of another run, or one that has meant another since it was written."""
+        content = _read_spec(self.folder / "spec.json")
+        if (content.get("seed"), content.get("digest")) != (self.seed, self.spec.digest):
+            made_by = content.get("unbraid")
             raise RunError(
-                f"{self.folder / 'spec.json'} is the spec of another run than {self.name}. Restore it, or train "
-                "this run again with --force."
+                f"{self.folder / 'spec.json'} is the spec of another run than {self.name}"
+                + (f", as unbraid {made_by} wrote it; this is {__version__}" if made_by != __version__ else "")
+                + ". Restore it, or train this run again with --force."
             )
 
     def sweep(self) -> None:
@@ -179,7 +176,7 @@ class Run:
     @property
     def history(self) -> History:
         """Returns the loss and its parts over training, as they were written: `finished.json`, `failed.json` or, of an
-        unfinished run, its newest checkpoint vouches for them. Earlier versions did not.
+        unfinished run, its newest checkpoint vouches for them.
         """
         path = self.folder / "history.csv"
         if path.name in self._checksums:
@@ -342,15 +339,14 @@ class Run:
             return []
         try:
             record = read_json(path)
-            # Earlier versions did not seal them.
-            if "sha256" in record and record["sha256"] != seal(record):
+            if record["sha256"] != seal(record):
                 raise ValueError("its SHA-256 does not match")
-            scores = [score_from_json(content) for content in record["scores"]]
+            codes, scores = record["codes"], [score_from_json(content) for content in record["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise RunError(
                 f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
             ) from None
-        if record.get("codes", self._sum_of_codes) != self._sum_of_codes:  # which earlier versions did not write
+        if codes != self._sum_of_codes:
             raise RunError(
                 f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
             )
@@ -419,6 +415,22 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def _read_spec(path: Path) -> dict[str, Any]:
+    """Returns the content of spec.json as it was written."""
+    content = read_json(path)
+    if content.get("format") != _FORMAT:
+        raise RunError(
+            f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
+            f"version reads {_FORMAT}. Restore it, read it with that version, or train this run again with --force."
+        )
+    if content.get("sha256") != seal(content):
+        raise RunError(
+            f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
+            "again with --force."
+        )
+    return content
+
+
 def _sizes(image_shape: tuple[int, int, int]) -> str:
     channels, height, width = image_shape
     return f"{height} x {width} pixels (height x width) with {channels} channel{'s' * (channels != 1)}"
@@ -439,9 +451,8 @@ def _check_depth(content: Any) -> None:
 
 
 def _failure(record: dict[str, Any], path: Path) -> Failure:
-    """Returns what a record at this path says of a failure. Earlier versions wrote the step alone."""
-    step, reason = record.get("step", 0), record.get("reason", "its loss or gradient was not finite")
-    last_good = record.get("last_good")
+    """Returns what a record at this path says of a failure."""
+    step, reason, last_good = record.get("step"), record.get("reason"), record.get("last_good")
     if (
         type(step) is not int
         or step.bit_length() > 63
@@ -454,7 +465,7 @@ def _failure(record: dict[str, Any], path: Path) -> Failure:
 
 def _fleet(record: dict[str, Any], path: Path) -> list[str]:
     """Returns the names of the fleet in a record at this path that may be concluded."""
-    fleet = record.get("fleet", [])
+    fleet = record.get("fleet")
     if not isinstance(fleet, list) or not all(isinstance(name, str) for name in fleet):
         raise _senseless(path, {"fleet": fleet})
     if "reason" in record:

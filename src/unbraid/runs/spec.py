@@ -1,7 +1,5 @@
 """RunSpec: everything that decides what a run becomes, except its seed."""
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -17,18 +15,12 @@ from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.precision import Precision, kept_in
-from unbraid.runs.recipes import to_json
+from unbraid.runs.recipes import digest, to_json
 from unbraid.sampling import Joint, Subset
 from unbraid.schedule import Weight, extremes
 
 # No model of images comes near it, unless it diverges.
 _MAX_LOSS = 1e9
-# Fields that came later, by the class that has them, and what they are where they are not used.
-_LATER: dict[str, dict[str, Any]] = {
-    "unbraid.runs.RunSpec": {"sampling": None, "subset": None, "max_loss": _MAX_LOSS},
-    "unbraid.distributions.ConcreteLatents": {"hard": False},
-    "unbraid.distributions.BernoulliLatents": {"hard": False},
-}
 
 
 @final
@@ -163,26 +155,9 @@ class RunSpec:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
-        return digest_of(self.to_json())
+        return digest(self)
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of weights, losses and codes."""
         return kept_in(self.precision)
-
-
-def digest_of(content: Any) -> str:
-    """Returns the digest of a spec that was written as JSON."""
-    # What came later counts only where it is used, so that runs from before are found under the names that they have.
-    canonical = json.dumps(_without_later(content), sort_keys=True, allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
-
-
-def _without_later(content: Any) -> Any:
-    """Returns the JSON without fields of recipes that came later and have their default."""
-    if isinstance(content, list):
-        return [_without_later(item) for item in content]
-    if not isinstance(content, dict):
-        return content
-    later = _LATER.get(str(content.get("type")), {})
-    return {name: _without_later(value) for name, value in content.items() if name not in later or value != later[name]}

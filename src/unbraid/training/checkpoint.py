@@ -25,11 +25,10 @@ from unbraid.runs.history import History
 from unbraid.runs.run import Run, read_json
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.training.fleet import MemberState
-from unbraid.training.layout import check_layout, from_flat
+from unbraid.training.layout import check_layout
 from unbraid.version import __version__
 
 _FORMAT = 3
-_FLAT_FORMAT = 2
 _NUM_KEPT = 2
 
 
@@ -43,8 +42,6 @@ class OtherRunError(RunError):
 class Checkpoint:
     """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with
     it, its own among them.
-
-    Before format 3 nobody wrote down who they were.
     """
 
     path: Path
@@ -84,7 +81,7 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
     for path in run.checkpoints.values():
         try:
             record, _ = _read(path, run, layout)
-            found[record["step"]] = Checkpoint(path, record["step"], tuple(record.get("fleet", ())))
+            found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]))
         except OtherRunError:
             raise
         except (RunError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -98,15 +95,12 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
 def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tensor]) -> MemberState:
     """The state that a usable checkpoint holds."""
     record, tensors = _read(checkpoint.path, run, layout)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record.get("reason"), tensors=tensors)
+    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], tensors=tensors)
 
 
-def load_history(run: Run, checkpoint: Checkpoint) -> History:
-    """Returns the history until a usable checkpoint, as that holds it: history.csv may have been damaged since. Earlier
-    versions kept it there alone.
-    """
-    rows = read_json(checkpoint.path).get("history")
-    return run.history.until(checkpoint.step) if rows is None else History.from_csv(rows)
+def load_history(checkpoint: Checkpoint) -> History:
+    """Returns the history until a usable checkpoint, as that holds it: history.csv may have been damaged since."""
+    return History.from_csv(read_json(checkpoint.path)["history"])
 
 
 def remove_later(run: Run, step: int) -> None:
@@ -150,10 +144,9 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
     record = read_json(path)
-    if record["format"] not in (_FLAT_FORMAT, _FORMAT):
+    if record["format"] != _FORMAT:
         raise ValueError(
-            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
-            f"{_FLAT_FORMAT} and {_FORMAT}"
+            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FORMAT}"
         )
     content = files.read_bytes(_tensors(path))
     if record["sha256"] != seal(record, hashlib.sha256(content)):
@@ -165,9 +158,7 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
             "with --force."
         )
     tensors = load(content)
-    if record["format"] == _FLAT_FORMAT:
-        tensors = from_flat(tensors, layout)
-    elif {name: _described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
+    if {name: _described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
         raise ValueError("its JSON tells of other tensors than it holds")
     check_layout(tensors, layout)
     return record, tensors

@@ -155,7 +155,5 @@ def _in_words(spec: RunSpec, reason: Reason | None) -> str:
             return "its loss was not finite"
         case "gradient not finite":
             return "its gradient was not finite"
-        case "loss above max_loss":
+        case _:
             return f"its loss was above max_loss ({spec.max_loss:g})"
-        case None:  # of a checkpoint that does not say
-            return f"its loss or gradient was not finite, or its loss was above max_loss ({spec.max_loss:g})"

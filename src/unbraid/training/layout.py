@@ -1,6 +1,5 @@
 """The tensors that a member of a fleet carries from step to step: their names and shapes, from its spec alone."""
 
-import math
 from collections.abc import Mapping
 
 import torch
@@ -38,22 +37,6 @@ def check_layout(tensors: Mapping[str, Tensor], layout: Mapping[str, Tensor]) ->
     for name in tensors:
         if name not in layout:
             raise ValueError(f"it holds {name}, {in_words(tensors[name])}, which such a run does not have")
-
-
-def from_flat(flat: Mapping[str, Tensor], layout: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of format 2, in which the weights of a net were one vector, and each of its moments another."""
-    tensors = {
-        f"state.{name.removeprefix('state_')}": tensor for name, tensor in flat.items() if name.startswith("state_")
-    }
-    for kind in (f"{prefix}{kind}" for prefix in ("", "critic_") for kind in _KINDS):
-        shapes = {name: tensor.shape for name, tensor in layout.items() if name.startswith(f"{kind}.")}
-        vector, sizes = flat.get(kind, torch.empty(0)), [math.prod(shape) for shape in shapes.values()]
-        if len(vector) != sum(sizes):
-            raise ValueError(f"{kind} holds {len(vector)} numbers; expected {sum(sizes)}")
-        tensors |= {
-            name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), vector.split(sizes), strict=True)
-        }
-    return tensors
 
 
 def in_words(tensor: Tensor) -> str:

@@ -37,9 +37,7 @@ class Start:
 
     def histories(self) -> list[History]:
         """Returns what was logged of each run until this step."""
-        return [load_history(*each) for each in zip(self.runs, self.checkpoints, strict=False)] or [
-            History() for _ in self.runs
-        ]
+        return [load_history(checkpoint) for checkpoint in self.checkpoints] or [History() for _ in self.runs]
 
     def split(self, sizes: Sequence[int]) -> list["Start"]:
         """The same in smaller fleets."""
@@ -69,15 +67,11 @@ Found = Sequence[tuple[Run, Mapping[int, Checkpoint]]]
 
 def _companies(found: Found) -> list[Found]:
     """Those that were in one fleet: a run says so by its newest checkpoint, and speaks for those that have none."""
-    own = {
-        run.name: fleet for run, checkpoints in found if checkpoints and (fleet := checkpoints[max(checkpoints)].fleet)
-    }
+    own = {run.name: checkpoints[max(checkpoints)].fleet for run, checkpoints in found if checkpoints}
     of_others = {name: fleet for fleet in own.values() for name in fleet}
     companies: dict[tuple[str, ...], list[tuple[Run, Mapping[int, Checkpoint]]]] = defaultdict(list)
     for run, checkpoints in found:
-        # Whoever has checkpoints that name nobody was trained with others of whom the same is true, not with those that
-        # are yet to begin.
-        companies[(of_others | own).get(run.name, ("",) if checkpoints else ())].append((run, checkpoints))
+        companies[(of_others | own).get(run.name, ())].append((run, checkpoints))
     return list(companies.values())
 
 

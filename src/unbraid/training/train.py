@@ -30,6 +30,7 @@ from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
 from unbraid.training.starts import Start, starts
+from unbraid.version import __version__
 
 
 def train(
@@ -97,6 +98,7 @@ def train_runs(
     if not resume:
         _refuse_unfinished(runs)
     _check_specs(runs)
+    _name_other_versions(runs, warn)
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
@@ -178,6 +180,19 @@ def _check_specs(runs: Sequence[Run]) -> None:
     for run in runs:
         if run.status != "new":
             run.check_spec()
+
+
+def _name_other_versions(runs: Sequence[Run], warn: Warn) -> None:
+    """Warns once of runs that are found again and were made by another version of unbraid."""
+    found = [(run, run.version) for run in runs if run.status in ("finished", "failed")]
+    others = [(run, version) for run, version in found if version != __version__]
+    if others:
+        versions = " and ".join(sorted({str(version) for _, version in others}))
+        warn(
+            f"{len(others)} of the runs that were found were made by unbraid {versions} (the first is "
+            f"{others[0][0].folder}); this is {__version__}. They are used as they are; --force (force=True) trains "
+            "them again."
+        )
 
 
 def _tidy_up(runs: Sequence[Run]) -> None:

@@ -1,0 +1,88 @@
+"""A default moves only with the version of its recipe, or runs would be found under a name that now means another.
+
+recipe_defaults.json holds what the defaults are. After a change, `python -m tests.runs.test_recipe_defaults` writes it
+anew, unless a default has moved and its version has not.
+"""
+
+import dataclasses
+import inspect
+import json
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.discovery import concrete_subclasses
+from unbraid.runs import RunSpec
+from unbraid.runs.recipes import alternatives, defaults, public_path, recipe_version
+
+TABLE = Path(__file__).parent / "recipe_defaults.json"
+
+
+def recipes_within(annotation: Any) -> set[type]:
+    """Every recipe that a field with this annotation may hold, and those that its fields may hold."""
+    found: set[type] = set()
+    waiting = [annotation]
+    while waiting:
+        for choice in alternatives(waiting.pop()):
+            if typing.get_origin(choice) is tuple:
+                waiting += [inner for inner in typing.get_args(choice) if inner is not ...]
+            elif isinstance(choice, type) and choice.__module__.startswith("unbraid."):
+                kinds = {cls for cls in (choice, *concrete_subclasses(choice)) if dataclasses.is_dataclass(cls)}
+                kinds = {cls for cls in kinds if not inspect.isabstract(cls)}
+                waiting += [hint for cls in kinds - found for hint in typing.get_type_hints(cls).values()]
+                found |= kinds
+    return found
+
+
+def as_they_are() -> dict[str, Any]:
+    recipes = {public_path(cls): cls for cls in recipes_within(RunSpec)}
+    return {path: {"recipe_version": recipe_version(cls), **defaults(cls)} for path, cls in sorted(recipes.items())}
+
+
+def moved(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """The defaults that differ though the version of their recipe does not."""
+    return [
+        f"{path}.{name}"
+        for path in before.keys() & now.keys()
+        for name in before[path].keys() & now[path].keys()
+        if before[path]["recipe_version"] == now[path]["recipe_version"] and before[path][name] != now[path][name]
+    ]
+
+
+def test_no_default_moves_without_the_version_of_its_recipe():
+    assert moved(json.loads(TABLE.read_text()), as_they_are()) == [], (
+        "raise `recipe_version: ClassVar[int]` of each of these recipes"
+    )
+
+
+def test_the_table_is_up_to_date():
+    assert json.loads(TABLE.read_text()) == as_they_are(), "run `python -m tests.runs.test_recipe_defaults`"
+
+
+def test_every_part_of_a_spec_is_in_the_table():
+    paths = as_they_are()
+    for name in ("runs.RunSpec", "models.Conv", "models.Critic", "objectives.VAE", "schedule.Linear", "data.DSprites"):
+        assert f"unbraid.{name}" in paths
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ({"recipe_version": 1, "beta": 4.0}, ["a.beta"]),
+        ({"recipe_version": 2, "beta": 4.0}, []),
+        ({"recipe_version": 1, "beta": 6.0, "gamma": 1.0}, []),
+        ({"recipe_version": 1}, []),
+    ],
+    ids=["a default", "a default and the version", "a field more", "a field less"],
+)
+def test_what_counts_as_a_move(now, expected):
+    assert moved({"a": {"recipe_version": 1, "beta": 6.0}, "gone": {"recipe_version": 1}}, {"a": now}) == expected
+
+
+if __name__ == "__main__":
+    if TABLE.exists() and (names := moved(json.loads(TABLE.read_text()), as_they_are())):
+        raise SystemExit(f"Raise `recipe_version: ClassVar[int]` of the recipes of {', '.join(names)} first.")
+    lines = (f"{json.dumps(path)}: {json.dumps(content)}" for path, content in as_they_are().items())
+    TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
