@@ -24,8 +24,8 @@ from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective
+from unbraid.recipes import from_json
 from unbraid.runs import Run, RunSpec
-from unbraid.runs.recipes import from_json
 from unbraid.schedule import Cosine, Cyclic, Linear
 from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable_checkpoints
 from unbraid.training.fleet import Fleet, Member

@@ -16,7 +16,8 @@ from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
-from unbraid.runs.recipes import choices, from_json, to_json
+from unbraid.recipes import from_json, parse, text_of, to_json
+from unbraid.recipes.registry import choices
 from unbraid.sampling import (
     ChenDesign,
     Correlated,
@@ -71,6 +72,12 @@ def example(cls: type) -> Any:
 def test_it_survives_json(cls, kind):
     recipe = example(cls)
     assert from_json(json.loads(json.dumps(to_json(recipe), allow_nan=False)), kind) == recipe
+
+
+@every_recipe
+def test_it_survives_being_typed(cls, kind):
+    recipe = example(cls)
+    assert parse(text_of(recipe), kind, "recipe") == recipe
 
 
 @every_recipe

@@ -9,7 +9,7 @@ import unbraid.data
 from tests.cli.dots import CONTENT, Dots
 from unbraid.data import Factor, FactorDataset
 from unbraid.data.fetching.publication import PublishedFile
-from unbraid.runs.recipes import choices
+from unbraid.recipes.registry import choices
 
 
 @pytest.fixture(autouse=True)

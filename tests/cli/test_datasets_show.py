@@ -8,7 +8,7 @@ import unbraid.cli.datasets_show as show_module
 import unbraid.data
 from tests.cli.dots import CONTENT, Dots
 from unbraid.data import FactorDataset
-from unbraid.runs.recipes import choices
+from unbraid.recipes.registry import choices
 
 TINY = [
     "--resolution",

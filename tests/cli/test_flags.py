@@ -60,6 +60,13 @@ def test_a_field_of_a_recipe_that_was_not_named_changes_the_default_one():
     assert specs(dataset="dsprites", model__encoder__hidden="9,9")[0].model == Autoencoder(MLP(hidden=(9, 9)))
 
 
+def test_settings_may_follow_a_name_after_colons():
+    built = specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:beta=linear:0:4", "beta-tcvae:6"])
+    assert [spec.objective for spec in built] == [BetaVAE(4.0), BetaVAE(Linear(0.0, 4.0)), BetaTCVAE(6.0)]
+    with pytest.raises(SpecError, match="names beta-vae:beta=4, beta-vae:4: one of them twice"):
+        specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:4"])
+
+
 def test_a_repeated_name_and_several_values_give_every_combination():
     built = specs(dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", learning_rate="0.1,0.2")
     assert [(spec.objective, spec.learning_rate) for spec in built] == [

@@ -11,14 +11,14 @@ from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.published import chen, disentanglement_lib, do_tran, like
-from unbraid.metrics.selection import name_of
+from unbraid.recipes import text_of
 
 
 @pytest.mark.parametrize("code", [disentanglement_lib, chen, do_tran])
 def test_each_is_a_set_of_metrics_with_names_of_their_own(code):
     metrics = code()
     assert all(isinstance(metric, Metric) for metric in metrics)
-    assert len({name_of(metric) for metric in metrics}) == len(metrics)
+    assert len({text_of(metric) for metric in metrics}) == len(metrics)
 
 
 def test_a_code_is_found_by_name():

@@ -149,7 +149,7 @@ def test_means_alone_are_refused(metric):
 @pytest.mark.parametrize("metric", EVERY)
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"num_samples": 1}, "at least 2"), ({"conditional": "exact"}, "Use one of analytic, mc")],
+    [({"num_samples": 1}, "at least 2"), ({"conditional": "exact"}, "expected one of analytic, mc")],
 )
 def test_impossible_settings_are_refused(metric, arguments, message):
     jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests

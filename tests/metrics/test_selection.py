@@ -1,7 +1,6 @@
 """Metrics by name."""
 
 import dataclasses
-import typing
 
 import pytest
 
@@ -10,8 +9,10 @@ from unbraid import metrics
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
-from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, _choices, metric_of, name_of, registry, select
+from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics.z_diff import ZDiff
+from unbraid.recipes import text_of
+from unbraid.recipes.annotations import hints_of, words_of
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_all_is_the_default_of_each_and_the_variants():
     assert set(chosen.metrics) == set(registry()) | set(VARIANTS)
     assert set(chosen.left_out) == set(LEFT_OUT)
     for name in LEFT_OUT:
-        assert name_of(metric_of(name)) == name
+        assert text_of(metric_of(name)) == name
 
 
 def test_unsupervised_are_those_that_need_no_factors():
@@ -66,12 +67,12 @@ def test_names_and_instances_can_be_mixed_and_keep_their_order():
 )
 def test_settings_follow_the_name(name, expected):
     assert metric_of(name) == expected
-    assert metric_of(name_of(expected)) == expected
+    assert metric_of(text_of(expected)) == expected
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))
 def test_a_variant_is_called_what_its_settings_are(name):
-    assert name_of(metric_of(name)) == name
+    assert text_of(metric_of(name)) == name
 
 
 def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
@@ -88,7 +89,10 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
         ([], "No metric was asked for"),
         ("mig:quantized", "Did you mean 'quantised'?"),
         ("mig:bins=3", "MIG has no setting 'bins'. Did you mean 'num_bins'?"),
-        ("mig:quantised:num_bins=many", "num_bins is 'many'; expected int"),
+        (
+            "mig:quantised:num_bins=many",
+            "num_bins in metric 'mig:quantised:num_bins=many' is 'many'; expected a whole number or none",
+        ),
         ("mig:quantised:num_bins=1", "num_bins is 1"),
     ],
 )
@@ -113,7 +117,7 @@ def test_a_seed_is_a_whole_number_from_0_on(seed):
 
 def test_a_choice_names_its_setting():
     for cls in registry().values():
-        choices = [choice for f in dataclasses.fields(cls) for choice in _choices(typing.get_type_hints(cls)[f.name])]
+        choices = [choice for hint in hints_of(cls).values() for choice in words_of(hint)]
         assert len(choices) == len(set(choices)), (
             f"two settings of {cls.__name__} share a choice, so a name with that choice means neither"
         )

@@ -25,7 +25,7 @@ from unbraid.objectives import (
     FactorVAE,
     InformationDropout,
 )
-from unbraid.runs.recipes import from_json, to_json
+from unbraid.recipes import from_json, to_json
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Linear
 from unbraid.training.fleet import Fleet, Member, fleet_key

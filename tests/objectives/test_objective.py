@@ -13,7 +13,7 @@ from unbraid.distributions import DiagonalGaussian
 from unbraid.errors import SpecError
 from unbraid.objectives import DIPVAE, AnchorVAE, Loss, Objective
 from unbraid.objectives.objective import check_weights
-from unbraid.runs.recipes import choices
+from unbraid.recipes.registry import choices
 from unbraid.schedule import Linear
 
 EVERY = list(choices(Objective).values())

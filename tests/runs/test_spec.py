@@ -22,7 +22,8 @@ from unbraid.errors import SpecError
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.models.critic import Critic
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE
-from unbraid.runs import RunSpec, from_json
+from unbraid.recipes import from_json
+from unbraid.runs import RunSpec
 from unbraid.sampling import ChenDesign, Correlated, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Uniform
 from unbraid.schedule import Cosine, Linear
 
@@ -100,7 +101,8 @@ import json, sys
 from dataclasses import replace
 from unbraid.errors import SpecError
 from unbraid.objectives import BetaTCVAE
-from unbraid.runs import RunSpec, from_json
+from unbraid.recipes import from_json
+from unbraid.runs import RunSpec
 from unbraid.sampling import ChenDesign, Correlated, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Uniform
 from unbraid.schedule import Cosine, Linear
 
@@ -147,14 +149,14 @@ def test_a_whole_number_in_a_float_field_has_the_digest_of_the_float(outside):
 
 def test_what_a_field_cannot_hold_is_refused_by_name(outside):
     assert outside["said"] == [
-        "RunSpec.precision is 'float16'; expected one of float32, tf32, bf16, float64.",
-        "RunSpec.num_steps is 1.5; expected a whole number.",
-        "RunSpec.batch_size is True; expected a whole number.",
-        "RunSpec.learning_rate is '1e-3'; expected a number or a Schedule.",
-        "BetaTCVAE.estimator is 'mvs'; expected one of naive, mws, mss, eq13.",
-        "RunSpec.objective is 'beta-vae'; expected an Objective.",
-        "RunSpec.dataset is None; expected a FactorDataset.",
-        "RunSpec.model is None; expected an Autoencoder.",
+        "RunSpec: precision is 'float16'; expected one of float32, tf32, bf16, float64.",
+        "RunSpec: num_steps is 1.5; expected a whole number.",
+        "RunSpec: batch_size is True; expected a whole number.",
+        "RunSpec: learning_rate is '1e-3'; expected a number or a Schedule.",
+        "BetaTCVAE: estimator is 'mvs'; expected one of naive, mws, mss, eq13.",
+        "RunSpec: objective is 'beta-vae'; expected an Objective.",
+        "RunSpec: dataset is None; expected a FactorDataset.",
+        "RunSpec: model is None; expected an Autoencoder.",
     ]
 
 

@@ -21,8 +21,8 @@ from unbraid.errors import TrainingError
 from unbraid.models import Critic
 from unbraid.models.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
+from unbraid.recipes import from_json
 from unbraid.runs import RunSpec
-from unbraid.runs.recipes import from_json
 from unbraid.schedule import Cosine, Linear
 from unbraid.training import Progress, train
 from unbraid.training.fleet import Fleet, Member, fleet_key

@@ -14,7 +14,7 @@ from unbraid.data.converted import ConvertedDataset
 from unbraid.data.dataset import Factor, FactorDataset
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.names import suggestion
-from unbraid.runs.recipes import choices
+from unbraid.recipes.registry import choices
 
 # Of more factors, the first are named.
 _MAX_FACTORS_NAMED = 7

@@ -1,15 +1,14 @@
 """Flags from the fields of dataclasses, and dataclasses from flags.
 
 A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one,
-`--objective beta-tcvae`, and the fields of that recipe follow after a dot, `--objective.beta 6`.
+`--objective beta-tcvae`, and the fields of that recipe follow after a dot, `--objective.beta 6`, or after colons
+(`unbraid.recipes.text`).
 """
 
 import dataclasses
 import functools
 import inspect
 import itertools
-import types
-import typing
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -17,10 +16,12 @@ from typing import Annotated, Any, final
 
 import typer
 
-from unbraid.cli.values import parse_each, placeholder, shown
+from unbraid.cli.values import parse_each, placeholder
 from unbraid.errors import SpecError
 from unbraid.names import kebab_case, suggestion
-from unbraid.runs.recipes import alternatives, choices
+from unbraid.recipes import parse, text_of
+from unbraid.recipes.annotations import alternatives, default_of, hints_of, kinds_of
+from unbraid.recipes.registry import choices
 
 Given = Mapping[str, Sequence[str]]
 """What was typed: texts by the path of the field, such as "objective.beta"."""
@@ -82,10 +83,10 @@ def spelled(path: str) -> str:
 def flags_of(cls: type, prefix: str = "", name: str = "") -> dict[str, Flag]:
     """Every flag that the dataclass and the recipes it may hold give rise to, by path."""
     found: dict[str, Flag] = {}
-    hints = typing.get_type_hints(cls)
+    hints = hints_of(cls)
     for of_class in fields(cls):
         path, annotation = prefix + of_class.name, hints[of_class.name]
-        found |= flags_of_kind(annotation, path, _default(of_class), name)
+        found |= flags_of_kind(annotation, path, default_of(of_class), name)
     return found
 
 
@@ -165,10 +166,10 @@ class _Builder:
         """The class with every combination of the given values; its other fields are those of `start`, if there is
         one.
         """
-        hints, values = typing.get_type_hints(cls), {}
+        hints, values = hints_of(cls), {}
         for of_class in fields(cls):
             path = prefix + of_class.name
-            default = _default(of_class) if start is None else getattr(start, of_class.name)
+            default = default_of(of_class) if start is None else getattr(start, of_class.name)
             if of_field := self._of_field(hints[of_class.name], path, default):
                 values[of_class.name] = of_field
             elif default is MISSING:
@@ -184,10 +185,13 @@ class _Builder:
         """
         if path in self._given:
             self._used.add(path)
-            names = self._chosen[path] = [_checked_name(name, kind, path) for name in self._given[path]]
-            if len(set(names)) < len(names):
-                raise SpecError(f"{spelled(path)} names {', '.join(names)}: one of them twice. Give each once.")
-            return [variant for name in names for variant in self.variants(choices(kind)[name], f"{path}.", None)]
+            chosen = [_named_recipe(text, kind, path) for text in self._given[path]]
+            if len(set(chosen)) < len(chosen):
+                raise SpecError(
+                    f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
+                )
+            self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
+            return [variant for cls, start in chosen for variant in self.variants(cls, f"{path}.", start)]
         below = [other for other in self._given if other.startswith(f"{path}.")]
         if not below:
             return []
@@ -244,34 +248,22 @@ def _option(flag: Flag, panels: Mapping[str, str], aliases: Mapping[str, str]) -
 
 def _kind(annotation: Any) -> type | None:
     """The kind of recipe that the field holds, if it holds one. A number that may follow a schedule is a number."""
-    if float in alternatives(annotation):
-        return None
-    for kind in alternatives(annotation):
-        if (
-            inspect.isclass(kind)
-            and kind is not types.NoneType
-            and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))
-        ):
-            return kind
-    return None
+    return None if float in alternatives(annotation) else next(iter(kinds_of(annotation)), None)
 
 
-def _default(of_class: dataclasses.Field[Any]) -> Any:
-    return of_class.default if of_class.default_factory is MISSING else of_class.default_factory()
-
-
-def _checked_name(name: str, kind: type, path: str) -> str:
-    valid = choices(kind)
+def _named_recipe(text: str, kind: type, path: str) -> tuple[type, Any]:
+    """Returns the class of the recipe that was named, and the recipe itself if settings follow the name."""
+    valid, (name, colon, _) = choices(kind), text.partition(":")
     canonical = name.lower().replace("_", "-")
     if canonical not in valid:
-        raise SpecError(f"{spelled(path)} is {name!r}. {suggestion(canonical, valid)}")
-    return canonical
+        raise SpecError(f"{spelled(path)} is {text!r}. {suggestion(canonical, valid)}")
+    return valid[canonical], parse(text, kind, spelled(path)) if colon else None
 
 
 def _tell_default(default: Any) -> str:
     if default is MISSING:
         return "required"
-    return "optional" if default in ("", ()) else f"default {shown(default)}"
+    return "optional" if default in ("", ()) else f"default {text_of(default)}"
 
 
 def _missing(path: str, annotation: Any, chosen: Collection[str] | None) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar, final, get_args
+from typing import Any, ClassVar, Literal, TypeVar, final
 
 import torch
 from jaxtyping import Float64
@@ -67,14 +67,6 @@ class DCI(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.predictor not in get_args(Predictor):
-            raise SpecError(
-                f"DCI: there is no predictor {self.predictor!r}. Use one of {', '.join(get_args(Predictor))}."
-            )
-        if self.completeness not in get_args(CompletenessAverage):
-            raise SpecError(
-                f"DCI: completeness is {self.completeness!r}. Use one of {', '.join(get_args(CompletenessAverage))}."
-            )
         if not self.alpha >= 0:
             raise SpecError(f"DCI: alpha is {self.alpha}; a penalty is 0 or more (0.002 is usual).")
         if self.num_refits is not None and self.num_refits not in (0, *range(2, 10_001)):

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, final, get_args
+from typing import ClassVar, Literal, assert_never, final
 
 import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.metrics.bootstrap import settled_by_half
 from unbraid.metrics.convergence import quietly
 from unbraid.metrics.metric import Feature, Metric, Score, Value
@@ -42,11 +42,6 @@ class Explicitness(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.classifier not in get_args(ValueClassifier):
-            raise SpecError(
-                f"Explicitness: there is no classifier {self.classifier!r}. Use one of "
-                f"{', '.join(get_args(ValueClassifier))}."
-            )
         check_counts("Explicitness", num_train=self.num_train, num_test=self.num_test)
 
     @property

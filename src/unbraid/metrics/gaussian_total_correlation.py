@@ -2,13 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.sampled_metric import ANY_LABELS
 from unbraid.metrics.statistics import Statistics
@@ -36,14 +35,6 @@ class GaussianTotalCorrelation(Metric):
     needs_factors: ClassVar[bool] = False
 
     covariance: CovarianceOf = "means"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.covariance not in get_args(CovarianceOf):
-            raise SpecError(
-                f"GaussianTotalCorrelation: there is no covariance of {self.covariance!r}. Use one of "
-                f"{', '.join(get_args(CovarianceOf))}."
-            )
 
     @property
     def accepts(self) -> frozenset[Feature]:

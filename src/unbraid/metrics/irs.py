@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Bool, Float64, Int64
@@ -49,11 +49,6 @@ class IRS(Metric):
             raise SpecError(
                 f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the "
                 "paper's maximum)."
-            )
-        if self.value_weights not in get_args(ValueWeights):
-            raise SpecError(
-                f"IRS: there are no value_weights {self.value_weights!r}. Use one of "
-                f"{', '.join(get_args(ValueWeights))}."
             )
 
     @property

@@ -12,8 +12,9 @@ from torch import Tensor
 from unbraid.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.metrics.settings import check_settings
+from unbraid.metrics.settings import check_sizes
 from unbraid.metrics.statistics import Statistics
+from unbraid.recipes import Recipe
 
 Interval = tuple[float, float]
 
@@ -92,7 +93,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Metric(ABC):
+class Metric(Recipe, ABC):
     """A function of codes. Its settings are its fields, so a score can say how it was computed.
 
     `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that
@@ -107,7 +108,8 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         """Types and sizes of the settings; a metric with checks of its own calls this first."""
-        check_settings(self)
+        super().__post_init__()
+        check_sizes(self)
 
     @property
     @abstractmethod

@@ -1,12 +1,11 @@
 """The mutual information gap."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
 from unbraid.metrics.information_metric import InformationMetric
@@ -31,14 +30,6 @@ class MIG(InformationMetric):
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     value_weights: ValueWeights = "frequency"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.value_weights not in get_args(ValueWeights):
-            raise SpecError(
-                f"MIG: there are no value_weights {self.value_weights!r}. Use one of "
-                f"{', '.join(get_args(ValueWeights))}."
-            )
 
     @property
     def limits(self) -> Interval:

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, final, get_args
+from typing import ClassVar, Literal, assert_never, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.codes import Labels
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
 from unbraid.metrics.gaps import top_two
 from unbraid.metrics.label_numbers import label_numbers
@@ -50,12 +50,6 @@ class SAP(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.classifier not in get_args(LatentClassifier):
-            raise SpecError(
-                f"SAP: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(LatentClassifier))}."
-            )
-        if self.factors_as not in get_args(FactorsAs):
-            raise SpecError(f"SAP: factors_as is {self.factors_as!r}. Use one of {', '.join(get_args(FactorsAs))}.")
         check_counts("SAP", num_train=self.num_train, num_test=self.num_test)
 
     @property

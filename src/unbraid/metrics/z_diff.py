@@ -1,14 +1,13 @@
 """Z-diff: which factor did these pairs share?"""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, final, get_args
+from typing import ClassVar, Literal, assert_never, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.convergence import quietly
 from unbraid.metrics.linear_svm import fitted_svm
@@ -52,12 +51,6 @@ class ZDiff(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.classifier not in get_args(PairClassifier):
-            raise SpecError(
-                f"ZDiff: there is no classifier {self.classifier!r}. Use one of {', '.join(get_args(PairClassifier))}."
-            )
-        if self.latents not in get_args(PairLatents):
-            raise SpecError(f"ZDiff: latents is {self.latents!r}. Use one of {', '.join(get_args(PairLatents))}.")
         check_counts("ZDiff", pairs_per_point=self.pairs_per_point, num_train=self.num_train, num_test=self.num_test)
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
 

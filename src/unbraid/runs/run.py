@@ -28,9 +28,10 @@ from unbraid.metrics.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.encode import encode
 from unbraid.names import kebab_case
+from unbraid.recipes import from_json
+from unbraid.recipes.annotations import check_value
 from unbraid.runs.codes_file import read_codes, write_codes
 from unbraid.runs.history import History
-from unbraid.runs.recipes import check_value, from_json
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.version import __version__

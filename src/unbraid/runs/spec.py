@@ -15,7 +15,8 @@ from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.precision import Precision, kept_in
-from unbraid.runs.recipes import digest, to_json
+from unbraid.recipes import to_json
+from unbraid.recipes.digest import digest
 from unbraid.sampling import Joint, Subset
 from unbraid.schedule import Weight, extremes
 

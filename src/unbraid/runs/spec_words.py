@@ -2,13 +2,13 @@
 
 import dataclasses
 import re
-import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unbraid.names import kebab_case
 from unbraid.objectives.objective import Objective
-from unbraid.runs.recipes import alternatives, short_name
+from unbraid.recipes.annotations import default_of, hints_of, kinds_of
+from unbraid.recipes.registry import short_name
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Schedule
 
@@ -71,13 +71,14 @@ def _recipe_in_words(recipe: Any) -> str:
     fields = [
         f"{in_words(field.name)} {value_in_words(value)}"
         for place, field in enumerate(dataclasses.fields(recipe))
-        if (value := getattr(recipe, field.name)) != _default(field) or (place == 0 and isinstance(value, (int, float)))
+        if (value := getattr(recipe, field.name)) != default_of(field)
+        or (place == 0 and isinstance(value, (int, float)))
     ]
     return short_name(recipe) + (f" ({', '.join(fields)})" if fields else "")
 
 
 def _describe(recipe: Any, path: str) -> Iterator[tuple[str, str]]:
-    hints = typing.get_type_hints(type(recipe))
+    hints = hints_of(type(recipe))
     for field in dataclasses.fields(recipe):
         value, name = getattr(recipe, field.name), f"{path} {in_words(field.name)}".strip()
         # A schedule stands where a number might: it is a value, not a recipe with fields of interest.
@@ -92,15 +93,9 @@ def _is_recipe(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-
-
 def _kind(annotation: Any, value: Any) -> type | None:
     """Which of the classes that the annotation allows the value is: a likelihood need not say that it is one."""
-    return next(
-        (choice for choice in alternatives(annotation) if isinstance(choice, type) and isinstance(value, choice)), None
-    )
+    return next((kind for kind in kinds_of(annotation) if isinstance(value, kind)), None)
 
 
 def _worth_a_word(objective: Objective) -> set[str]:
@@ -111,5 +106,5 @@ def _worth_a_word(objective: Objective) -> set[str]:
     return {
         f"objective {in_words(field.name)}"
         for field in dataclasses.fields(objective)
-        if getattr(objective, field.name) != _default(field) or weights.get(field.name, 1.0) not in (0.0, 1.0)
+        if getattr(objective, field.name) != default_of(field) or weights.get(field.name, 1.0) not in (0.0, 1.0)
     }

@@ -1,7 +1,7 @@
 """A default moves only with the version of its recipe, or runs would be found under a name that now means another.
 
-recipe_defaults.json holds what the defaults are. After a change, `python -m tests.runs.test_recipe_defaults` writes it
-anew, unless a default has moved and its version has not.
+recipe_defaults.json holds what the defaults are. After a change, `python -m tests.recipes.test_recipe_defaults` writes
+it anew, unless a default has moved and its version has not.
 """
 
 import dataclasses
@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from tests.discovery import concrete_subclasses
+from unbraid.recipes.annotations import alternatives
+from unbraid.recipes.digest import defaults, recipe_version
+from unbraid.recipes.registry import public_path
 from unbraid.runs import RunSpec
-from unbraid.runs.recipes import alternatives, defaults, public_path, recipe_version
 
 TABLE = Path(__file__).parent / "recipe_defaults.json"
 
@@ -58,7 +60,7 @@ def test_no_default_moves_without_the_version_of_its_recipe():
 
 
 def test_the_table_is_up_to_date():
-    assert json.loads(TABLE.read_text()) == as_they_are(), "run `python -m tests.runs.test_recipe_defaults`"
+    assert json.loads(TABLE.read_text()) == as_they_are(), "run `python -m tests.recipes.test_recipe_defaults`"
 
 
 def test_every_part_of_a_spec_is_in_the_table():

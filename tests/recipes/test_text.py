@@ -4,11 +4,13 @@ from typing import Literal
 
 import pytest
 
-from unbraid.cli.values import expected, parse, parse_each, placeholder, shown
-from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, Latents
+from unbraid.cli.values import parse_each, placeholder
+from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, Latents
 from unbraid.errors import SpecError
-from unbraid.runs.recipes import choices
-from unbraid.schedule import Cosine, Cyclic, Linear, Weight
+from unbraid.objectives import BetaTCVAE, BetaVAE, Objective
+from unbraid.recipes.registry import choices
+from unbraid.recipes.text import expected, parse, text_of
+from unbraid.schedule import Cosine, Cyclic, Linear, Schedule, Weight
 
 Word = Literal["exact", "means_histogram"]
 
@@ -35,9 +37,20 @@ Word = Literal["exact", "means_histogram"]
         ("linear:0:4", Weight, Linear(0.0, 4.0)),
         ("Linear:0:4:0:0.1", Weight, Linear(0.0, 4.0, 0.0, 0.1)),
         ("cosine:1:0.5", Weight, Cosine(1.0, 0.5)),
-        ("cyclic:0:4::0.2", Weight, Cyclic(0.0, 4.0, rising=0.2)),
+        ("cyclic:0:4:rising=0.2", Weight, Cyclic(0.0, 4.0, rising=0.2)),
         ("gaussian:3, concrete:5", tuple[Latents, ...], (GaussianLatents(3), ConcreteLatents(5))),
         ("gaussian:3:flow-prior", tuple[Latents, ...], (GaussianLatents(3, FlowPrior()),)),
+        ("beta-vae", Objective, BetaVAE()),
+        ("beta-vae:beta=linear:0:4", Objective, BetaVAE(Linear(0.0, 4.0))),
+        ("beta-tcvae:beta=linear:0:4:gamma=2", Objective, BetaTCVAE(beta=Linear(0.0, 4.0), gamma=2.0)),
+        ("beta-tcvae:beta=(linear:0:4):mss", Objective, BetaTCVAE(beta=Linear(0.0, 4.0), estimator="mss")),
+        ("gaussian:flow-prior:4:size=3", Latents, GaussianLatents(3, FlowPrior(4))),
+        ("concrete:5:linear:1:0.5:hard=true", Latents, ConcreteLatents(5, Linear(1.0, 0.5), hard=True)),
+        (
+            "grouped:(gaussian:3,concrete:temperature=linear:1:0.5)",
+            Latents,
+            GroupedLatents((GaussianLatents(3), ConcreteLatents(temperature=Linear(1.0, 0.5)))),
+        ),
     ],
 )
 def test_a_text_is_read_as_its_field_says(text, annotation, value):
@@ -63,14 +76,27 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "linear:0",
             Weight,
-            "--flag is 'linear:0'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given.",
+            "--flag is 'linear:0': Linear lacks end. Its fields are start, end, begin, finish.",
         ),
         (
             "linear:1:2:0:1:9",
             Weight,
-            "--flag is 'linear:1:2:0:1:9'; expected linear:START:END:BEGIN:FINISH, of which start, end must be given.",
+            (
+                "--flag is 'linear:1:2:0:1:9': Linear has no place for '9'. Its fields (start, end, begin, finish) are "
+                "set by field=value."
+            ),
         ),
-        ("linear:0:x", Weight, "end in --flag linear:0:x is 'x'; expected a number."),
+        (
+            "beta-vae:bata=4",
+            Objective,
+            "--flag is 'beta-vae:bata=4': BetaVAE has no setting 'bata'. Did you mean 'beta'? Valid: beta.",
+        ),
+        (
+            "beta-vae:beta=4:beta=5",
+            Objective,
+            "--flag is 'beta-vae:beta=4:beta=5', which sets beta twice. Give it once.",
+        ),
+        ("linear:0:x", Weight, "end in --flag 'linear:0:x' is 'x'; expected a number."),
         (
             "linear:0:4:1:0",
             Weight,
@@ -123,13 +149,24 @@ def test_a_schedule_may_be_one_of_several_values():
     ("value", "text"),
     [
         (Linear(0.0, 4.0), "linear:0:4"),
-        (Linear(0.0, 4.0, finish=0.1), "linear:0:4:0:0.1"),
-        ((GaussianLatents(3), ConcreteLatents(10)), "gaussian:3,concrete"),
+        (Linear(0.0, 4.0, finish=0.1), "linear:0:4:finish=0.1"),
+        ((GaussianLatents(3), ConcreteLatents(10)), "gaussian:size=3,concrete"),
         (((0, 1), (2,)), "0,1;2"),
+        (GaussianLatents(3, FlowPrior(4)), "gaussian:size=3:flow-prior:num_steps=4"),
+        (BetaTCVAE(beta=Linear(0.0, 4.0), gamma=2.0), "beta-tcvae:gamma=2:beta=linear:0:4"),
+        (
+            BetaTCVAE(alpha=Cosine(0.0, 1.0), beta=Linear(0.0, 4.0)),
+            "beta-tcvae:alpha=(cosine:0:1):beta=linear:0:4",
+        ),
+        (GroupedLatents((GaussianLatents(3), ConcreteLatents())), "grouped:parts=(gaussian:size=3,concrete)"),
+        (BetaVAE(0.1 + 0.2), "beta-vae:beta=0.30000000000000004"),
     ],
 )
 def test_a_value_is_shown_as_one_would_type_it(value, text):
-    assert shown(value) == text
+    assert text_of(value) == text
+    for kind in (Latents, Objective, Schedule):
+        if isinstance(value, kind):
+            assert parse(text, kind, "--flag") == value
 
 
 def test_the_placeholder_of_a_schedule_and_of_lists():
@@ -163,7 +200,7 @@ def test_the_placeholder_says_what_to_type():
 
 
 def test_a_value_is_shown_as_it_is_typed():
-    assert [shown(value) for value in (6.0, 1e-3, None, True, (1, 2), "mws")] == [
+    assert [text_of(value) for value in (6.0, 1e-3, None, True, (1, 2), "mws")] == [
         "6",
         "0.001",
         "none",

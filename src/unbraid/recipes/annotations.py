@@ -1,0 +1,135 @@
+"""What the annotation of a field allows: numbers, texts, words to choose from, recipes, and tuples of these."""
+
+import dataclasses
+import functools
+import inspect
+import numbers
+import types
+import typing
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import numpy as np
+
+from unbraid.errors import SpecError
+
+_IN_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    types.NoneType: "None",
+}
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """Returns the annotation of each field of a dataclass, by the name of the field."""
+    return _hints_of(typing.cast(Hashable, cls))
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Returns the default of a field, or `dataclasses.MISSING` if it has none."""
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Returns the members of a union, or the annotation alone."""
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return typing.get_args(annotation) if is_union else (annotation,)
+
+
+def words_of(annotation: Any) -> tuple[Any, ...]:
+    """Returns the words that the annotation lets one choose from."""
+    literals = [kind for kind in alternatives(annotation) if typing.get_origin(kind) is Literal]
+    return tuple(word for kind in literals for word in typing.get_args(kind))
+
+
+def kinds_of(annotation: Any) -> tuple[type, ...]:
+    """Returns the kinds of recipe that the annotation allows: their base classes."""
+    return tuple(kind for kind in alternatives(annotation) if is_kind(kind))
+
+
+def entries_of(annotation: Any) -> Any:
+    """Returns the annotation of the entries of a tuple, or None if no tuple is allowed."""
+    tuples = (kind for kind in alternatives(annotation) if typing.get_origin(kind) is tuple)
+    return next((typing.get_args(kind)[0] for kind in tuples), None)
+
+
+def is_kind(kind: Any) -> bool:
+    """Whether this is a class of recipes."""
+    return inspect.isclass(kind) and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))
+
+
+def describe(annotation: Any) -> str:
+    """Returns the annotation in words: "a number or None"."""
+    return " or ".join(map(_described, alternatives(annotation)))
+
+
+def check_value(value: Any, annotation: Any, where: str) -> Any:
+    """Returns the value as the annotation wants it, or raises an error that says what was expected.
+
+    A list becomes a tuple, a whole number becomes a float where a float is wanted, and a number of NumPy becomes one of
+    Python.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    for kind in alternatives(annotation):
+        if _is_of(plain, kind):
+            return _checked(plain, kind, where)
+    raise SpecError(f"{where} is {value!r}; expected {describe(annotation)}.")
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether the value is of one of the alternatives, apart from what is in it."""
+    origin = typing.get_origin(kind)
+    if origin is tuple:
+        return isinstance(value, (list, tuple))
+    if origin is Literal:
+        return any(type(value) is type(word) and value == word for word in typing.get_args(kind))
+    if kind in (int, float):  # bool, to Python, is a whole number
+        wanted = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, wanted) and not isinstance(value, bool)
+    if is_kind(kind):
+        return isinstance(value, kind)
+    return type(value) is kind if kind in _IN_WORDS else not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _checked(value: Any, kind: Any, where: str) -> Any:
+    if typing.get_origin(kind) is tuple:
+        return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
+    if kind is str:
+        _check_text(value, where)
+    if kind in (int, float):
+        return kind(_of_64_bits(value, where) if isinstance(value, numbers.Integral) else value)
+    return value
+
+
+def _of_64_bits(value: numbers.Integral, where: str) -> int:
+    """Returns a whole number that the sums and products of its readers can hold."""
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise SpecError(f"{where} is beyond 64 bits; expected a whole number between -2**63 and 2**63.")
+    return number
+
+
+def _check_text(value: str, where: str) -> None:
+    """Refuses characters that no path can hold: the byte 0, and halves of characters."""
+    try:
+        if b"\0" in value.encode("utf-8", "surrogateescape"):
+            raise ValueError
+    except ValueError:
+        raise SpecError(f"{where} is {value!r}; expected a text that a file could be named by.") from None
+
+
+@functools.cache
+def _hints_of(cls: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def _described(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(str, typing.get_args(kind)))
+    if typing.get_origin(kind) is tuple:
+        return f"a list, each entry {describe(typing.get_args(kind)[0])}"
+    name = getattr(kind, "__name__", str(kind))
+    return _IN_WORDS.get(kind, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")

@@ -1,0 +1,100 @@
+"""Recipes to JSON and back.
+
+A recipe is written as its fields plus the import path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta":
+6.0}`.
+"""
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Callable, Collection
+from typing import Any
+
+from unbraid.errors import SpecError
+from unbraid.names import suggestion
+from unbraid.recipes.annotations import check_value, default_of, describe, entries_of, hints_of
+from unbraid.recipes.registry import is_recipe_class, public_path
+
+Write = Callable[[Any], dict[str, Any]]
+
+
+def to_json(recipe: Any) -> dict[str, Any]:
+    """Returns the recipe as what JSON can hold. A value that could not be read back into its field is refused."""
+    return written(recipe, to_json)
+
+
+def written(recipe: Any, write: Write) -> dict[str, Any]:
+    """Returns the recipe as what JSON can hold, with the recipes in its fields as `write` writes them."""
+    if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
+        raise SpecError(f"{recipe!r} is a {type(recipe).__name__}; expected a recipe: an instance of a dataclass.")
+    # Checked, and so converted: 4 and 4.0 in a float field are the same recipe and must have the same digest.
+    return {"type": public_path(type(recipe))} | {
+        name: in_json(check_value(getattr(recipe, name), hint, place), place, write)
+        for name, hint in hints_of(type(recipe)).items()
+        for place in [f"{type(recipe).__name__}: {name}"]
+    }
+
+
+def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbraid",), where: str = "spec") -> Any:
+    """Returns what `to_json` wrote. `expected` is a class or an annotation; only classes from these top-level
+    `packages` are ever imported.
+
+    A class of one's own is read back by naming its package: `packages=("unbraid", "mine")`.
+    """
+    entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
+    if entries is not None:
+        indexed = (
+            (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+        )
+        return tuple(from_json(item, entries, packages=packages, where=place) for item, place in indexed)
+    if not isinstance(content, dict):
+        return check_value(content, expected, where)
+    cls = _resolve(content.get("type"), expected, packages, where)
+    hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
+    for name in given:
+        if name not in hints:
+            raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
+    if missing := [name for name in required_fields(cls) if name not in given]:
+        raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+    values = {
+        name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()
+    }
+    return cls(**values)
+
+
+def required_fields(cls: type) -> list[str]:
+    """Returns the names of the fields that have no default."""
+    return [field.name for field in dataclasses.fields(cls) if default_of(field) is dataclasses.MISSING]
+
+
+def in_json(value: Any, where: str, write: Write) -> Any:
+    """Returns a value of a field as what JSON can hold, with recipes as `write` writes them."""
+    if isinstance(value, tuple):
+        return [in_json(item, where, write) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if dataclasses.is_dataclass(value):
+        return write(value)
+    raise SpecError(f"{where} is {value!r}; a recipe holds numbers, texts, tuples of them and other recipes.")
+
+
+def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
+    """Returns the class that the path names, if it may be imported and is of the expected kind."""
+    if not isinstance(path, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path):
+        raise SpecError(
+            f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
+        )
+    if path.partition(".")[0] not in packages:
+        raise SpecError(
+            f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package "
+            "if you trust it."
+        )
+    parent, _, name = path.rpartition(".")
+    try:
+        module = importlib.import_module(parent)
+    except ImportError as error:
+        raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
+    valid: dict[str, type] = {name: value for name, value in vars(module).items() if is_recipe_class(value, expected)}
+    if name not in valid:
+        raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")
+    return valid[name]

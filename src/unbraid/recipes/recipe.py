@@ -1,0 +1,23 @@
+"""Recipe: what all recipes have in common, which is that their fields hold what their annotations say."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from unbraid.recipes.annotations import check_value, hints_of
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A frozen dataclass whose fields are numbers, texts, other recipes, and tuples of these.
+
+    A recipe that checks more in its own `__post_init__` calls that of its base first.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuses a field that does not hold what its annotation says; stores a list as a tuple, and so on."""
+        cls, hints = type(self), hints_of(type(self))
+        for field in dataclasses.fields(self):
+            given = getattr(self, field.name)
+            checked = check_value(given, hints[field.name], f"{cls.__name__}: {field.name}")
+            if checked is not given:
+                object.__setattr__(self, field.name, checked)

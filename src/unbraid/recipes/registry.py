@@ -1,0 +1,46 @@
+"""The namespace is the registry: what a folder of the package exports can be named."""
+
+import dataclasses
+import inspect
+import sys
+from typing import Any
+
+from unbraid.names import kebab_case
+from unbraid.recipes.annotations import kinds_of
+
+
+def choices(base: type) -> dict[str, Any]:
+    """Returns every concrete recipe of this kind that the package exports, by the name that one types."""
+    # What lies directly in the package, as schedules do, has no folder that could export it.
+    parent, _, _ = base.__module__.rpartition(".")
+    folder = sys.modules[parent if "." in parent else base.__module__]
+    found = {cls for cls in vars(folder).values() if is_recipe_class(cls, base)}
+    return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
+
+
+def short_name(recipe: Any) -> str:
+    """Returns what a recipe is called among those of its kind: `gaussian` for GaussianLatents. The kind is the abstract
+    class furthest up.
+    """
+    kinds = [base for base in type(recipe).__mro__[1:] if inspect.isabstract(base)]
+    return kebab_case(type(recipe), kinds[-1] if kinds else None)
+
+
+def public_path(cls: type) -> str:
+    """Returns the import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not
+    `unbraid.objectives.vae.VAE`.
+
+    Nor `unbraid.VAE`: which names the top of the package repeats may change, and digests must not change with them.
+    """
+    parts = cls.__module__.split(".")
+    for depth in range(min(2, len(parts)), len(parts) + 1):
+        module = sys.modules.get(".".join(parts[:depth]))
+        if module is not None and vars(module).get(cls.__name__) is cls:
+            return ".".join([*parts[:depth], cls.__name__])
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def is_recipe_class(cls: Any, annotation: Any) -> bool:
+    """Whether this is a concrete class of recipes that the annotation allows."""
+    is_allowed = inspect.isclass(cls) and issubclass(cls, kinds_of(annotation))
+    return is_allowed and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)
