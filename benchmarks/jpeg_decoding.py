@@ -82,7 +82,7 @@ def converted(source: Container, num_threads: int, folder: Path) -> None:
         return decode_many(source, members[start:], FRAMING, num_threads)
 
     ImageStore(folder / "store").make(
-        Plan(FRAMING.image_shape, (), np.zeros((len(members), 0), np.int8), blocks), {}, "converting"
+        Plan(FRAMING.image_shape, (), np.zeros((len(members), 0), np.int8), blocks), "converting"
     )
 
 

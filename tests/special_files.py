@@ -21,12 +21,10 @@ from unbraid import files
 from unbraid.cli.image_files import read_pictures
 from unbraid.data.arrays import FromArrays
 from unbraid.data.background_dsprites import BackgroundDSprites
-from unbraid.data.bitmaps import BitmapCache
 from unbraid.data.celeb_a_lists import _lines
 from unbraid.data.chairs3d import _content
 from unbraid.data.dataset import Factor
 from unbraid.data.dsprites import DSprites
-from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.publication import PublishedFile
 from unbraid.data.formats.archives import Folder, Member, Tar, Zip
 from unbraid.data.formats.label_csv import read_label_csv
@@ -35,6 +33,7 @@ from unbraid.data.formats.npz import Npz
 from unbraid.data.formats.pth import read_tensor
 from unbraid.data.idx_dataset import read_idx
 from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.provenance import check_file
 from unbraid.data.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.metrics.scorecard import Scorecard
@@ -118,16 +117,9 @@ def cached_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callab
     for name in ("record.json", "images.npy", "factors.npy", "progress.json", "images.part", ".lock"):
         store = ImageStore(folder / name / "store")
         if name in ("record.json", "images.npy", "factors.npy"):
-            store.make(plan, {}, "making")
+            store.make(plan, "making")
         place(store.folder / name)
         readers[f"{name} of a store"] = partial(_made_again, store, plan)
-    for suffix in (".npy", ".json", ".lock"):
-        words = _IMAGES.reshape(12, 4).astype(np.uint64)
-        cache = BitmapCache(folder / suffix / "drawn.npy", 12, 4, lambda words=words: iter([words]))
-        if suffix != ".lock":
-            cache.open()
-        place(cache.path.with_suffix(suffix))
-        readers[f"{suffix} of drawn images"] = cache.open
     return readers
 
 
@@ -143,8 +135,7 @@ def _checkpoints(run: Run) -> None:
 
 
 def _made_again(store: ImageStore, plan: Plan) -> None:
-    store.ensure(store.flaw, lambda _: store.make(plan, {}, "making"), "making", "Could not make")
-    np.testing.assert_array_equal(store.images().pixels, _IMAGES)
+    np.testing.assert_array_equal(store.ensure(lambda: plan, "making").pixels, _IMAGES)
 
 
 def _pipe(path: Path) -> Path:

@@ -29,7 +29,6 @@ def test_a_pipe_or_a_device_in_place_of_any_file_is_refused_or_replaced(outcomes
     assert {name for name, outcome in outcomes.items() if outcome == "made again"} == {
         *("record.json of a store", "images.npy of a store", "factors.npy of a store"),
         *("progress.json of a store", "images.part of a store"),
-        *(".npy of drawn images", ".json of drawn images"),
         *(".json of a checkpoint", ".safetensors of a checkpoint"),
     }
 

@@ -9,8 +9,8 @@ from PIL import Image
 
 from unbraid.data import CelebA, Factor
 from unbraid.data.celeb_a_lists import ATTRIBUTES
-from unbraid.data.fetching.checksums import check_file
 from unbraid.data.formats import pictures
+from unbraid.data.provenance import check_file
 from unbraid.errors import DataError, SpecError
 
 NUM_FACES = 20

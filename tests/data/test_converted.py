@@ -124,7 +124,7 @@ def test_files_that_were_only_copied_are_not(folder):
     os.utime(folder / "dots.bin", ns=(1, 1))
     dataset.open()
     assert len(Dots.conversions) == 1
-    assert dataset.store.facts["sources"][0]["stamp"]["modified_ns"] == 1
+    assert dataset.store.facts["sources"][0]["stamp"][1] == 1
 
 
 def test_before_it_is_converted_the_numbers_are_the_published_ones(folder):

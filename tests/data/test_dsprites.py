@@ -28,11 +28,15 @@ def as_pixels(words, resolution=64):
     return ((words[..., None] >> np.arange(resolution, dtype=np.uint64)) & np.uint64(1)).astype(np.uint8)
 
 
+def bits_of(dataset):
+    return dataset.open().pixels.words.numpy().view("<u8")[..., 0]
+
+
 @pytest.fixture(scope="module")
 def whole_set(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("whole")))
-        yield DSprites().bits()
+        yield bits_of(DSprites())
 
 
 # ---- against the original
@@ -123,7 +127,7 @@ def test_loading_gives_bytes_0_and_255_and_batches_0_and_1():
 
 
 def test_loading_gives_the_bits_in_order():
-    np.testing.assert_array_equal(SMALL.load().pixels[:][:, 0].numpy() // 255, as_pixels(np.array(SMALL.bits()), 16))
+    np.testing.assert_array_equal(SMALL.load().pixels[:][:, 0].numpy() // 255, as_pixels(bits_of(SMALL), 16))
 
 
 @settings(max_examples=25, deadline=None)
@@ -135,7 +139,7 @@ def test_loading_gives_the_bits_in_order():
 )
 def test_every_recipe_describes_what_it_draws(resolution, shapes, num_shapes, sizes):
     dataset = DSprites(resolution, tuple(shapes[:num_shapes]), *sizes)
-    bits = np.concatenate(list(dataset._draw_all()))
+    bits = np.concatenate(list(dataset._blocks(0)))
     assert bits.shape == (dataset.num_images, resolution)
     pixels = as_pixels(bits, 64)
     # Below 16 pixels a small ellipse can slip between the centres.
@@ -147,9 +151,14 @@ def test_every_recipe_describes_what_it_draws(resolution, shapes, num_shapes, si
 
 def test_blocks_are_bounded_however_many_positions_there_are(monkeypatch):
     monkeypatch.setattr(dsprites, "_IMAGES_PER_BLOCK", 7)
-    blocks = list(SMALL._draw_all())
+    blocks = list(SMALL._blocks(0))
     assert max(map(len, blocks)) <= 7
-    np.testing.assert_array_equal(np.concatenate(blocks), SMALL.bits())
+    np.testing.assert_array_equal(np.concatenate(blocks), bits_of(SMALL))
+
+
+@pytest.mark.parametrize("start", [0, 1, 16, 17, 287])
+def test_drawing_goes_on_from_any_image(start):
+    np.testing.assert_array_equal(np.concatenate(list(SMALL._blocks(start))), bits_of(SMALL)[start:])
 
 
 def test_single_values_are_full_size_upright_and_in_the_middle():
@@ -211,7 +220,7 @@ def test_shapes_are_named_once_each(shapes, match):
 
 def test_loading_again_does_not_draw_again(monkeypatch):
     first = SMALL.load()
-    monkeypatch.setattr(DSprites, "_draw_all", lambda self: pytest.fail("drawn again"))
+    monkeypatch.setattr(DSprites, "_blocks", lambda *_: pytest.fail("drawn again"))
     torch.testing.assert_close(SMALL.load().pixels[:], first.pixels[:])
 
 
@@ -221,13 +230,13 @@ def test_different_recipes_have_different_files(cache):
         dataclasses.replace(SMALL, resolution=17),
         dataclasses.replace(SMALL, shapes=("heart", "square", "ellipse")),
     ):
-        dataset.bits()
-    assert len(list((cache / "dsprites").glob("*.npy"))) == 3
+        dataset.open()
+    assert len(list((cache / "dsprites").iterdir())) == 3
 
 
 def test_a_bit_flipped_on_disk_is_mended(cache):
     pixels = SMALL.load().pixels[:]
-    (path,) = (cache / "dsprites").glob("*.npy")
+    (path,) = (cache / "dsprites").glob("*/images.npy")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
     path.write_bytes(content)

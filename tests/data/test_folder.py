@@ -396,7 +396,7 @@ def test_a_cache_that_cannot_be_written_says_how_to_choose_another(pictures, cac
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"not json", b'{"format": 1, "shapes": 3}'])
 def test_a_damaged_memory_is_forgotten(pictures, cache, content):
     dataset = FromFolder(str(pictures))
-    (memory,) = (cache / "folders").iterdir()
+    (memory,) = (cache / "known").iterdir()
     files.write_bytes(memory, content)
     assert FromFolder(str(pictures)) == dataset
 

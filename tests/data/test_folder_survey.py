@@ -64,7 +64,7 @@ def test_a_survey_is_remembered_as_it_was(place):
 
 def test_no_flipped_bit_of_what_is_remembered_is_believed(place, cache):
     found = folder_survey.survey(place)
-    (memory,) = (cache / "folders").iterdir()
+    (memory,) = (cache / "known").iterdir()
     for flipped in flips(memory.read_bytes()):
         memory.write_bytes(flipped)
         assert folder_survey.remembered(place) in (None, found)

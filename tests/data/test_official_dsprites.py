@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from unbraid import files
-from unbraid.data import DSprites, Factor, dsprites, official_dsprites, progress
+from unbraid.data import DSprites, Factor, dsprites, official_dsprites, progress, provenance
 from unbraid.data.bitmaps import Bitmaps
-from unbraid.data.official_dsprites import OFFICIAL_FILE, packed
+from unbraid.data.official_dsprites import OFFICIAL_FILE
 from unbraid.errors import DataError
 
 SMALL = DSprites(resolution=16, num_scales=2, num_orientations=3, num_positions=4)
@@ -71,9 +71,8 @@ def test_it_is_converted_once_and_then_opened_as_bits(official, monkeypatch):
     with progress.watched(lambda *told_: told.append(told_)):
         first = dataset.open()
     assert isinstance(first.pixels, Bitmaps)
-    assert isinstance(dataset.bits(), np.memmap)
     assert told[-1][1:] == (SMALL.num_images, SMALL.num_images, "images")
-    monkeypatch.setattr(official_dsprites, "_packed", lambda *_: pytest.fail("converted again"))
+    monkeypatch.setattr(official_dsprites, "packed", lambda *_: pytest.fail("converted again"))
     torch.testing.assert_close(dataset.load().pixels[:], first.pixels[:])
 
 
@@ -85,14 +84,6 @@ def test_a_file_that_changes_is_converted_again(official, arrays):
     # To a new file that has no published checksum either; so the record of the first is what it is compared with.
     with pytest.raises(DataError, match="SHA-256"):
         dataset.load()
-
-
-@pytest.mark.usefixtures("any_file")
-def test_images_are_unpacked_a_block_at_a_time(official, monkeypatch):
-    monkeypatch.setattr(official_dsprites, "_IMAGES_PER_BLOCK", 7)
-    blocks = list(official_dsprites._packed(official))
-    assert max(map(len, blocks)) == 7
-    np.testing.assert_array_equal(np.concatenate(blocks), SMALL.bits())
 
 
 @pytest.mark.usefixtures("any_grid")
@@ -108,26 +99,13 @@ def test_a_missing_official_file_says_which_was_looked_for(tmp_path):
         DSprites(root=str(tmp_path)).load()
 
 
-def test_a_conversion_that_fails_leaves_nothing_behind(official, cache, any_file, monkeypatch):
-    def fail(*_):
-        yield np.zeros((7, 16), dtype=np.uint64)
-        raise DataError("the disk is on fire")
-
-    monkeypatch.setattr(official_dsprites, "_packed", fail)
-    with pytest.raises(DataError, match="on fire"):
+@pytest.mark.usefixtures("any_file")
+def test_a_file_that_changes_between_its_checksum_and_its_end_is_refused(official, monkeypatch):
+    monkeypatch.setattr(provenance, "check_file", lambda path, _: path.touch())
+    with pytest.raises(DataError, match=f"{OFFICIAL_FILE} was changed while it was read"):
         dataclasses.replace(SMALL, root=str(official)).load()
-    assert {path.suffix for path in cache.glob("dsprites/*official*")} == {".lock"}
-
-
-@pytest.mark.parametrize("num_columns", [1, 8, 9, 16, 63, 64])
-def test_column_c_becomes_bit_c(num_columns):
-    images = np.random.default_rng(0).integers(0, 2, (5, 3, num_columns), dtype=np.uint8)
-    expected = [[sum(int(pixel) << c for c, pixel in enumerate(row)) for row in image] for image in images]
-    assert packed(images).tolist() == expected
 
 
 def test_bits_of_the_official_file_are_kept_under_its_checksum(official, any_file, cache):
-    dataclasses.replace(SMALL, root=str(official)).bits()
-    assert [path.name for path in cache.glob("dsprites/official*.npy")] == [
-        f"official-{files.sha256(official)[:16]}_v1.npy"
-    ]
+    dataclasses.replace(SMALL, root=str(official)).open()
+    assert [path.name for path in cache.glob("dsprites/official*")] == [f"official-{files.sha256(official)[:16]}_v1"]

@@ -5,7 +5,6 @@ import pytest
 from PIL import Image
 
 from unbraid.data import own_pictures
-from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.own_pictures import PictureShapes
 from unbraid.errors import DataError, SpecError
 
@@ -69,17 +68,3 @@ def test_a_place_in_the_cache_belongs_to_its_content(cache):
     assert place == own_pictures.store_for("pictures", "abc", None, 3)
     assert place != own_pictures.store_for("pictures", "abc", 3, None)
     assert place.folder.parent == cache / "converted"
-
-
-def test_images_are_kept_once(tmp_path):
-    store, asked = ImageStore(tmp_path / "store"), []
-
-    def planned():
-        asked.append(1)
-        return Plan((1, 4, 4), (), np.empty((3, 0), dtype=np.int64), lambda start: iter([IMAGES[start:]])), {"a": 1}
-
-    own_pictures.keep(store, planned, "keeping")
-    own_pictures.keep(store, planned, "keeping")
-    assert len(asked) == 1
-    np.testing.assert_array_equal(store.images().pixels, IMAGES)
-    assert store.facts == {"a": 1}

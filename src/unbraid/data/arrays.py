@@ -15,10 +15,10 @@ from unbraid import files
 from unbraid.arrays import is_masked, shown
 from unbraid.data.channels_last import ChannelsLast
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.fetching.known_checksums import known_sha256
 from unbraid.data.formats.hashed_stream import HashedStream
 from unbraid.data.formats.npz import Npz
 from unbraid.data.pixels import Pixels
+from unbraid.data.provenance import known_sha256
 from unbraid.errors import DataError, SpecError
 
 _IMAGES_AT_ONCE = 4096

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
+from unbraid.data import provenance
 from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.fetch import fetched_folder
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.image_store import ImageStore, Plan
@@ -84,43 +84,34 @@ class ConvertedDataset(FactorDataset):
         return ImageStore(files.cache_folder() / "converted" / f"{kebab_case(type(self))}-{digest}")
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        sources, store, name = self.find(), self.store, type(self).__name__
-        if sources is not None:
-            store.ensure(
-                lambda: self._flaw(sources, verify),
-                lambda flaw: self._convert(sources, flaw),
-                f"converting {name}",
-                f"Could not convert {name} into",
+        if (sources := self.find()) is not None:
+            return self.store.ensure(
+                lambda: self._verified_plan(sources),
+                f"converting {type(self).__name__}",
+                flaw=lambda: self._flaw(sources, verify),
             )
-        elif (flaw := self._flaw(None, verify)) is not None:
+        if (flaw := self._flaw(None, verify)) is not None:
             raise DataError(self._missing(flaw))
-        return store.images()
+        return self.store.images()
 
     def find(self) -> tuple[Path, ...] | None:
         """The official files, in the first folder that has them."""
         return next((sources for folder in self._folders() if (sources := self.sources(folder)) is not None), None)
 
-    def _convert(self, sources: tuple[Path, ...], flaw: str) -> None:
-        name, store = type(self).__name__, self.store
-        log.info("Converting %s from %s into %s (%s).", name, sources[0], store.folder, flaw)
-        before = [_state(source) for source in sources]
-        # Verified before anything is parsed: the readers of published formats trust what they read.
+    def _verified_plan(self, sources: tuple[Path, ...]) -> Plan:
+        """Returns what the sources will give. They are verified first: the readers of published formats trust them."""
+        before = [provenance.stamp(source) for source in sources]
         found = [self._identity(source, sources) for source in sources]
         plan = self.plan(sources)
 
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
             yield from plan.blocks(start)
-            if changed := [source for source, state in zip(sources, before, strict=True) if _state(source) != state]:
-                raise DataError(f"{changed[0]} was changed while it was read. Leave it alone, and start again.")
+            provenance.check_unchanged(sources, before)
 
         # How a file was verified is said differently the second time. That must not begin an interrupted conversion
         # anew.
-        store.make(
-            replace(plan, blocks=blocks),
-            {"sources": found},
-            f"converting {name}",
-            made_from=[each["sha256"] or each["stamp"] for each in found],
-        )
+        made_from = [each["sha256"] or each["stamp"] for each in found]
+        return replace(plan, blocks=blocks, facts={"sources": found}, made_from=made_from)
 
     def _flaw(self, sources: Sequence[Path] | None, verify: bool) -> str | None:
         """Why the files must be converted (again), or None. Files that are gone are not missed."""
@@ -128,7 +119,7 @@ class ConvertedDataset(FactorDataset):
         if (flaw := store.flaw(verify=verify)) is not None:
             return flaw
         recorded = store.facts.get("sources", [])
-        if sources is None or [_stamp(source) for source in sources] == [each["stamp"] for each in recorded]:
+        if sources is None or [provenance.stamp(source) for source in sources] == [each["stamp"] for each in recorded]:
             return None
         # Perhaps only copied: what counts is their content.
         found = [self._identity(source, sources) for source in sources]
@@ -141,20 +132,21 @@ class ConvertedDataset(FactorDataset):
         """How this file, one of the `sources`, was verified. One that is not what is published under its name is
         refused.
         """
-        return check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
+        return provenance.check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
 
     def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
         """What a record says of a source."""
         if source.is_dir():
             return {
                 "name": source.name,
-                "stamp": _stamp(source),
+                "stamp": provenance.stamp(source),
                 "sha256": None,
                 "verified": "a folder: its files have no published checksum",
             }
         verified = self.verified(source, sources)
         log.info("%s: %s.", source, verified)
-        return {"name": source.name, "stamp": _stamp(source), "sha256": files.sha256(source), "verified": verified}
+        stamp = provenance.stamp(source)
+        return {"name": source.name, "stamp": stamp, "sha256": files.sha256(source), "verified": verified}
 
     def _folders(self) -> list[Path]:
         """Where to look. Subfolders first: sets of one family have files of the same names, and only a subfolder says
@@ -189,18 +181,6 @@ class ConvertedDataset(FactorDataset):
             f"{name}: its files ({names}) are not all in {looked}{kept}. {way} put them into {place}, "
             f"or give {name}(root=...), --dataset.root or UNBRAID_DATA the folder where they are."
         )
-
-
-def _stamp(source: Path) -> Mapping[str, int]:
-    """Changes when the file does, or when one is added to the folder. Costs no reading."""
-    about = source.stat()
-    return {"bytes": 0 if source.is_dir() else about.st_size, "modified_ns": about.st_mtime_ns}
-
-
-def _state(source: Path) -> tuple[int, ...]:
-    """Returns what changes whenever the file is written, or another takes its place."""
-    about = source.stat()
-    return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
 
 
 def _checksums(identities: Sequence[Mapping[str, Any]]) -> list[Any]:

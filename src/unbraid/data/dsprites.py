@@ -3,20 +3,20 @@ downloaded.
 """
 
 import difflib
+import itertools
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from typing import ClassVar, final
 
 import numpy as np
-import torch
 from jaxtyping import Float64, UInt64
 
 from unbraid import files
-from unbraid.data.bitmaps import BitmapCache, Bitmaps
+from unbraid.data import official_dsprites
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.drawing import sprites
 from unbraid.data.grid import grid_rows
-from unbraid.data.official_dsprites import official_bitmaps, official_path
+from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import SpecError
 
 # Part of the name of a cached file. Raise it when a change here or in sprites.py changes a pixel.
@@ -86,31 +86,22 @@ class DSprites(FactorDataset):
 
     def open(self, *, verify: bool = False) -> FactorImages:
         """All images, 0 or 255 a pixel, as bits: drawn, or converted from `root`, once, and kept in the cache."""
-        return FactorImages(self.bitmaps(verify=verify), torch.from_numpy(grid_rows(self.factors)), self.factors)
-
-    def bitmaps(self, *, verify: bool = False) -> Bitmaps:
-        """The pixels that `open` gives."""
-        return Bitmaps.of(self.bits(verify=verify), self.resolution)
-
-    def bits(self, *, verify: bool = False) -> UInt64[np.ndarray, "image row"]:
-        """The images as bits (bit c of a word is column c), memory-mapped from the cache; drawn or converted first
-        where it has none.
-
-        `verify` takes the SHA-256 of the whole cached file and not only a look at its header and, if they are drawn, a
-        few images.
-        """
-        return self._cache().open(verify=verify)
-
-    def _cache(self) -> BitmapCache:
         if self.root is not None:
-            return official_bitmaps(official_path(self.root), self.factors, self.resolution)
+            return official_dsprites.open_official(self.root, self.image_shape, self.factors, verify=verify)
+        return self.store.ensure(self._plan, "drawing dSprites", verify=verify)
+
+    @property
+    def store(self) -> ImageStore:
+        """Where the images are kept once they are drawn."""
         name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}"
-        name += f"_positions{self.num_positions}"
-        path = files.cache_folder() / "dsprites" / f"{name}_{self.resolution}px_v{_DRAWING_VERSION}.npy"
-        return BitmapCache(path, self.num_images, self.resolution, self._draw_all, self.draw_one)
+        name += f"_positions{self.num_positions}_{self.resolution}px_v{_DRAWING_VERSION}"
+        return ImageStore(files.cache_folder() / "dsprites" / name)
+
+    def _plan(self) -> Plan:
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, "bits")
 
     def draw_one(self, image: int) -> UInt64[np.ndarray, " row"]:
-        """One image, drawn now: the same bits as `bits()[image]`, if those are drawn."""
+        """Draws one image now: the same bits as those that `open` keeps."""
         shape, scale, orientation, x, y = np.unravel_index(image, self._grid_shape)
         vertices = sprites.outline(self.shapes[shape], self.resolution) * self._scales()[scale]
         centres = self._centres()
@@ -118,19 +109,20 @@ class DSprites(FactorDataset):
             0, 0
         ]
 
-    def _draw_all(self) -> Iterator[UInt64[np.ndarray, "block row"]]:
+    def _blocks(self, start: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
+        """Yields the images from number `start` on, in order; a block is one shape, scale and orientation, or a part of
+        it.
+        """
         centres = self._centres()
-        columns_of_images = np.array_split(
-            centres, -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
-        )
-        for shape in self.shapes:
-            vertices = sprites.outline(shape, self.resolution)
-            for scale in self._scales():
-                for angle in self._angles().tolist():
-                    for centres_x in columns_of_images:
-                        yield sprites.draw(vertices * scale, angle, centres_x, centres, self.resolution).reshape(
-                            -1, self.resolution
-                        )
+        num_parts = -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
+        parts = np.array_split(centres, num_parts)
+        for shape, scale, angle, centres_x in itertools.product(self.shapes, self._scales(), self._angles(), parts):
+            num_images = len(centres_x) * len(centres)
+            if start < num_images:
+                vertices = sprites.outline(shape, self.resolution) * scale
+                block = sprites.draw(vertices, float(angle), centres_x, centres, self.resolution)
+                yield block.reshape(-1, self.resolution)[start:]
+            start = max(0, start - num_images)
 
     @property
     def _grid_shape(self) -> tuple[int, ...]:

@@ -3,16 +3,13 @@ them.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
-
-import torch
 
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.drawing import sprites
 from unbraid.data.drawing.painted_sprites import Paint, PaintedSprites
 from unbraid.data.dsprites import DSprites
-from unbraid.data.grid import grid_rows
 from unbraid.errors import SpecError
 
 
@@ -64,5 +61,5 @@ class DSpritesVariant(FactorDataset):
     def open(self, *, verify: bool = False) -> FactorImages:
         """All images: the sprites as bits, from the cache of `DSprites`, painted when they are asked for."""
         paint = self.paint()  # first: what is wrong with it shows before any sprite is drawn
-        pixels = PaintedSprites(self.sprites.bitmaps(verify=verify), paint)
-        return FactorImages(pixels, torch.from_numpy(grid_rows(self.factors)), self.factors)
+        sprites = self.sprites.open(verify=verify)
+        return replace(sprites, pixels=PaintedSprites(sprites.pixels, paint))

@@ -102,9 +102,8 @@ class FromFolder(FactorDataset):
         if self.sha256 and not Path(self.path).is_dir() and self.store.flaw(verify=verify) is None:
             return self.store.images()
         found = self._survey()
-        store = self._store_of(found.sha256)
-        own_pictures.keep(store, lambda: self._planned(found), f"converting {Path(self.path).name}", verify=verify)
-        return store.images()
+        doing = f"converting {Path(self.path).name}"
+        return self._store_of(found.sha256).ensure(lambda: self._plan(found), doing, verify=verify)
 
     @property
     def _place(self) -> Place:
@@ -141,7 +140,7 @@ class FromFolder(FactorDataset):
     def _shape_of(self, found: Survey) -> tuple[int, int, int]:
         return found.shapes.image_shape(self.path, self.resolution, self.channels)
 
-    def _planned(self, found: Survey) -> tuple[Plan, dict[str, Any]]:
+    def _plan(self, found: Survey) -> Plan:
         listed = folder_survey.listing(self._place)
         used = folder_survey.labelled(self._place, listed)
         if listed.stamp != found.stamp or folder_survey.listing(self._place).stamp != found.stamp:
@@ -151,8 +150,8 @@ class FromFolder(FactorDataset):
         converter = _Converter(
             Folder(Path(self.path)), used, self._shape_of(found), found.shapes.squares if self.resolution else None
         )
-        plan = Plan(converter.image_shape, used.factor_table, used.factors, converter.blocks)
-        return plan, {"sha256": found.sha256, "words": used.words}
+        facts = {"sha256": found.sha256, "words": used.words}
+        return Plan(converter.image_shape, used.factor_table, used.factors, converter.blocks, facts=facts)
 
 
 @final

@@ -1,6 +1,5 @@
 """What a folder of pictures holds: listed whenever it is asked for, looked through once."""
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -18,16 +17,15 @@ from unbraid import files
 from unbraid.data import factor_columns, progress
 from unbraid.data.dataset import Factor
 from unbraid.data.factor_columns import FactorColumn
-from unbraid.data.fetching.known_checksums import is_settled
 from unbraid.data.formats import pictures
 from unbraid.data.formats.archives import Folder, Member
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.own_pictures import PictureShapes, unreadable
+from unbraid.data.provenance import is_settled, recalled, remember
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
-_FORMAT = 1
 # Pillow knows these by name and has others read them: EPS files are programs, which it has run.
 _NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
 
@@ -136,22 +134,18 @@ def survey(place: Place) -> Survey:
     if known is not None and known.is_settled and known.stamp == listed.stamp:
         return known
     found = _look_through(place, listed)
-    with contextlib.suppress(OSError):  # a cache that cannot be written to remembers nothing
-        files.write_sealed(_memory(place), {"format": _FORMAT, "survey": asdict(found)})
+    remember({"survey": asdict(found)}, *_key(place))
     return found
 
 
 def remembered(place: Place) -> Survey | None:
     """What the last survey of this folder found, whether or not it still holds."""
     try:
-        content = files.read_sealed(_memory(place))
-        if content["format"] != _FORMAT:
-            return None
-        survey = content["survey"]
+        survey = (recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
         table = tuple(Factor(**factor) for factor in survey.pop("factor_table"))
         return Survey(**survey, shapes=PictureShapes(counts), factor_table=table)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -274,6 +268,5 @@ def _suffixes() -> frozenset[str]:
     return frozenset(suffix for suffix, name in known.items() if name in Image.OPEN and name not in _NOT_READ)
 
 
-def _memory(place: Place) -> Path:
-    content = json.dumps([str(place.folder), None if place.csv is None else str(place.csv), place.recursive])
-    return files.cache_folder() / "folders" / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
+def _key(place: Place) -> tuple[object, ...]:
+    return "folder", str(place.folder), None if place.csv is None else str(place.csv), place.recursive

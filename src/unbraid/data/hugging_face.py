@@ -87,8 +87,8 @@ class FromHuggingFace(FactorDataset):
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
             return table.images(start, content.hashes, image_shape, is_square=resolution is not None)
 
-        plan = Plan(image_shape, factor_table, values, blocks)
-        own_pictures.keep(store, lambda: (plan, {"words": words}), "converting a data set of Hugging Face", verify=True)
+        plan = Plan(image_shape, factor_table, values, blocks, facts={"words": words})
+        store.ensure(lambda: plan, "converting a data set of Hugging Face", verify=True)
         return cls(str(store.folder))
 
     @property

@@ -1,9 +1,11 @@
-"""Images as bytes in one file: made once, by one process at a time, and opened without reading them.
+"""Images as bytes or bits in one file: made once, by one process at a time, and opened without reading them.
 
 A store is a folder: `images.npy` and `factors.npy`, plain arrays, and `record.json`, which is written last: a store
 without a record was never finished, and a record that does not match its own checksum is not believed. While it is
 being made, `images.part` grows block by block and `progress.json` says how much of it is safe, so that an interrupted
 making goes on where it stopped.
+
+Black-and-white images may be packed into bits: an image is one 64-bit word a row, bit c of which is column c.
 """
 
 import contextlib
@@ -15,23 +17,24 @@ import time
 import tokenize
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast, final
+from typing import IO, Any, Literal, cast, final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, UInt8, UInt64
 
 from unbraid import files
 from unbraid.data import progress
-from unbraid.data.bitmaps import ALWAYS_VERIFIED_BYTES
+from unbraid.data.bitmaps import Bitmaps
 from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.provenance import ALWAYS_VERIFIED_BYTES
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
-_FORMAT = 1
+_FORMAT = 2
 _NUM_SPOT_CHECKS = 16
 _SECONDS_BETWEEN_SAVES = 5.0
 # Fixed, so that the length of the header does not depend on NumPy.
@@ -43,13 +46,27 @@ _HEADER_BYTES = 128
 class Plan:
     """What making a store will give. Cheap to have: the images are made when `blocks` is called.
 
-    `blocks(start)` yields the images from number `start` on, in order, a few hundred or thousand at a time.
+    `blocks(start)` yields the images from number `start` on, in order, a few hundred or thousand at a time: bytes, or
+    words of 64 bits if `packing` is "bits".
     """
 
     image_shape: tuple[int, int, int]
     factor_table: tuple[Factor, ...]
     factors: Int[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
-    blocks: Callable[[int], Iterator[UInt8[np.ndarray, "block channel height width"]]]
+    blocks: Callable[[int], Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]]
+    packing: Literal["bytes", "bits"] = "bytes"
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the images are made from: kept in the record, and told by `ImageStore.facts`."""
+    made_from: Any = None
+    """What must be the same for an interrupted making to go on, if not all of the facts."""
+
+    @property
+    def array(self) -> np.ndarray:
+        """All images as they will lie in the file, but for their values: no memory is taken."""
+        (channels, height, width), num_images = self.image_shape, len(self.factors)
+        if self.packing == "bytes":
+            return np.broadcast_to(np.uint8(0), (num_images, channels, height, width))
+        return np.broadcast_to(np.zeros((), "<u8"), (num_images, height))
 
 
 @final
@@ -94,11 +111,8 @@ class ImageStore:
                 if flaw := _file_flaw(self.folder / name, about, verify):
                     return flaw
             images = self._mapped("images.npy")
-            if list(images.shape) != record["shape"] or images.dtype != np.uint8:
-                return (
-                    f"images.npy holds {images.dtype} of shape {images.shape}, not uint8 of shape "
-                    f"{tuple(record['shape'])}"
-                )
+            if [images.dtype.str, *images.shape] != record["array"]:
+                return f"images.npy holds {images.dtype} of shape {images.shape}, not {record['array']}"
             if len(factors := self._mapped("factors.npy")) != len(images):
                 return f"factors.npy has {len(factors)} rows for {len(images)} images"
             for row, checksum in record["spots"].items():
@@ -111,34 +125,34 @@ class ImageStore:
 
     def images(self) -> FactorImages:
         """The images and factors of a store without a flaw, memory-mapped on the CPU."""
-        table, finished = self.factor_table, self._finished_files
-        pixels, factors = torch.from_numpy(self._mapped("images.npy")), torch.from_numpy(self._mapped("factors.npy"))
+        table, finished, width = self.factor_table, self._finished_files, (self.record or {}).get("shape", (0,))[-1]
+        images, factors = self._mapped("images.npy"), torch.from_numpy(self._mapped("factors.npy"))
+        pixels = torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.of(images, width)
         # Whoever makes a store again removes its record first: as long as it is there, and the same, images and factors
         # belong together.
         if finished is None or self._finished_files != finished:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
         return FactorImages(pixels, factors, table)
 
-    def make(self, plan: Plan, facts: Mapping[str, Any], doing: str, made_from: Any = None) -> None:
-        """Make the images of the plan and finish the store. `facts` say what they are made from; `doing` is for whoever
-        watches.
+    def make(self, plan: Plan, doing: str) -> None:
+        """Makes the images of the plan and finishes the store; `doing` is what a progress bar says.
 
-        Where a making of the same shape was interrupted, it goes on from the last image that is known to be safe, if
-        what they are made from is the same: all of the facts, or else `made_from`, which JSON can hold.
+        Where a making of the same was interrupted, it goes on from the last image that is known to be safe.
         """
-        shape = (len(plan.factors), *plan.image_shape)
-        begun = {"made_from": dict(facts) if made_from is None else made_from, "shape": list(shape)}
+        array = plan.array
+        about = {"shape": [len(array), *plan.image_shape], "array": [array.dtype.str, *array.shape]}
+        begun = {"made_from": dict(plan.facts) if plan.made_from is None else plan.made_from, **about}
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "record.json").unlink(missing_ok=True)
         part = self.folder / "images.part"
-        done = self._safe_images(begun, shape)
+        done = self._safe_images(begun, array)
         if not done:
             # Before the part is written over: what is told of it is no longer true.
             (self.folder / "progress.json").unlink(missing_ok=True)
             # Whatever it is: a link would be followed.
             part.unlink(missing_ok=True)
         with files.opened(part, "r+b" if done else "w+b") as stream:
-            checksum = _write_images(stream, plan, shape, done, lambda n: self._save_progress(stream, begun, n), doing)
+            checksum = _write_images(stream, plan, done, lambda n: self._save_progress(stream, begun, n), doing)
         files.put_in_place(part, self.folder / "images.npy")
         content = _npy(plan.factors)
         files.write_bytes(self.folder / "factors.npy", content)
@@ -146,56 +160,52 @@ class ImageStore:
         spots = np.unique(np.linspace(0, len(images) - 1, _NUM_SPOT_CHECKS).astype(int)).tolist()
         record = {
             "format": _FORMAT,
-            "shape": list(shape),
+            **about,
             "factors": [asdict(factor) for factor in plan.factor_table],
             "files": {
                 "images.npy": {"bytes": (self.folder / "images.npy").stat().st_size, "sha256": checksum},
                 "factors.npy": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
             },
             "spots": {str(row): zlib.crc32(images[row].tobytes()) for row in spots},
-            "facts": dict(facts),
+            "facts": dict(plan.facts),
         }
         files.write_sealed(self.folder / "record.json", record)
         (self.folder / "progress.json").unlink(missing_ok=True)
 
     def ensure(
         self,
-        flaw: Callable[[], str | None],
-        make: Callable[[str], None],
+        planned: Callable[[], Plan],
         doing: str,
-        failure: str,
-        room: str = "the room",
-    ) -> None:
-        """`make` the store where `flaw` finds it wanting, by one process at a time; `make` is told what is wrong.
-
-        `failure` and `room` are the words for a cache that cannot be written: "Could not convert it into", and how much
-        it takes.
+        *,
+        verify: bool = False,
+        flaw: Callable[[], str | None] | None = None,
+    ) -> FactorImages:
+        """Returns the images, which are made first where the store has a flaw: by one process at a time, and from where
+        an earlier one stopped. `flaw` may find more than the store's own check does.
         """
-        if flaw() is None:
-            return
-        try:
-            with self.locked(doing):
-                # Whoever held the lock before may have made it.
-                if (found := flaw()) is not None:
-                    make(found)
-        except OSError as error:
-            raise DataError(
-                f"{failure} {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may "
-                f"write to and that has {room}."
-            ) from error
+        flaw = flaw or (lambda: self.flaw(verify=verify))
+        if flaw() is not None:
+            try:
+                with files.locked(self.folder / ".lock", wait=True, purpose=doing):
+                    # Another process that held the lock may have made it.
+                    if (found := flaw()) is not None:
+                        log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
+                        self.make(planned(), doing)
+            except OSError as error:
+                raise DataError(
+                    f"Could not keep the images in {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a "
+                    "folder that you may write to and that has the room."
+                ) from error
+        return self.images()
 
-    def locked(self, doing: str) -> Any:
-        """Hold the store: whoever makes it does so alone, and others wait."""
-        return files.locked(self.folder / ".lock", wait=True, purpose=doing)
-
-    def _safe_images(self, begun: Mapping[str, Any], shape: tuple[int, ...]) -> int:
+    def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
         """How many images of an interrupted making of the same thing can be kept."""
         content = _read_record(self.folder / "progress.json")
         done = content.pop("done", 0)
         part = self.folder / "images.part"
-        if content != begun or type(done) is not int or not 0 < done <= shape[0] or not part.is_file():
+        if content != begun or type(done) is not int or not 0 < done <= len(array) or not part.is_file():
             return 0
-        return done if part.stat().st_size >= _HEADER_BYTES + done * int(np.prod(shape[1:])) else 0
+        return done if part.stat().st_size >= _HEADER_BYTES + done * array[0].nbytes else 0
 
     def _save_progress(self, stream: IO[bytes], begun: Mapping[str, Any], done: int) -> None:
         stream.flush()
@@ -207,48 +217,46 @@ class ImageStore:
         return cast(np.ndarray, np.load(files.regular(self.folder / name), mmap_mode="c", allow_pickle=False))
 
 
-def _write_images(
-    stream: IO[bytes], plan: Plan, shape: tuple[int, ...], done: int, save: Callable[[int], None], doing: str
-) -> str:
-    """All images from number `done` on, after those that are there. Returns the SHA-256 of the whole file."""
-    digest = hashlib.sha256()
-    image_bytes = int(np.prod(shape[1:]))
+def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int], None], doing: str) -> str:
+    """Writes all images from number `done` on, after those that are there. Returns the SHA-256 of the whole file."""
+    digest, array = hashlib.sha256(), plan.array
     if done:
-        log.info("Going on with image %s of %s in %s.", f"{done:,}", f"{shape[0]:,}", stream.name)
-        stream.truncate(_HEADER_BYTES + done * image_bytes)
+        log.info("Going on with image %s of %s in %s.", f"{done:,}", f"{len(array):,}", stream.name)
+        stream.truncate(_HEADER_BYTES + done * array[0].nbytes)
         while chunk := stream.read(2**22):
             digest.update(chunk)
     else:
-        header = _header(shape)
+        header = _header(array)
         stream.write(header)
         digest.update(header)
     saved = time.monotonic()
     for block in plan.blocks(done):
-        if block.dtype != np.uint8 or block.shape[1:] != shape[1:] or done + len(block) > shape[0]:
+        if block.dtype != array.dtype or block.shape[1:] != array.shape[1:] or done + len(block) > len(array):
             raise DataError(
-                f"Made {block.dtype} images of shape {block.shape} after image {done}; expected uint8 of shape "
-                f"{shape} in all."
+                f"Made {block.dtype} images of shape {block.shape} after image {done}; expected {array.dtype} of shape "
+                f"{array.shape} in all."
             )
         content = np.ascontiguousarray(block).tobytes()
         stream.write(content)
         digest.update(content)
         done += len(block)
-        progress.advance(doing, done, shape[0], "images")
+        progress.advance(doing, done, len(array), "images")
         if time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
             save(done)
             saved = time.monotonic()
-    if done != shape[0]:
-        raise DataError(f"Made {done} images; expected {shape[0]}. The source is shorter than it says.")
+    if done != len(array):
+        raise DataError(f"Made {done} images; expected {len(array)}. The source is shorter than it says.")
     save(done)
     return digest.hexdigest()
 
 
-def _header(shape: tuple[int, ...]) -> bytes:
+def _header(array: np.ndarray) -> bytes:
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": "|u1", "fortran_order": False, "shape": shape})
+    about = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(stream, about)
     header = stream.getvalue()
     if len(header) != _HEADER_BYTES:
-        raise DataError(f"The header of an array of shape {shape} takes {len(header)} bytes; expected {_HEADER_BYTES}.")
+        raise DataError(f"The header of an array of {about} takes {len(header)} bytes; expected {_HEADER_BYTES}.")
     return header
 
 

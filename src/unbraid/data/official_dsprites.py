@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import UInt8, UInt64
+from jaxtyping import UInt64
 
 from unbraid import files
-from unbraid.data.bitmaps import BitmapCache
-from unbraid.data.dataset import Factor
-from unbraid.data.fetching.checksums import check_file
+from unbraid.data import provenance
+from unbraid.data.bitmaps import packed
+from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.formats.npz import Npz
+from unbraid.data.grid import grid_rows
+from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import DataError
 
 OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -59,33 +61,28 @@ def official_path(root: str) -> Path:
     )
 
 
-def official_bitmaps(path: Path, factors: tuple[Factor, ...], resolution: int) -> BitmapCache:
-    """Its images as bits, kept in the cache under the checksum of the file: what is found there was made from what is
-    there now.
+def open_official(
+    root: str, image_shape: tuple[int, int, int], factors: tuple[Factor, ...], *, verify: bool
+) -> FactorImages:
+    """Returns its images as bits, kept in the cache under the checksum of the file: what is found there was made from
+    what is there now.
     """
-    place = files.cache_folder() / "dsprites" / f"official-{_checksum(path)[:16]}_v{_CONVERTER_VERSION}.npy"
-    num_images = int(np.prod([factor.size for factor in factors]))
-    return BitmapCache(place, num_images, resolution, lambda: _packed(path), doing="converting")
-
-
-def _checksum(path: Path) -> str:
+    path = official_path(root)
     try:
-        return files.sha256(path)
+        stamp, sha256 = provenance.stamp(path), files.sha256(path)
     except OSError as error:
         raise DataError(
             f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read. {_FETCH}"
         ) from error
 
+    def plan() -> Plan:
+        provenance.check_file(path, PUBLICATION.files[0])
+        return Plan(image_shape, factors, grid_rows(factors), blocks, "bits")
 
-def _packed(path: Path) -> Iterator[UInt64[np.ndarray, "block row"]]:
-    check_file(path, PUBLICATION.files[0])
-    for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK):
-        yield packed(images)
+    def blocks(start: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
+        for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK, start):
+            yield packed(images)
+        provenance.check_unchanged([path], [stamp])
 
-
-def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, "image row"]:
-    """Rows of 0 and 1 as words: bit c is column c."""
-    octets = np.packbits(images, axis=-1, bitorder="little")
-    words = np.zeros((*images.shape[:2], 8), dtype=np.uint8)
-    words[..., : octets.shape[-1]] = octets
-    return words.view("<u8")[..., 0]
+    store = ImageStore(files.cache_folder() / "dsprites" / f"official-{sha256[:16]}_v{_CONVERTER_VERSION}")
+    return store.ensure(plan, "converting dSprites", verify=verify)

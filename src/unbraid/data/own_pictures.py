@@ -4,8 +4,7 @@ kept.
 
 import hashlib
 import json
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,10 +13,8 @@ from jaxtyping import UInt8
 
 from unbraid import files
 from unbraid.data.formats import pictures
-from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.image_store import ImageStore
 from unbraid.errors import DataError, SpecError
-
-log = logging.getLogger(__name__)
 
 _MAX_RESOLUTION = 4096
 _MAX_NAMED = 3
@@ -109,20 +106,3 @@ def store_for(kind: str, *content: Any) -> ImageStore:
     """The place in the cache that belongs to this content."""
     digest = hashlib.sha256(json.dumps([_VERSION, *content]).encode()).hexdigest()[:16]
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")
-
-
-def keep(
-    store: ImageStore, planned: Callable[[], tuple[Plan, Mapping[str, Any]]], doing: str, *, verify: bool = False
-) -> None:
-    """Make the images that belong into the store, unless they are there: by one process at a time, and from where an
-    earlier one stopped.
-
-    `planned` gives the plan, and the facts that the store records.
-    """
-
-    def make(flaw: str) -> None:
-        log.info("%s, into %s (%s).", doing.capitalize(), store.folder, flaw)
-        plan, facts = planned()
-        store.make(plan, facts, doing)
-
-    store.ensure(lambda: store.flaw(verify=verify), make, doing, "Could not keep the images in")

@@ -2,7 +2,6 @@
 invented people.
 """
 
-import logging
 import math
 from collections import deque
 from collections.abc import Iterator
@@ -22,8 +21,6 @@ from unbraid.data.drawing.surface_points import SurfacePoints, points_of
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import SpecError
-
-log = logging.getLogger(__name__)
 
 # More would wait for the interpreter, which holds one at a time between the sums.
 _NUM_THREADS = 2
@@ -97,17 +94,11 @@ class ShadedFaces(FactorDataset):
         return ImageStore(files.cache_folder() / "shaded-faces" / f"{grid}_{self.resolution}px_v{_DRAWING_VERSION}")
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        store = self.store
-        room = f"{self.num_images * self.resolution**2 / 1e6:,.1f} MB of room"
-        store.ensure(
-            lambda: store.flaw(verify=verify), self._draw, _DOING, "Could not write the drawn images into", room
-        )
-        return store.images()
+        return self.store.ensure(self._plan, _DOING, verify=verify)
 
-    def _draw(self, flaw: str) -> None:
-        log.info("Drawing %s images into %s (%s).", f"{self.num_images:,}", self.store.folder, flaw)
-        plan = Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks)
-        self.store.make(plan, {"recipe": asdict(self), "version": _DRAWING_VERSION}, _DOING)
+    def _plan(self) -> Plan:
+        facts = {"recipe": asdict(self), "version": _DRAWING_VERSION}
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
         """The images from number `start` on, in order; a block is what one person shows at one azimuth."""

@@ -19,10 +19,10 @@ import pytest
 
 from tests.data.flaky_server import Answer, FlakyServer
 from unbraid import files
-from unbraid.data.fetching.checksums import check_file
 from unbraid.data.fetching.download import Patience
 from unbraid.data.fetching.fetch import fetch, fetched_folder
 from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.provenance import check_file, record_of
 from unbraid.errors import DataError
 
 CONTENT = np.random.default_rng(6).bytes(1_000_000)
@@ -183,11 +183,11 @@ def test_and_not_twice(cache):
     assert names(cache) == ["files/a-set/.a.bin.lock"]
 
 
-def test_where_no_checksum_is_published_the_first_one_is_recorded_beside_the_file(cache, caplog):
+def test_where_no_checksum_is_published_the_first_one_is_recorded(cache, caplog):
     with FlakyServer(CONTENT) as server:
         unpublished = one_file(server, checksum=None)
         [path] = fetch(unpublished)
-        record = json.loads(path.with_name("a.bin.sha256.json").read_text())
+        record = json.loads(record_of(path).read_text())
         assert record.items() >= {"name": "a.bin", "url": server.url, "num_bytes": 1_000_000, "sha256": SHA256}.items()
         assert "No checksum is published for a.bin. Its SHA-256" in caplog.text
         assert (
@@ -197,7 +197,7 @@ def test_where_no_checksum_is_published_the_first_one_is_recorded_beside_the_fil
         # A second fetch compares, and so does one after the file is gone.
         path.unlink()
         assert fetch(unpublished) == (path,)
-        assert json.loads(path.with_name("a.bin.sha256.json").read_text()) == record
+        assert json.loads(record_of(path).read_text()) == record
 
 
 def test_a_file_that_is_no_longer_the_one_first_fetched_is_refused(cache):
@@ -210,12 +210,12 @@ def test_a_file_that_is_no_longer_the_one_first_fetched_is_refused(cache):
             DataError,
             match=(
                 rf"expected {SHA256}, the SHA-256 as recorded at the first fetch on .*new version, delete "
-                r".*a\.bin\.sha256\.json"
+                r".*-a\.bin\.json"
             ),
         ):
             fetch(unpublished)
-        assert names(cache) == ["files/a-set/.a.bin.lock", "files/a-set/a.bin.sha256.json"]
-        path.with_name("a.bin.sha256.json").unlink()
+        assert names(cache) == ["files/a-set/.a.bin.lock", f"files/seen/{record_of(path).name}"]
+        record_of(path).unlink()
         fetch(unpublished)
     assert path.read_bytes() == CONTENT[::-1]
 

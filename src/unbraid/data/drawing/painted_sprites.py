@@ -14,7 +14,6 @@ from jaxtyping import Int, Int64, UInt8
 from torch import Tensor
 
 from unbraid import draws
-from unbraid.data.bitmaps import Bitmaps
 from unbraid.data.pixels import Pixels
 
 
@@ -39,9 +38,9 @@ class Paint(ABC):
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
-    """Sprites as bits, and the paint for them."""
+    """Sprites in black and white, as bits if they are many, and the paint for them."""
 
-    masks: Bitmaps
+    masks: UInt8[Tensor, "image 1 height width"] | Pixels
     paint: Paint
 
     @property

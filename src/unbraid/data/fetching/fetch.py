@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import final
 
 from unbraid import files
-from unbraid.data.fetching.checksums import check_file, expected_checksum, file_flaw, record, record_beside
 from unbraid.data.fetching.download import PATIENCE, Download, Patience
 from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.provenance import check_file, expected_checksum, file_flaw, record, record_of
 from unbraid.errors import DataError, RunError
 
 log = logging.getLogger(__name__)
@@ -86,9 +86,9 @@ class _Fetch:
             yield
 
     def _fetch(self) -> None:
-        published, download, record_path = self.published, self.download, record_beside(self.path)
+        published, download = self.published, self.download
         log.info("Fetching %s from %s into %s.", published.name, download.url, download.folder)
-        expected = expected_checksum(published, record_path)
+        expected = expected_checksum(self.path, published)
         resumed = download.receive_all()
         flaw = file_flaw(download.part, published, expected)
         if flaw is not None and resumed:
@@ -100,18 +100,17 @@ class _Fetch:
         if flaw is not None:
             download.discard()
             raise DataError(
-                f"{published.name}, fetched from {download.url}, {flaw}. What came was removed. "
-                f"{self._advice(record_path)}"
+                f"{published.name}, fetched from {download.url}, {flaw}. What came was removed. {self._advice()}"
             )
         # The record comes first: where such a file is, its record is.
-        verified = record(download.part, published, record_path) if expected is None else expected.phrase
+        verified = record(download.part, published, self.path) if expected is None else expected.phrase
         files.put_in_place(download.part, self.path)
         download.forget()
         log.info("Fetched %s: %s.", self.path, verified)
 
-    def _advice(self, record_path: Path) -> str:
-        if self.published.checksum is None and record_path.exists():
-            return f"If its owner published a new version, delete {record_path} and fetch again."
+    def _advice(self) -> str:
+        if self.published.checksum is None and (seen := record_of(self.path)).exists():
+            return f"If its owner published a new version, delete {seen} and fetch again."
         return self.download.advice
 
 
