@@ -26,8 +26,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from unbraid.data.formats.archives import Container, Folder, Zip
-from unbraid.data.formats.pictures import Framing, decode_many, num_cores
 from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.pictures.pictures import Framing, decode_many, num_cores
 
 FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
 NUM_DISTINCT = 1000

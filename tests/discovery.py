@@ -52,7 +52,7 @@ def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
     `docs` is the folder of its page under docs/. With `short_file` the file may be named after the last word:
     FromArrays in arrays.py.
     """
-    _, folder, stem = cls.__module__.split(".")
+    _, folder, *inside, stem = cls.__module__.split(".")
     name = kebab_case(cls)
 
     exported = importlib.import_module(f"unbraid.{folder}")
@@ -72,7 +72,7 @@ def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
     assert file == short or (short_file and short.endswith(file)), (
         f"{cls.__name__} is looked for in {name.replace('-', '_')}.py, not in {stem}.py"
     )
-    mirror = ROOT / "tests" / folder / f"test_{stem}.py"
+    mirror = ROOT.joinpath("tests", folder, *inside, f"test_{stem}.py")
     assert mirror.is_file(), f"{cls.__name__} needs its tests in {mirror.relative_to(ROOT)}"
 
     page = f"{docs}/{name}.md"

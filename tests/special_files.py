@@ -19,22 +19,22 @@ import torch
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid import files
 from unbraid.cli.image_files import read_pictures
-from unbraid.data.arrays import FromArrays
-from unbraid.data.background_dsprites import BackgroundDSprites
-from unbraid.data.celeb_a_lists import _lines
-from unbraid.data.chairs3d import _content
+from unbraid.data.conversion.celeb_a_lists import _lines
+from unbraid.data.conversion.idx_dataset import read_idx
 from unbraid.data.dataset import Factor
-from unbraid.data.dsprites import DSprites
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.drawn.background_dsprites import BackgroundDSprites
+from unbraid.data.drawn.dsprites import DSprites
 from unbraid.data.formats.archives import Folder, Member, Tar, Zip
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.formats.norb import Matrix
 from unbraid.data.formats.npz import Npz
 from unbraid.data.formats.pth import read_tensor
-from unbraid.data.idx_dataset import read_idx
 from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.own.arrays import FromArrays
 from unbraid.data.provenance import check_file
-from unbraid.data.shapes3d import _blocks
+from unbraid.data.publication import PublishedFile
+from unbraid.data.published.chairs3d import _content
+from unbraid.data.published.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.models import encode

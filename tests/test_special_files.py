@@ -24,7 +24,7 @@ def outcomes(request, tmp_path):
 
 
 def test_a_pipe_or_a_device_in_place_of_any_file_is_refused_or_replaced(outcomes):
-    assert len(outcomes) >= len(READERS) + 15
+    assert len(outcomes) >= len(READERS) + 14
     assert {name: outcome for name, outcome in outcomes.items() if not outcome.startswith(("refused", "made"))} == {}
     assert {name for name, outcome in outcomes.items() if outcome == "made again"} == {
         *("record.json of a store", "images.npy of a store", "factors.npy of a store"),

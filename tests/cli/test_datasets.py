@@ -8,7 +8,7 @@ import pytest
 import unbraid.data
 from tests.cli.dots import CONTENT, Dots
 from unbraid.data import Factor, FactorDataset
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.publication import PublishedFile
 from unbraid.recipes.registry import choices
 
 

@@ -8,7 +8,7 @@ import pytest
 import unbraid.data
 from tests.cli.dots import CONTENT, Dots
 from tests.data.flaky_server import Answer, FlakyServer
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.publication import PublishedFile
 
 MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
 

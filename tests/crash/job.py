@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.cli import main, quickstart
-from unbraid.data.dsprites import DSprites
+from unbraid.data.drawn.dsprites import DSprites
 from unbraid.distributions.latents import GaussianLatents
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.data.converted import ConvertedDataset
+from unbraid.data.conversion.converted import ConvertedDataset
 
 
 @pytest.fixture(autouse=True)

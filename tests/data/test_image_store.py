@@ -8,9 +8,9 @@ import pytest
 
 from tests.data.mutants import flips
 from unbraid.data import image_store, progress
-from unbraid.data.bitmaps import Bitmaps
 from unbraid.data.dataset import Factor
 from unbraid.data.image_store import ImageStore, Plan
+from unbraid.data.pixels.bitmaps import Bitmaps
 from unbraid.errors import DataError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (23, 3, 4, 5), dtype=np.uint8)

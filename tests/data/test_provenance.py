@@ -12,8 +12,8 @@ import pytest
 from tests.data.mutants import flips
 from unbraid import files
 from unbraid.data import progress, provenance
-from unbraid.data.fetching.publication import PublishedFile
 from unbraid.data.provenance import check_file, check_unchanged, is_settled, known_sha256, record_of, stamp
+from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
 
 CONTENT = b"abc"

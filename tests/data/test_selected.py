@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.data.bitmaps import Bitmaps
 from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.pixels.bitmaps import Bitmaps
 from unbraid.data.selected import SelectedPixels, subset_of, weighted
 from unbraid.errors import DataError
 from unbraid.sampling import FactorValues, RandomSplit, RowRange, Table

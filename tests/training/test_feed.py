@@ -8,7 +8,7 @@ import torch
 from tests.training.squares import MLP_SPEC, Squares, result
 from unbraid.data import DSprites, FromArrays
 from unbraid.data.dataset import FactorImages
-from unbraid.data.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels
 from unbraid.models import Critic
 from unbraid.objectives import BetaTCVAE, FactorVAE
 from unbraid.sampling import ChenDesign, RandomSplit

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unbraid.cli.console import output, say
-from unbraid.data.converted import ConvertedDataset
+from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import Factor, FactorDataset
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.names import suggestion

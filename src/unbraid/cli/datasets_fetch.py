@@ -11,11 +11,11 @@ from unbraid import files
 from unbraid.cli.amounts import size_text
 from unbraid.cli.console import log_as_lines, say
 from unbraid.cli.datasets import named, required
-from unbraid.data.converted import ConvertedDataset
+from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import FactorDataset
 from unbraid.data.fetching.fetch import fetch as fetch_files
 from unbraid.data.fetching.fetch import fetched_folder
-from unbraid.data.fetching.publication import Publication
+from unbraid.data.publication import Publication
 from unbraid.errors import SpecError
 from unbraid.names import kebab_case, suggestion
 

@@ -16,8 +16,8 @@ from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
 from unbraid.cli.options import Device, parse_device
 from unbraid.codes import Codes, LatentPrior
-from unbraid.data.arrays import FromArrays
 from unbraid.data.dataset import FactorImages
+from unbraid.data.own.arrays import FromArrays
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.score_rows import plain_text
 from unbraid.models.encode import encode as encode_images

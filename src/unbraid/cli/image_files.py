@@ -9,9 +9,9 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from unbraid import files
-from unbraid.data.arrays import unlabelled
 from unbraid.data.dataset import FactorImages
-from unbraid.data.formats.pictures import decode, shape_of, with_channels
+from unbraid.data.own.arrays import unlabelled
+from unbraid.data.pictures.pictures import decode, shape_of, with_channels
 from unbraid.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from unbraid.data.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels
 from unbraid.errors import DataError
 
 

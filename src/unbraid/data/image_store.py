@@ -27,8 +27,8 @@ from jaxtyping import Float, Int, UInt8, UInt64
 
 from unbraid import files
 from unbraid.data import progress
-from unbraid.data.bitmaps import Bitmaps
 from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.pixels.bitmaps import Bitmaps
 from unbraid.data.provenance import ALWAYS_VERIFIED_BYTES
 from unbraid.errors import DataError
 

@@ -19,7 +19,7 @@ from typing import Any, final
 
 from unbraid import files
 from unbraid.data import progress
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from jaxtyping import Int, Int64, UInt8
 from torch import Tensor
 
 from unbraid.data.dataset import FactorImages
-from unbraid.data.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels
 from unbraid.errors import DataError
 from unbraid.sampling import Joint, Subset, image_weights
 

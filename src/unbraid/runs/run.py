@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from unbraid import files
 from unbraid.codes import Codes
-from unbraid.data.arrays import unlabelled
+from unbraid.data.own.arrays import unlabelled
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.files import seal
 from unbraid.metrics.evaluate import evaluate

@@ -13,7 +13,7 @@ from unbraid import files
 from unbraid.data import progress
 from unbraid.data.fetching import web
 from unbraid.data.fetching.download import MAX_WAIT_SECONDS, NUM_TRIES, WINDOW_SECONDS, Download, Pace, Patience
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
 
 CONTENT = np.random.default_rng(5).bytes(200_000)

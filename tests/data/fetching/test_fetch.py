@@ -21,8 +21,8 @@ from tests.data.flaky_server import Answer, FlakyServer
 from unbraid import files
 from unbraid.data.fetching.download import Patience
 from unbraid.data.fetching.fetch import fetch, fetched_folder
-from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.provenance import check_file, record_of
+from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
 
 CONTENT = np.random.default_rng(6).bytes(1_000_000)
@@ -387,7 +387,7 @@ for name, folder in (("unbraid", root), ("unbraid.data", f"{root}/data")):
 
 from unbraid.data import progress
 from unbraid.data.fetching.fetch import fetch
-from unbraid.data.fetching.publication import Publication, PublishedFile
+from unbraid.data.publication import Publication, PublishedFile
 
 url, checksum, killed_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")

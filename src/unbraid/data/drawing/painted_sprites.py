@@ -14,7 +14,7 @@ from jaxtyping import Int, Int64, UInt8
 from torch import Tensor
 
 from unbraid import draws
-from unbraid.data.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels
 
 
 class Paint(ABC):

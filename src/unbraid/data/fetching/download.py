@@ -18,7 +18,7 @@ from typing import final
 from unbraid import files
 from unbraid.data import progress
 from unbraid.data.fetching import web
-from unbraid.data.fetching.publication import PublishedFile
+from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from typing import final
 
 from unbraid import files
 from unbraid.data.fetching.download import PATIENCE, Download, Patience
-from unbraid.data.fetching.publication import Publication, PublishedFile
 from unbraid.data.provenance import check_file, expected_checksum, file_flaw, record, record_of
+from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError, RunError
 
 log = logging.getLogger(__name__)

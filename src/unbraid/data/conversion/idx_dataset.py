@@ -1,0 +1,97 @@
+"""What MNIST and the sets that are published in its form share.
+
+An idx file is two zero bytes, a type (8: unsigned byte), the number of dimensions, their lengths as big-endian 32-bit
+integers, and the values (yann.lecun.com/exdb/mnist).
+"""
+
+import gzip
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unbraid import files
+from unbraid.data.conversion.converted import ConvertedDataset
+from unbraid.data.image_store import Plan
+from unbraid.data.publication import PublishedFile
+from unbraid.errors import DataError, SpecError
+
+NUM_CLASSES = 10
+_SIDE = 28
+_NUM_IMAGES = {"train": 60_000, "test": 10_000}
+_PREFIXES = {"train": "train", "test": "t10k"}
+_UNSIGNED_BYTE = 8
+_IMAGES_PER_BLOCK = 10_000
+
+
+@dataclass(frozen=True)
+class IdxDataset(ConvertedDataset):
+    """60,000 images to train on and 10,000 to test on, 28 by 28 grey bytes, in ten classes, in four idx files, gzipped
+    or not.
+    """
+
+    split: Literal["train", "test"] = "train"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.split not in _NUM_IMAGES:
+            raise SpecError(f"{type(self).__name__}: split is {self.split!r}; give 'train' or 'test'.")
+
+    @property
+    def published_num_images(self) -> int:
+        return _NUM_IMAGES[self.split]
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (1, _SIDE, _SIDE)
+
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        """Both files from one folder: images of one set must not meet labels of another."""
+        found = []
+        for kind in ("images-idx3", "labels-idx1"):
+            stem = f"{_PREFIXES[self.split]}-{kind}-ubyte"
+            found += [path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()][:1]
+        return tuple(found) if len(found) == 2 else None
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        images = read_idx(sources[0], (self.published_num_images, _SIDE, _SIDE))
+        labels = read_idx(sources[1], (self.published_num_images,))
+        if labels.max() >= NUM_CLASSES:
+            raise DataError(
+                f"{sources[1]} has a label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file."
+            )
+
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            for first in range(start, len(images), _IMAGES_PER_BLOCK):
+                yield images[first : first + _IMAGES_PER_BLOCK, None]
+
+        return Plan(self.image_shape, self.factors, labels[:, None].astype(np.int64), blocks)
+
+
+def published_files(
+    folder_url: str, checksum_source: str, named: Mapping[str, tuple[int, str]]
+) -> tuple[PublishedFile, ...]:
+    """Returns the files of a folder on the web, given their sizes and MD5s by name."""
+    return tuple(
+        PublishedFile(name, f"{folder_url}/{name}", num_bytes, f"md5:{md5}", checksum_source)
+        for name, (num_bytes, md5) in named.items()
+    )
+
+
+def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
+    """Returns the bytes of this shape, which must be all that is in the file; gzipped, if its name says so."""
+    header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
+    with files.opened(path) as file:
+        stream = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+        content = stream.read(len(header) + math.prod(shape) + 1)
+    if not content.startswith(header) or len(content) != len(header) + math.prod(shape):
+        raise DataError(
+            f"{path} does not hold {shape} bytes in the idx format. Fetch the official file, or use FromArrays for "
+            "images of your own."
+        )
+    return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape)

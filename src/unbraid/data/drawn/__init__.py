@@ -1,0 +1,1 @@
+"""Data sets that are drawn here: a data set is one file."""

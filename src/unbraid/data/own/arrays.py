@@ -1,0 +1,341 @@
+"""A user's own images, with or without factors, from an `.npz`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, ClassVar, cast, final
+
+import numpy as np
+import torch
+from jaxtyping import Float32, UInt8
+from torch import Tensor
+
+from unbraid import files
+from unbraid.arrays import is_masked, shown
+from unbraid.data.dataset import Factor, FactorDataset, FactorImages
+from unbraid.data.formats.hashed_stream import HashedStream
+from unbraid.data.formats.npz import Npz
+from unbraid.data.pixels.channels_last import ChannelsLast
+from unbraid.data.pixels.pixels import Pixels
+from unbraid.data.provenance import known_sha256
+from unbraid.errors import DataError, SpecError
+
+_IMAGES_AT_ONCE = 4096
+# Fewer bytes are read into memory, where a file that is written again while they are in use cannot change them.
+_MAPPED_FROM_BYTES = 2**28
+
+
+@final
+@dataclass(frozen=True)
+class FromArrays(FactorDataset):
+    """Images of your own. `path` is an `.npz` of plain arrays; `sha256` is the checksum of the whole file.
+
+    Both are filled in when the recipe is made: the path becomes absolute, and a checksum that is not given is taken
+    from the file, so that a run names what it was trained on. Loading refuses a file that has changed since. Images
+    that are many stay in the file, memory-mapped.
+
+    `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3
+    channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent. `factors`:
+    (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in
+    their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones. `factor_names`: one a
+    column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it). `weights`:
+    how likely each image is to be drawn; scaled to sum to one.
+    """
+
+    origin: ClassVar = "read"
+
+    path: str
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise SpecError("FromArrays: path is empty; name an .npz file, or hand arrays to FromArrays.of.")
+        if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            raise SpecError(
+                f"FromArrays: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out."
+            )
+        object.__setattr__(self, "path", files.absolute(self.path))
+        object.__setattr__(self, "sha256", self.sha256 or _checksum(Path(self.path)))
+
+    @classmethod
+    def of(
+        cls,
+        images: np.ndarray | Tensor,
+        factors: np.ndarray | Tensor | None = None,
+        *,
+        factor_names: Sequence[str] | None = None,
+        factor_ordered: Sequence[bool] | None = None,
+        weights: np.ndarray | Tensor | None = None,
+    ) -> "FromArrays":
+        """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run
+        can be resumed.
+        """
+        pixels = _as_bytes(_plain("images", images))
+        _channels_first_shape(pixels.shape)
+        arrays = {"images": pixels}
+        if factors is not None:
+            arrays["factors"] = _plain("factors", factors)
+        if factor_names is not None:
+            arrays["factor_names"] = np.array(factor_names, dtype=np.str_)
+        if factor_ordered is not None:
+            arrays["factor_ordered"] = np.array(factor_ordered, dtype=np.bool_)
+        if weights is not None:
+            arrays["weights"] = _plain("weights", weights)
+        _labels(arrays, len(pixels))
+        _probabilities(arrays, len(pixels))
+        return cls(*_kept(arrays))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return _labels(self._read(("factors", "factor_names", "factor_ordered")), self.num_images)[1]
+
+    @property
+    def num_images(self) -> int:
+        return self._image_header_shape()[0]
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return _channels_first_shape(self._image_header_shape())[1:]
+
+    def open(self, *, verify: bool = False) -> FactorImages:
+        """Many bytes that are not compressed stay in the file, memory-mapped; all else is read.
+
+        The checksum of a large file that has not been written since it was last taken is believed, unless `verify` asks
+        for it anew.
+        """
+        path = self._file.path
+        if self.sha256 and path.is_file() and (found := known_sha256(path, anew=verify)) != self.sha256:
+            raise DataError(
+                f"{path} has SHA-256 {found}, but the recipe expects {self.sha256}: the file was changed or damaged. "
+                "Restore it, or make a new recipe from the new file."
+            )
+        pixels = self._pixels()
+        arrays = self._read(("factors", "factor_names", "factor_ordered", "weights"))
+        values, factors = _labels(arrays, len(pixels))
+        weights = _probabilities(arrays, len(pixels))
+        return FactorImages(
+            pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights)
+        )
+
+    @property
+    def _file(self) -> Npz:
+        return Npz(Path(self.path))
+
+    def _pixels(self) -> UInt8[Tensor, "image channel height width"] | Pixels:
+        header = self._file.header("images")
+        shape = _channels_first_shape(header.shape)
+        is_plain = header.dtype == np.uint8 and not header.is_fortran_ordered
+        mapped = self._file.mapped("images") if is_plain and header.num_bytes >= _MAPPED_FROM_BYTES else None
+        if mapped is None:
+            return torch.from_numpy(_channels_first(_as_bytes(self._file.read("images"))))
+        images = torch.from_numpy(_checked_for_light(mapped))
+        return ChannelsLast(images) if _are_channels_last(header.shape) else images.reshape(shape)
+
+    def _image_header_shape(self) -> tuple[int, ...]:
+        shape = self._file.header("images").shape
+        return (_channels_first_shape(shape)[0], *shape[1:])
+
+    def _read(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return {name: self._file.read(name) for name in names if name in self._file}
+
+
+def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
+    """Images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
+    pixels = torch.from_numpy(_channels_first(_as_bytes(_plain("images", images))))
+    return FactorImages(pixels, torch.zeros(len(pixels), 0, dtype=torch.int64), ())
+
+
+def _checksum(path: Path) -> str:
+    """Empty where no file can be read: loading says what is wrong."""
+    try:
+        return known_sha256(path) if path.is_file() else ""
+    except OSError:
+        return ""
+
+
+def _kept(arrays: dict[str, np.ndarray]) -> tuple[str, str]:
+    """Path and SHA-256 of the arrays in the cache. The file is named by its checksum, so equal arrays are kept once."""
+    dry_run = HashedStream(None)
+    np.savez(cast(IO[bytes], dry_run), **cast(dict[str, Any], arrays))
+    path = files.cache_folder() / "arrays" / f"{dry_run.sha256}.npz"
+    if not path.is_file() or files.sha256(path) != dry_run.sha256:
+        try:
+            with files.atomic_writer(path) as stream:
+                np.savez(cast(IO[bytes], HashedStream(stream)), **cast(dict[str, Any], arrays))
+        except OSError as error:
+            raise DataError(
+                f"Could not keep the arrays in {path} ({error.strerror or error}). "
+                "Set UNBRAID_CACHE to a folder that you may write to and that has the room."
+            ) from error
+    return str(path), dry_run.sha256
+
+
+def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        # NumPy knows no bfloat16.
+        array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+    elif is_masked(values):
+        raise DataError(f"{name} has masked entries; drop the images that have one, or fill them.")
+    else:
+        array = np.asarray(values)
+    if array.dtype.hasobject:
+        raise DataError(
+            f"{name} is an array of Python objects; give numbers of one type (a ragged list does not make an array)."
+        )
+    return array
+
+
+def _as_bytes(images: np.ndarray) -> np.ndarray:
+    """Bytes from bytes, booleans or floats in [0, 1], in the same layout."""
+    if images.size == 0:
+        raise DataError(f"images has shape {images.shape}; give at least one image of at least one pixel.")
+    if images.dtype == np.bool_:
+        return images.astype(np.uint8) * np.uint8(255)
+    if images.dtype == np.uint8:
+        return _checked_for_light(images)
+    if not np.issubdtype(images.dtype, np.floating):
+        raise DataError(f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans.")
+    _check_unit_interval(images)
+    as_bytes = np.empty(images.shape, dtype=np.uint8)
+    for start in range(0, len(images), _IMAGES_AT_ONCE):
+        block = slice(start, start + _IMAGES_AT_ONCE)
+        as_bytes[block] = np.rint(images[block].astype(np.float64) * 255)
+    return _checked_for_light(as_bytes)
+
+
+def _checked_for_light(images: np.ndarray) -> np.ndarray:
+    most = 0
+    # Most sets are bright enough in their first images, and the others need not be looked at.
+    for start in range(0, len(images), _IMAGES_AT_ONCE):
+        if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
+            return images
+    if most == 1:
+        raise DataError(
+            "images is at most 1 where 255 is white: nearly black. If it holds 0 and 1, multiply by 255 or give "
+            "booleans."
+        )
+    return images
+
+
+def _check_unit_interval(images: np.ndarray) -> None:
+    least, most = float(images.min()), float(images.max())
+    if np.isnan(least):
+        raise DataError(
+            f"images has {int(np.isnan(images).sum())} values that are NaN; find what made them, or drop those images."
+        )
+    if least < 0 or most > 1:
+        fix = "convert with .astype(np.uint8)" if least >= 0 and 1 < most <= 255 else "rescale them"
+        raise DataError(
+            f"images holds floats from {least:g} to {most:g}; expected 0 to 1. If they are on another scale, {fix}."
+        )
+
+
+def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """(image, channel, height, width) of an array of images of this shape."""
+    if len(shape) == 3:
+        return shape[0], 1, shape[1], shape[2]
+    channels_first, channels_last = (shape[1] in (1, 3), shape[3] in (1, 3)) if len(shape) == 4 else (False, False)
+    if channels_first and channels_last:
+        raise DataError(
+            f"images has shape {shape}, where the channels could be the second or the last axis. Leave the channel "
+            "axis out if there is "
+            "one channel; else pad the images until only one of the two axes has length 1 or 3."
+        )
+    if channels_first:
+        return shape[0], shape[1], shape[2], shape[3]
+    if channels_last:
+        return shape[0], shape[3], shape[1], shape[2]
+    raise DataError(
+        f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
+        "channel, height, width) "
+        "with 1 or 3 channels. Transpose or reshape it."
+    )
+
+
+def _channels_first(images: UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "image channel height width"]:
+    shape = _channels_first_shape(images.shape)
+    return np.ascontiguousarray(
+        np.moveaxis(images, 3, 1) if _are_channels_last(images.shape) else images.reshape(shape)
+    )
+
+
+def _are_channels_last(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 4 and _channels_first_shape(shape) != shape
+
+
+def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray, tuple[Factor, ...]]:
+    """The columns of factors as FactorImages keeps them, and what they are called."""
+    if "factors" not in arrays:
+        if stray := [name for name in ("factor_names", "factor_ordered") if name in arrays]:
+            raise DataError(
+                f"{stray[0]} is given without factors; give the factors too, (image, factor), or leave it out."
+            )
+        return np.empty((num_images, 0), dtype=np.int64), ()
+    table = arrays["factors"]
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != num_images:
+        raise DataError(
+            f"factors has shape {table.shape} for {num_images} images; expected (image, factor), one row an image."
+        )
+    names, ordered = _names(arrays, table.shape[1]), _ordered(arrays, table.shape[1])
+    if np.issubdtype(table.dtype, np.floating):
+        with np.errstate(over="ignore"):  # a long double may be beyond a double
+            table = table.astype(np.float64 if table.dtype.itemsize > 4 else np.float32)
+        if not np.isfinite(table).all():
+            raise DataError(
+                f"factors is NaN or infinite in {int((~np.isfinite(table)).any(axis=1).sum())} rows; drop those images."
+            )
+        return table, tuple(Factor(name, 0, rank) for name, rank in zip(names, ordered, strict=True))
+    if not (np.issubdtype(table.dtype, np.integer) or table.dtype == np.bool_):
+        raise DataError(f"factors holds {table.dtype}; give integers for discrete factors, floats for continuous ones.")
+    ranked = [np.unique(column, return_inverse=True) for column in table.T]
+    indices = np.stack([ranks for _, ranks in ranked], axis=1) if ranked else np.empty((num_images, 0))
+    factors = tuple(
+        Factor(name, len(values), rank) for name, rank, (values, _) in zip(names, ordered, ranked, strict=True)
+    )
+    return indices.astype(np.int64), factors
+
+
+def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
+    if "factor_names" not in arrays:
+        return [f"factor_{k}" for k in range(num_factors)]
+    given = arrays["factor_names"]
+    if given.dtype.kind != "U" or given.shape != (num_factors,):
+        raise DataError(
+            f"factor_names is {given.dtype} of shape {given.shape}; expected one string for each of the {num_factors} "
+            "factors."
+        )
+    names: list[str] = given.tolist()
+    if len(set(names)) < num_factors or "" in names:
+        raise DataError(f"factor_names is [{shown(names)}]; give each factor a name of its own.")
+    return names
+
+
+def _ordered(arrays: dict[str, np.ndarray], num_factors: int) -> list[bool]:
+    ordered = arrays.get("factor_ordered", np.ones(num_factors, dtype=np.bool_))
+    if ordered.dtype != np.bool_ or ordered.shape != (num_factors,):
+        raise DataError(
+            f"factor_ordered is {ordered.dtype} of shape {ordered.shape}; expected a boolean for each of "
+            f"{num_factors} factors."
+        )
+    return cast(list[bool], ordered.tolist())
+
+
+def _probabilities(arrays: dict[str, np.ndarray], num_images: int) -> Float32[np.ndarray, " image"] | None:
+    if "weights" not in arrays:
+        return None
+    weights = arrays["weights"]
+    if weights.shape != (num_images,) or weights.dtype.kind not in "iuf":
+        raise DataError(
+            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} "
+            "images."
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
+        raise DataError(
+            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not "
+            "all zero."
+        )
+    shares = weights / weights.max()  # first, so that the sum cannot overflow
+    return (shares / shares.sum(dtype=np.float64)).astype(np.float32)

@@ -1,0 +1,1 @@
+"""Pictures in files: decoded, resized, and looked through where they are a user's own."""

@@ -1,0 +1,272 @@
+"""What a folder of pictures holds: listed whenever it is asked for, looked through once."""
+
+import hashlib
+import json
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from unbraid import files
+from unbraid.data import factor_columns, progress
+from unbraid.data.dataset import Factor
+from unbraid.data.factor_columns import FactorColumn
+from unbraid.data.formats.archives import Folder, Member
+from unbraid.data.formats.label_csv import read_label_csv
+from unbraid.data.pictures import pictures
+from unbraid.data.pictures.own_pictures import PictureShapes, unreadable
+from unbraid.data.provenance import is_settled, recalled, remember
+from unbraid.errors import DataError
+
+log = logging.getLogger(__name__)
+
+# Pillow knows these by name and has others read them: EPS files are programs, which it has run.
+_NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """A folder, and the file of labels for its pictures if there is one."""
+
+    folder: Path
+    csv: Path | None
+    recursive: bool
+
+
+@final
+@dataclass(frozen=True)
+class Listing:
+    """The pictures of a folder by name: (name, bytes, nanosecond of the last writing). Bare, because they may be many
+    and are listed at every opening.
+    """
+
+    entries: tuple[tuple[str, int, int], ...]
+    num_others: int
+    stamp: str
+    """Changes when a picture or the file of labels is added, removed or written. Costs no reading."""
+    is_settled: bool
+    """Whether nothing was written so recently that the stamp might miss another writing."""
+
+    def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[int, ...]]:
+        """Some of the pictures, and when each was written."""
+        chosen = [self.entries[index] for index in indices]
+        return tuple(Member(name, num_bytes) for name, num_bytes, _ in chosen), tuple(
+            modified for _, _, modified in chosen
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Survey:
+    """What there is to know of a folder before its pictures are decoded.
+
+    `sha256` is the digest of the names and the contents of the pictures that are used, and of the labels.
+    """
+
+    stamp: str
+    is_settled: bool
+    sha256: str
+    shapes: PictureShapes
+    factor_table: tuple[Factor, ...]
+
+    @property
+    def num_images(self) -> int:
+        return sum(count for _, count, _ in self.shapes.counts)
+
+
+@final
+@dataclass(frozen=True)
+class Labelled:
+    """The pictures that are used, with their labels."""
+
+    members: tuple[Member, ...]
+    modified_ns: tuple[int, ...]
+    factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
+    factor_table: tuple[Factor, ...]
+    words: dict[str, tuple[str, ...]]
+    num_rows: int = 0
+    """Of the file of labels."""
+
+
+def listing(place: Place) -> Listing:
+    """Every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind links
+    to folders.
+    """
+    suffixes = _suffixes()
+    found, num_others = [], 0
+    try:
+        for name, about in _walk(place.folder, place.recursive):
+            if name[name.rfind(".") :].lower() in suffixes:
+                found.append((name, about.st_size, about.st_mtime_ns))
+            else:
+                num_others += 1
+        labels = None if place.csv is None else place.csv.stat()
+    except (OSError, ValueError) as error:  # the latter of a name that no file can have
+        where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
+        raise DataError(
+            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check that it is there and is "
+            "yours to read."
+        ) from None
+    if not found:
+        raise DataError(
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that "
+            "holds them."
+        )
+    found.sort()
+    content = json.dumps([found, labels and [labels.st_size, labels.st_mtime_ns]])
+    times = [modified for _, _, modified in found] + ([] if labels is None else [labels.st_mtime_ns])
+    return Listing(tuple(found), num_others, hashlib.sha256(content.encode()).hexdigest(), all(map(is_settled, times)))
+
+
+def survey(place: Place) -> Survey:
+    """The folder as it is now: remembered, if it has not changed since the last time; else every picture is read, and
+    the head of each understood.
+    """
+    listed = listing(place)
+    known = remembered(place)
+    if known is not None and known.is_settled and known.stamp == listed.stamp:
+        return known
+    found = _look_through(place, listed)
+    remember({"survey": asdict(found)}, *_key(place))
+    return found
+
+
+def remembered(place: Place) -> Survey | None:
+    """What the last survey of this folder found, whether or not it still holds."""
+    try:
+        survey = (recalled(*_key(place)) or {})["survey"]
+        counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
+        table = tuple(Factor(**factor) for factor in survey.pop("factor_table"))
+        return Survey(**survey, shapes=PictureShapes(counts), factor_table=table)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def labelled(place: Place, listed: Listing) -> Labelled:
+    """The pictures that are used: all of them, or those that have labels, where there is a file of labels."""
+    if place.csv is None:
+        return Labelled(
+            *listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {}
+        )
+    table = read_label_csv(place.csv)
+    if any(name == table.name_column for name, _, _ in listed.entries):
+        raise DataError(
+            f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the "
+            "columns. Put them into a line before it, "
+            "such as file,size."
+        )
+    members, modified = listed.used(index for index, (name, _, _) in enumerate(listed.entries) if name in table.labels)
+    if not members:
+        raise DataError(
+            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} "
+            "first; the first picture is "
+            f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
+        )
+    cells = zip(*(table.labels[member.name] for member in members), strict=True)
+    columns = [
+        _column(place.csv, name, column, members) for name, column in zip(table.factor_names, cells, strict=True)
+    ]
+    factors, factor_table = factor_columns.table(columns, len(members))
+    words = {column.factor.name: column.words for column in columns if column.words}
+    return Labelled(members, modified, factors, factor_table, words, len(table.labels))
+
+
+def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequence[int]) -> None:
+    """Refuse pictures that were written since they were listed."""
+    for member, modified in zip(members, modified_ns, strict=True):
+        try:
+            about = (folder / member.name).stat()
+        except OSError:
+            about = None
+        if about is None or (about.st_size, about.st_mtime_ns) != (member.num_bytes, modified):
+            raise DataError(
+                f"{folder / member.name} was changed while it was read. Leave the folder alone until its pictures are "
+                "converted."
+            )
+
+
+def _look_through(place: Place, listed: Listing) -> Survey:
+    log.info(
+        "%s holds %s pictures; %s files that are none are passed over.",
+        place.folder,
+        len(listed.entries),
+        listed.num_others,
+    )
+    used = labelled(place, listed)
+    _tell_unmatched(place, len(listed.entries), used)
+    source, doing = Folder(place.folder), f"looking through {place.folder.name}"
+    digest = hashlib.sha256()
+    shapes, flaws = [], {}
+    for number, (member, content) in enumerate(zip(used.members, source.contents(used.members), strict=True), start=1):
+        name = member.name
+        digest.update(os.fsencode(name) + b"\0" + hashlib.sha256(content).digest())
+        try:
+            shapes.append((name, pictures.shape_of(content, source.named(member))))
+        except DataError as error:
+            flaws[name] = error
+        progress.advance(doing, number, len(used.members), "pictures")
+    if flaws:
+        raise unreadable(str(place.folder), flaws, len(used.members))
+    if place.csv is not None:
+        digest.update(files.sha256(place.csv).encode())
+    check_unchanged(place.folder, used.members, used.modified_ns)
+    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
+
+
+def _column(csv: Path, name: str, cells: Sequence[str], members: Sequence[Member]) -> FactorColumn:
+    if missing := [member.name for member, cell in zip(members, cells, strict=True) if cell in factor_columns.MISSING]:
+        raise DataError(
+            f"{csv}: factor {name!r} has no label for {len(missing):,} of {len(members):,} pictures, the first of "
+            f"them {missing[0]}. Label them, take "
+            f"their rows out, or leave {name!r} out."
+        )
+    return factor_columns.of_texts(name, cells)
+
+
+def _tell_unmatched(place: Place, num_pictures: int, used: Labelled) -> None:
+    num_used = len(used.members)
+    if num_used < num_pictures:
+        log.warning(
+            "%s of %s pictures have no row in %s and are left out.", num_pictures - num_used, num_pictures, place.csv
+        )
+    if num_used < used.num_rows:
+        log.warning(
+            "%s of %s rows of %s name no picture and are passed over.",
+            used.num_rows - num_used,
+            used.num_rows,
+            place.csv,
+        )
+
+
+def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
+    """The files that are not hidden, by their names below the folder."""
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(folder / prefix) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if recursive:
+                        waiting.append(f"{prefix}{entry.name}/")
+                elif not entry.is_dir() and stat.S_ISREG((about := entry.stat()).st_mode):
+                    yield f"{prefix}{entry.name}", about
+
+
+def _suffixes() -> frozenset[str]:
+    from PIL import Image
+
+    known = Image.registered_extensions()
+    return frozenset(suffix for suffix, name in known.items() if name in Image.OPEN and name not in _NOT_READ)
+
+
+def _key(place: Place) -> tuple[object, ...]:
+    return "folder", str(place.folder), None if place.csv is None else str(place.csv), place.recursive

@@ -1,0 +1,1 @@
+"""How the pixels of a data set may lie in memory."""

@@ -1,0 +1,459 @@
+import dataclasses
+import json
+import logging
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from unbraid import files
+from unbraid.data import Factor, FromFolder, image_store, progress
+from unbraid.data.own import folder
+from unbraid.data.pictures import folder_survey, own_pictures
+from unbraid.errors import DataError, SpecError
+
+GENERATOR = np.random.default_rng(3)
+GREY = GENERATOR.integers(0, 256, (6, 5, 7), dtype=np.uint8)
+COLOUR = GENERATOR.integers(0, 256, (6, 5, 7, 3), dtype=np.uint8)
+
+
+def put(folder, images, suffix=".png", names=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, image in enumerate(images):
+        path = folder / (f"{number:03}{suffix}" if names is None else names[number])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+        os.utime(path, (1e9, 1e9))
+    return folder
+
+
+def read(path):
+    with Image.open(path) as picture:
+        return picture.copy()
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    return put(tmp_path / "pictures", GREY)
+
+
+def with_labels(folder, *columns, header):
+    rows = [
+        ",".join(map(str, row))
+        for row in zip(sorted(path.name for path in folder.glob("*.png")), *columns, strict=True)
+    ]
+    path = folder.parent / "labels.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return str(path)
+
+
+# ---- images
+
+
+def test_pictures_come_back_by_name_without_labels(pictures):
+    dataset = FromFolder(str(pictures))
+    assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), ())
+    images = dataset.load()
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY)
+    assert images.factors.shape == (6, 0)
+    # Once more, now that they are converted.
+    assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), ())
+
+
+@pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".PNG", ".gif", ".ppm", ".webp", ".tga", ".jpg"])
+def test_whatever_pillow_reads_is_a_picture(tmp_path, suffix):
+    put(tmp_path / "pictures", COLOUR, suffix)
+    expected = [read(path).convert("RGB") for path in sorted((tmp_path / "pictures").iterdir())]
+    images = FromFolder(str(tmp_path / "pictures")).load()
+    np.testing.assert_array_equal(images.pixels, np.moveaxis(expected, 3, 1))
+    if suffix not in (".gif", ".webp", ".jpg"):  # which lose something
+        np.testing.assert_array_equal(expected, COLOUR)
+
+
+def test_one_picture_in_colour_makes_all_of_them_so(pictures):
+    put(pictures, COLOUR[:1], names=["colour.png"])
+    images = FromFolder(str(pictures)).load()
+    assert images.image_shape == (3, 5, 7)
+    np.testing.assert_array_equal(images.pixels[:6], np.repeat(GREY[:, None], 3, axis=1))
+    np.testing.assert_array_equal(images.pixels[6], np.moveaxis(COLOUR[0], 2, 0))
+
+
+def test_channels_overrule_what_the_pictures_have(tmp_path):
+    put(tmp_path / "pictures", COLOUR)
+    images = FromFolder(str(tmp_path / "pictures"), channels=1).load()
+    np.testing.assert_array_equal(
+        images.pixels[:, 0], [np.asarray(Image.fromarray(image).convert("L")) for image in COLOUR]
+    )
+    put(tmp_path / "grey", GREY)
+    assert FromFolder(str(tmp_path / "grey"), channels=3).load().image_shape == (3, 5, 7)
+
+
+@pytest.mark.parametrize("sizes", [[(8, 12)], [(8, 12), (16, 9), (8, 8)]])
+def test_with_a_resolution_the_central_square_is_resized(tmp_path, sizes):
+    shapes = [sizes[k % len(sizes)] for k in range(5)]
+    given = [GENERATOR.integers(0, 256, shape, dtype=np.uint8) for shape in shapes]
+    put(tmp_path / "pictures", given)
+    dataset = FromFolder(str(tmp_path / "pictures"), resolution=4)
+    assert dataset.image_shape == (1, 4, 4)
+    images = dataset.load()
+    for image, (height, width), pixels in zip(given, shapes, images.pixels, strict=True):
+        side = min(height, width)
+        top, left = (height - side) // 2, (width - side) // 2
+        square = Image.fromarray(image[top : top + side, left : left + side])
+        np.testing.assert_array_equal(pixels[0], np.asarray(square.resize((4, 4), Image.Resampling.BILINEAR)))
+
+
+def test_sizes_that_differ_are_refused_with_examples(pictures):
+    put(pictures, [np.zeros((9, 9), np.uint8)], names=["odd.png"])
+    with pytest.raises(
+        DataError,
+        match=r"2 sizes \(height x width\): 6 of 5 x 7 such as 000\.png, 1 of 9 x 9 such as odd\.png.*resolution",
+    ):
+        FromFolder(str(pictures))
+
+
+def test_folders_inside_are_taken_in_or_not(tmp_path):
+    put(tmp_path / "pictures", GREY, names=["b.png", "a/z.png", "a/b/c.png", "c.png", "a.png", "d/1.png"])
+    names = ["a.png", "a/b/c.png", "a/z.png", "b.png", "c.png", "d/1.png"]
+    images = FromFolder(str(tmp_path / "pictures")).load()
+    order = [4, 2, 1, 0, 3, 5]
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY[order])
+    assert sorted(names) == names
+    flat = FromFolder(str(tmp_path / "pictures"), recursive=False).load()
+    np.testing.assert_array_equal(flat.pixels[:, 0], GREY[[4, 0, 3]])
+
+
+def test_what_is_hidden_or_no_picture_is_passed_over_and_counted(pictures, caplog):
+    (pictures / "readme.txt").write_text("hello")
+    (pictures / "arrays.h5").write_text("hello")
+    (pictures / "program.eps").write_text("%!PS")
+    (pictures / ".hidden.png").write_text("hello")
+    put(pictures / ".thumbnails", GREY)
+    with caplog.at_level(logging.INFO):
+        assert FromFolder(str(pictures)).num_images == 6
+    assert "6 pictures; 3 files that are none are passed over" in caplog.text
+
+
+def test_links_to_pictures_are_followed_and_links_to_folders_are_not(tmp_path, pictures):
+    put(tmp_path / "elsewhere", GREY[:1], names=["far.png"])
+    (pictures / "link.png").symlink_to(tmp_path / "elsewhere" / "far.png")
+    (pictures / "linked").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (pictures / "circle").symlink_to(pictures, target_is_directory=True)
+    assert FromFolder(str(pictures)).num_images == 7
+
+
+def test_many_pictures_are_decoded_by_several_threads_to_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbraid.data.pictures.pictures._PICTURES_PER_BLOCK", 4)
+    monkeypatch.setattr("unbraid.data.pictures.pictures._PICTURES_PER_JOB", 1)
+    monkeypatch.setattr("unbraid.data.pictures.pictures.num_cores", lambda: 2)
+    put(tmp_path / "pictures", COLOUR)
+    np.testing.assert_array_equal(FromFolder(str(tmp_path / "pictures")).load().pixels, np.moveaxis(COLOUR, 3, 1))
+
+
+# ---- factors
+
+
+def test_a_file_of_labels_gives_the_factors(pictures):
+    csv = with_labels(
+        pictures, [3, 7, 7, -1, 3, 3], ["red", "blue", "red", "red", "blue", "green"], header="file,age,colour"
+    )
+    dataset = FromFolder(str(pictures), csv)
+    assert dataset.factors == (Factor("age", 3), Factor("colour", 3, ordered=False))
+    images = dataset.load()
+    assert images.factors.tolist() == [[1, 2], [2, 0], [2, 2], [0, 2], [1, 0], [1, 1]]
+    assert images.factors.dtype == torch.int64
+    assert dataset.words == {"colour": ("blue", "green", "red")}
+    assert dataset.factors == images.factor_table
+
+
+def test_discrete_and_continuous_factors_stand_beside_each_other(pictures):
+    csv = with_labels(pictures, [5, 6, 5, 6, 5, 6], [0.5, 1, 2, 3, 4, 5], header="file,size,depth")
+    dataset = FromFolder(str(pictures), csv)
+    assert dataset.factors == (Factor("size", 2), Factor("depth", 0))
+    images = dataset.load()
+    assert images.factors.dtype == torch.float64
+    assert images.factors[:3].tolist() == [[0.0, 0.5], [1.0, 1.0], [0.0, 2.0]]
+
+
+def test_labels_find_their_pictures_by_name(pictures, caplog):
+    csv = pictures.parent / "labels.csv"
+    csv.write_text("size,file\n1,004.png\n2,001.png\n3,gone.png\n")
+    os.utime(csv, (1e9, 1e9))  # what was just written is looked through again
+    dataset = FromFolder(str(pictures), str(csv))
+    assert dataset.num_images == 2
+    images = dataset.load()
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY[[1, 4]])
+    assert images.factors.tolist() == [[1], [0]]
+    assert caplog.text.count("4 of 6 pictures have no row") == 1
+    assert caplog.text.count("1 of 3 rows") == 1
+
+
+def test_labels_of_other_pictures_are_refused(pictures):
+    csv = pictures.parent / "labels.csv"
+    csv.write_text("file,size\npictures/000.png,1\n")
+    with pytest.raises(DataError, match=r"No picture .*'pictures/000\.png' first; the first picture is '000\.png'"):
+        FromFolder(str(pictures), str(csv))
+
+
+def test_a_missing_label_is_refused(pictures):
+    csv = with_labels(pictures, [1, 2, "", 1, 2, 3], header="file,size")
+    with pytest.raises(
+        DataError, match=r"labels\.csv: factor 'size' has no label for 1 of 6 pictures, the first of them 002\.png"
+    ):
+        FromFolder(str(pictures), csv)
+
+
+def test_a_file_of_labels_that_begins_with_a_picture_is_refused(pictures):
+    csv = with_labels(pictures, [1, 2, 2, 1, 2, 3], header="file,size")
+    text = (pictures.parent / "labels.csv").read_text()
+    (pictures.parent / "labels.csv").write_text(text.partition("\n")[2])
+    with pytest.raises(
+        DataError,
+        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected the names of the columns",
+    ):
+        FromFolder(str(pictures), csv)
+
+
+def test_a_missing_file_of_labels_is_named(pictures):
+    with pytest.raises(DataError, match=r"gone\.csv cannot be read"):
+        FromFolder(str(pictures), str(pictures / "gone.csv"))
+
+
+# ---- recipe, change, cache
+
+
+def test_a_recipe_survives_json_and_names_what_the_folder_held(pictures):
+    dataset = FromFolder(str(pictures))
+    again = FromFolder(**json.loads(json.dumps(dataclasses.asdict(dataset))))
+    assert again == dataset == FromFolder(str(pictures))
+    assert len(dataset.sha256) == 64
+    torch.testing.assert_close(again.load().pixels, dataset.load().pixels)
+
+
+def test_a_recipe_finds_its_folder_from_every_other(pictures, monkeypatch):
+    csv = with_labels(pictures, range(6), header="file,size")
+    monkeypatch.chdir(pictures.parent)
+    assert FromFolder("pictures", "labels.csv") == FromFolder(str(pictures), csv)
+
+
+def same_size(path):
+    """Written again with other pixels in as many bytes."""
+    before = path.stat().st_size
+    Image.fromarray(255 - np.asarray(read(path))).save(path)
+    os.utime(path, (2e9, 2e9))
+    assert path.stat().st_size == before
+
+
+CHANGES = {
+    "added": lambda folder: put(folder, GREY[:1], names=["new.bmp"]),
+    "removed": lambda folder: (folder / "000.bmp").unlink(),
+    "renamed": lambda folder: (folder / "000.bmp").rename(folder / "009.bmp"),
+    "edited": lambda folder: same_size(folder / "003.bmp"),
+    "labels": lambda folder: (folder / "labels.csv").write_text(
+        (folder / "labels.csv").read_text().replace("003.bmp,3", "003.bmp,4")
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_folder_that_has_changed_is_another_data_set(tmp_path, change):
+    folder = put(tmp_path / "pictures", GREY, ".bmp")
+    (folder / "labels.csv").write_text(
+        "file,size\n" + "".join(f"{k:03}.bmp,{k}\n" for k in range(6)) + "new.bmp,2\n009.bmp,0\n"
+    )
+    before = FromFolder(str(folder), str(folder / "labels.csv"))
+    before.load()
+    change(folder)
+    with pytest.raises(DataError, match=f"has changed.*expects {before.sha256}"):
+        before.load()
+    after = FromFolder(str(folder), str(folder / "labels.csv"))
+    assert after != before
+    assert len(after.load()) == after.num_images
+
+
+def test_a_folder_that_was_only_copied_is_not_another(pictures, tmp_path):
+    before = FromFolder(str(pictures))
+    shutil.copytree(pictures, tmp_path / "copy", copy_function=shutil.copyfile)
+    copy = FromFolder(str(tmp_path / "copy"))
+    assert copy.sha256 == before.sha256
+    before.load()
+    for path in pictures.iterdir():
+        os.utime(path)
+    np.testing.assert_array_equal(before.load().pixels[:, 0], GREY)
+    # The same pictures are converted once.
+    assert copy.store == before.store
+
+
+def test_a_folder_is_looked_through_once(pictures, monkeypatch):
+    dataset = FromFolder(str(pictures))
+    monkeypatch.setattr(folder_survey, "_look_through", lambda *_: pytest.fail("looked through again"))
+    assert FromFolder(str(pictures)) == dataset
+    assert len(dataset.load()) == 6
+
+
+def test_a_folder_that_was_just_written_is_looked_through_again(pictures, monkeypatch):
+    os.utime(pictures / "003.png")
+    dataset, looked = FromFolder(str(pictures)), []
+    look_through = folder_survey._look_through
+    monkeypatch.setattr(folder_survey, "_look_through", lambda *given: (looked.append(given), look_through(*given))[1])
+    assert FromFolder(str(pictures)) == dataset
+    assert len(looked) == 1
+
+
+def test_the_recipe_describes_the_images_without_a_look_at_the_folder(pictures, monkeypatch):
+    csv = with_labels(pictures, range(6), header="file,size")
+    dataset = FromFolder(str(pictures), csv)
+    monkeypatch.setattr(folder_survey, "listing", lambda *_: pytest.fail("listed"))
+    assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), (Factor("size", 6),))
+
+
+def test_once_converted_the_folder_is_no_longer_needed(pictures):
+    dataset = FromFolder(str(pictures))
+    dataset.load()
+    shutil.rmtree(pictures)
+    again = FromFolder(**dataclasses.asdict(dataset))
+    np.testing.assert_array_equal(again.load().pixels[:, 0], GREY)
+    assert (again.num_images, again.image_shape) == (6, (1, 5, 7))
+
+
+def test_a_folder_that_is_gone_before_it_is_converted_is_named(pictures):
+    dataset = FromFolder(str(pictures))
+    shutil.rmtree(pictures)
+    with pytest.raises(DataError, match="There is no folder .*pictures"):
+        dataset.load()
+
+
+def test_a_recipe_may_be_made_before_its_folder(tmp_path):
+    dataset = FromFolder(str(tmp_path / "later"))
+    assert dataset.sha256 == ""
+    with pytest.raises(DataError, match="There is no folder .*later"):
+        _ = dataset.num_images
+    put(tmp_path / "later", GREY)
+    assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), ())
+    np.testing.assert_array_equal(dataset.load().pixels[:, 0], GREY)
+
+
+def test_a_damaged_store_is_made_again(pictures):
+    dataset = FromFolder(str(pictures))
+    dataset.load()
+    (dataset.store.folder / "images.npy").write_bytes(b"damaged")
+    np.testing.assert_array_equal(dataset.load().pixels[:, 0], GREY)
+
+
+def test_an_interrupted_conversion_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(image_store, "_SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(folder, "_PICTURES_PER_BLOCK", 2)
+    put(tmp_path / "pictures", [*GREY, np.zeros((9, 9), np.uint8)])
+    dataset = FromFolder(str(tmp_path / "pictures"), resolution=5)
+    decoded, square_image = [], own_pictures.square_image
+
+    def interrupted(content, name, image_shape):
+        if len(decoded) == 5:
+            raise KeyboardInterrupt
+        decoded.append(Path(name).name)
+        return square_image(content, name, image_shape)
+
+    monkeypatch.setattr(own_pictures, "square_image", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dataset.open()
+    assert decoded == ["000.png", "001.png", "002.png", "003.png", "004.png"]
+    monkeypatch.setattr(
+        own_pictures, "square_image", lambda *given: (decoded.append(Path(given[1]).name), square_image(*given))[1]
+    )
+    again = dataset.open()
+    assert decoded[5:] == ["004.png", "005.png", "006.png"]
+    np.testing.assert_array_equal(again.pixels[:6, 0], GREY[:, :, 1:6])
+
+
+def test_whoever_watches_sees_how_far_it_is(pictures):
+    seen = []
+    with progress.watched(lambda *told: seen.append(told)):
+        FromFolder(str(pictures)).load()
+    assert ("looking through pictures", 6, 6, "pictures") in seen
+    assert seen[-1] == ("converting pictures", 6, 6, "images")
+
+
+def test_a_picture_that_changes_while_it_is_read_is_refused(pictures, monkeypatch):
+    dataset = FromFolder(str(pictures))
+    monkeypatch.setattr(
+        "unbraid.data.pictures.pictures.decode_many",
+        lambda *_: iter([(os.utime(pictures / "002.png"), GREY[:, None])[1]]),
+    )
+    with pytest.raises(DataError, match=r"002\.png was changed while it was read"):
+        dataset.load()
+    assert dataset.store.record is None
+
+
+def test_a_cache_that_cannot_be_written_says_how_to_choose_another(pictures, cache):
+    cache.write_text("in the way")
+    dataset = FromFolder(str(pictures))
+    with pytest.raises(DataError, match="UNBRAID_CACHE"):
+        dataset.load()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"not json", b'{"format": 1, "shapes": 3}'])
+def test_a_damaged_memory_is_forgotten(pictures, cache, content):
+    dataset = FromFolder(str(pictures))
+    (memory,) = (cache / "known").iterdir()
+    files.write_bytes(memory, content)
+    assert FromFolder(str(pictures)) == dataset
+
+
+# ---- refusals
+
+
+def test_pictures_that_are_none_are_refused_by_name(pictures):
+    for number in range(5):
+        (pictures / f"bad{number}.png").write_bytes(b"not a picture")
+    with pytest.raises(
+        DataError,
+        match=(
+            r"5 of 11 pictures .* cannot be read: bad0\.png, bad1\.png, bad2\.png and 2 more\..*The first: "
+            r".*bad0\.png"
+        ),
+    ):
+        FromFolder(str(pictures))
+
+
+def test_pictures_that_are_cut_short_are_refused_by_name_all_at_once(tmp_path):
+    pictures = put(tmp_path / "pictures", np.repeat(np.repeat(GREY, 20, axis=1), 20, axis=2), ".jpg")
+    for name in ("001.jpg", "004.jpg"):
+        content = (pictures / name).read_bytes()
+        (pictures / name).write_bytes(content[: len(content) // 2 + 5])
+    dataset = FromFolder(str(pictures))
+    with pytest.raises(DataError, match=r"2 of 6 pictures .* cannot be read: 001\.jpg, 004\.jpg\."):
+        dataset.load()
+
+
+def test_a_folder_without_pictures_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(DataError, match="holds no pictures, by their suffixes, and 1 other files"):
+        FromFolder(str(tmp_path))
+
+
+def test_a_folder_that_may_not_be_read_is_refused(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(DataError, match="Permission denied"):
+        FromFolder(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"path": ""}, "path is empty"),
+        ({"path": "a", "csv": ""}, "csv is empty"),
+        ({"path": "a", "sha256": "ABC"}, "64 lower-case"),
+        ({"path": "a", "resolution": 0}, "resolution is 0"),
+        ({"path": "a", "channels": 2}, "channels is 2"),
+    ],
+)
+def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match):
+    with pytest.raises(SpecError, match=match):
+        FromFolder(**fields)

@@ -1,0 +1,293 @@
+import dataclasses
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from unbraid.data import Factor, FromHuggingFace, image_store, progress
+from unbraid.data.own import hugging_face
+from unbraid.errors import DataError, SpecError
+
+GENERATOR = np.random.default_rng(5)
+GREY = GENERATOR.integers(0, 256, (6, 5, 7), dtype=np.uint8)
+COLOUR = GENERATOR.integers(0, 256, (6, 5, 7, 3), dtype=np.uint8)
+CLASSES = datasets.ClassLabel(names=["cat", "dog", "emu"])
+
+
+def dataset_of(images=GREY, features=None, **columns):
+    content = {"image": [Image.fromarray(image) for image in images], **columns}
+    return datasets.Dataset.from_dict(content, datasets.Features({"image": datasets.Image(), **(features or {})}))
+
+
+def labelled():
+    return dataset_of(features={"label": CLASSES}, label=[0, 2, 2, 0, 0, 2])
+
+
+# ---- images and factors
+
+
+def test_class_labels_keep_their_numbers_and_are_not_ranked():
+    recipe = FromHuggingFace.of(labelled())
+    assert (recipe.num_images, recipe.image_shape) == (6, (1, 5, 7))
+    # The dog has a number, though none occurs.
+    assert recipe.factors == (Factor("label", 3, ordered=False),)
+    assert recipe.words == {"label": ("cat", "dog", "emu")}
+    images = recipe.load()
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY)
+    assert images.factors.tolist() == [[0], [2], [2], [0], [0], [2]]
+    assert images.factors.dtype == torch.int64
+    assert images.factor_table == recipe.factors
+
+
+def test_numbers_and_words_become_factors():
+    features = {
+        "size": datasets.Value("int32"),
+        "depth": datasets.Value("float32"),
+        "hue": datasets.Value("string"),
+        "lit": datasets.Value("bool"),
+    }
+    dataset = dataset_of(
+        features=features,
+        size=[3, 7, 7, -1, 3, 3],
+        depth=[0.5, 1, 2, 3, 4, 5],
+        hue=["red", "blue"] * 3,
+        lit=[True] * 5 + [False],
+    )
+    recipe = FromHuggingFace.of(dataset, factors=("size", "hue", "lit"))
+    assert recipe.factors == (Factor("size", 3), Factor("hue", 2, ordered=False), Factor("lit", 2))
+    assert recipe.load().factors[:3].tolist() == [[1, 1, 1], [2, 0, 1], [2, 1, 1]]
+    assert recipe.words == {"hue": ("blue", "red")}
+    mixed = FromHuggingFace.of(dataset, factors=("size", "depth"))
+    assert mixed.factors == (Factor("size", 3), Factor("depth", 0))
+    assert mixed.load().factors[:2].tolist() == [[1.0, 0.5], [2.0, 1.0]]
+
+
+def test_a_single_factor_may_be_named_alone():
+    assert FromHuggingFace.of(labelled(), factors="label") == FromHuggingFace.of(labelled(), factors=("label",))
+
+
+def test_without_factors_the_images_are_unlabelled():
+    recipe = FromHuggingFace.of(labelled(), factors=())
+    assert recipe.factors == ()
+    assert recipe.load().factors.shape == (6, 0)
+
+
+def test_colour_is_found_or_asked_for():
+    np.testing.assert_array_equal(
+        FromHuggingFace.of(dataset_of(COLOUR), factors=()).load().pixels, np.moveaxis(COLOUR, 3, 1)
+    )
+    assert FromHuggingFace.of(dataset_of(COLOUR), factors=(), channels=1).image_shape == (1, 5, 7)
+    assert FromHuggingFace.of(dataset_of([*GREY[:3], *COLOUR[:3]]), factors=()).image_shape == (3, 5, 7)
+
+
+def test_sizes_that_differ_need_a_resolution():
+    dataset = dataset_of([*GREY, np.zeros((9, 9), np.uint8)])
+    with pytest.raises(
+        DataError,
+        match=r"2 sizes \(height x width\): 6 of 5 x 7 such as image 0, 1 of 9 x 9 such as image 6.*resolution",
+    ):
+        FromHuggingFace.of(dataset, factors=())
+    images = FromHuggingFace.of(dataset, factors=(), resolution=5).load()
+    np.testing.assert_array_equal(images.pixels[:6, 0], GREY[:, :, 1:6])
+
+
+def test_rows_come_in_the_order_that_the_data_set_has_them():
+    shuffled = labelled().select([4, 1, 3])
+    images = FromHuggingFace.of(shuffled).load()
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY[[4, 1, 3]])
+    assert images.factors[:, 0].tolist() == [0, 2, 0]
+
+
+def test_the_format_that_a_data_set_has_does_not_matter():
+    plain = FromHuggingFace.of(labelled())
+    assert FromHuggingFace.of(labelled().with_format("numpy")) == plain
+    assert FromHuggingFace.of(labelled().with_transform(lambda batch: pytest.fail("transformed"))) == plain
+    assert FromHuggingFace.of(labelled().cast_column("image", datasets.Image(decode=False))) == plain
+
+
+def test_pictures_may_be_files(tmp_path):
+    for number, image in enumerate(GREY):
+        Image.fromarray(image).save(tmp_path / f"{number}.png")
+    dataset = datasets.Dataset.from_dict({"picture": [str(tmp_path / f"{k}.png") for k in range(6)]}).cast_column(
+        "picture", datasets.Image()
+    )
+    before = FromHuggingFace.of(dataset, "picture", ())
+    np.testing.assert_array_equal(before.load().pixels[:, 0], GREY)
+    # The data set is the same object, and its pictures are others.
+    Image.fromarray(255 - GREY[2]).save(tmp_path / "2.png")
+    after = FromHuggingFace.of(dataset, "picture", ())
+    assert after != before
+    np.testing.assert_array_equal(after.load().pixels[2, 0], 255 - GREY[2])
+
+
+def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
+    monkeypatch.setattr(hugging_face, "_IMAGES_PER_BLOCK", 4)
+    seen = []
+    with progress.watched(lambda *told: seen.append(told)):
+        images = FromHuggingFace.of(labelled()).load()
+    np.testing.assert_array_equal(images.pixels[:, 0], GREY)
+    assert images.factors[:, 0].tolist() == [0, 2, 2, 0, 0, 2]
+    assert [done for what, done, total, _ in seen if what.startswith("looking")] == [4, 6]
+    assert seen[-1] == ("converting a data set of Hugging Face", 6, 6, "images")
+
+
+# ---- recipe and cache
+
+
+def test_a_recipe_survives_json(cache):
+    recipe = FromHuggingFace.of(labelled())
+    again = FromHuggingFace(**json.loads(json.dumps(dataclasses.asdict(recipe))))
+    assert again == recipe == FromHuggingFace(recipe.path)
+    assert recipe.path.startswith(str(cache))
+    torch.testing.assert_close(again.load().pixels, recipe.load().pixels)
+
+
+def test_a_recipe_is_read_without_the_library(monkeypatch):
+    recipe = FromHuggingFace.of(labelled())
+    for name in ("datasets", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert len(FromHuggingFace(recipe.path, recipe.sha256).load()) == 6
+
+
+def test_the_same_content_is_converted_once(monkeypatch):
+    recipe = FromHuggingFace.of(labelled())
+    monkeypatch.setattr(image_store.ImageStore, "make", lambda *_: pytest.fail("made again"))
+    assert FromHuggingFace.of(labelled()) == recipe
+    with pytest.raises(pytest.fail.Exception):
+        FromHuggingFace.of(labelled(), factors=())
+
+
+def test_a_store_that_is_gone_is_made_again_by_handing_in_the_data_set():
+    recipe = FromHuggingFace.of(labelled())
+    shutil.rmtree(recipe.path)
+    for question in (recipe.load, lambda: recipe.factors, lambda: recipe.num_images, lambda: recipe.image_shape):
+        with pytest.raises(DataError, match=r"holds no converted images.*FromHuggingFace\.of again"):
+            question()
+    assert FromHuggingFace.of(labelled()) == recipe
+    assert len(recipe.load()) == 6
+
+
+def test_a_store_that_holds_something_else_is_refused():
+    recipe, other = FromHuggingFace.of(labelled()), FromHuggingFace.of(dataset_of(COLOUR), factors=())
+    shutil.rmtree(recipe.path)
+    shutil.copytree(other.path, recipe.path)
+    with pytest.raises(DataError, match=f"expects {recipe.sha256}"):
+        recipe.load()
+
+
+def test_a_damaged_store_is_refused_and_mended_by_handing_in_the_data_set():
+    recipe = FromHuggingFace.of(labelled())
+    with (Path(recipe.path) / "images.npy").open("r+b") as stream:
+        stream.seek(200)
+        stream.write(b"\0\1\2")
+    with pytest.raises(DataError, match=r"cannot be used: .*SHA-256.*FromHuggingFace\.of again"):
+        recipe.load()
+    assert FromHuggingFace.of(labelled()) == recipe
+    np.testing.assert_array_equal(recipe.load().pixels[:, 0], GREY)
+
+
+def test_a_recipe_may_be_made_before_its_store(tmp_path):
+    assert FromHuggingFace(str(tmp_path / "later")).sha256 == ""
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "match"),
+    [
+        (
+            lambda: datasets.DatasetDict(train=labelled()),
+            {},
+            r"a DatasetDict; expected a datasets\.Dataset.*dataset\['train'\]",
+        ),
+        (lambda: labelled().to_iterable_dataset(), {}, "without streaming"),
+        (lambda: [1, 2], {}, "was given a list"),
+        (labelled, {"image": "picture"}, "no column 'picture'; it has image, label"),
+        (labelled, {"factors": ("shape",)}, "no column 'shape'"),
+        (labelled, {"factors": ("label", "label")}, "one of them twice"),
+        (labelled, {"image": "label", "factors": ()}, r"holds ClassLabel.*expected pictures"),
+        (lambda: labelled().select([]), {}, "no rows"),
+        (lambda: dataset_of(features={"label": CLASSES}, label=[0, 1, -1, 0, None, 0]), {}, "no label for 2 images"),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("string")}, label=["a", None] * 3),
+            {},
+            "no label for 3 images",
+        ),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("float64")}, label=[0.5, float("nan")] * 3),
+            {},
+            "NaN or infinite for 3",
+        ),
+        (
+            lambda: dataset_of(features={"label": datasets.List(datasets.Value("int64"))}, label=[[1, 2]] * 6),
+            {},
+            "holds List.*a number or a word",
+        ),
+        (
+            lambda: dataset_of(features={"label": datasets.Value("timestamp[s]")}, label=[0] * 6),
+            {},
+            "holds Value.*a number or a word",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(dataset, options, match):
+    with pytest.raises(DataError, match=match):
+        FromHuggingFace.of(dataset(), **options)
+
+
+def raw(*pictures):
+    features = datasets.Features({"image": datasets.Image(decode=False)})
+    return datasets.Dataset.from_dict({"image": list(pictures)}, features)
+
+
+@pytest.mark.parametrize(
+    ("picture", "match"),
+    [
+        (None, "image 1 is missing"),
+        ({"bytes": b"not a picture", "path": None}, "image 1 "),
+        ({"bytes": None, "path": "/nowhere/a.png"}, r"there is no file /nowhere/a\.png"),
+        ({"bytes": None, "path": "/dev/zero"}, "there is no file /dev/zero"),
+        ({"bytes": None, "path": "https://example.org/a.png"}, "not fetched here"),
+    ],
+)
+def test_a_picture_that_cannot_be_read_is_refused_by_its_row(picture, match, tmp_path):
+    Image.fromarray(GREY[0]).save(tmp_path / "good.png")
+    good = {"bytes": (tmp_path / "good.png").read_bytes(), "path": None}
+    with pytest.raises(DataError, match=rf"1 of 3 pictures in the data set cannot be read: image 1\..*{match}"):
+        FromHuggingFace.of(raw(good, picture, good), factors=())
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.png"
+    Image.fromarray(GREY[0]).save(path)
+    survey = hugging_face._Table.survey
+
+    def changed(table):
+        found = survey(table)
+        Image.fromarray(GREY[1]).save(path)
+        return found
+
+    monkeypatch.setattr(hugging_face._Table, "survey", changed)
+    with pytest.raises(DataError, match="image 0 was changed while it was read"):
+        FromHuggingFace.of(raw({"bytes": None, "path": str(path)}), factors=())
+
+
+def test_without_the_library_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(SpecError, match=r"pip install 'unbraid\[huggingface\]'"):
+        FromHuggingFace.of(None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"), [({"path": ""}, "path is empty"), ({"path": "a", "sha256": "ABC"}, "64 lower-case")]
+)
+def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match):
+    with pytest.raises(SpecError, match=match):
+        FromHuggingFace(**fields)
