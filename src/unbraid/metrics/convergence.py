@@ -3,17 +3,35 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
+
+_is_quiet = ContextVar("is_quiet", default=False)
+
+
+class _Here(type):
+    """The class of a category of warnings that others belong to within `quietly` alone, and in its thread alone."""
+
+    muted: tuple[type[Warning], ...]
+
+    def __subclasscheck__(cls, category: type) -> bool:
+        return _is_quiet.get() and issubclass(category, cls.muted)
+
+
+class _OfSolvers(Warning, metaclass=_Here):
+    muted = (RuntimeWarning, LinAlgWarning)
+
+
+class _OfUsers(Warning, metaclass=_Here):
+    muted = (UserWarning,)
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
     """Without scikit-learn's warnings that a solver has stopped short or overflowed on its way, and that there are many
-    classes.
-
-    Filters of warnings belong to all threads: enter this in the main thread, around all fits.
+    classes. Other threads hear theirs: enter this in the thread that fits.
 
     Separable classes have no finite optimum without a penalty; by then the predictions, which are all that a score
     reads, no longer change. Factors with many values are what they are; too many to classify are refused by
@@ -21,9 +39,13 @@ def quietly() -> Iterator[None]:
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", LinAlgWarning)
-        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        yield
+    _OfSolvers.muted = (RuntimeWarning, LinAlgWarning, ConvergenceWarning)
+    # Filters belong to the whole process, so these stay in place: outside of this block they match nothing.
+    warnings.simplefilter("ignore", _OfSolvers)
+    warnings.filterwarnings("ignore", "The number of unique classes", _OfUsers)
+    token = _is_quiet.set(True)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _is_quiet.reset(token)

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread
-from unbraid.metrics.convergence import quietly
 from unbraid.metrics.factor_predictors import (
     FittedPredictor,
     Losses,
@@ -116,7 +115,7 @@ class DCI(Metric):
         settings = self.predictor_settings
         # The factors are independent, and most fits release the interpreter. Not so for forests: scikit-learn swaps the
         # filters of warnings around each tree, for all threads at once, and in threads of ours they would be lost.
-        with quietly(), ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor() as pool:
             each: Callable[..., Iterable[Any]] = map if self.predictor == "forest" else pool.map
             tell = _Progress(statistics, len(tasks) * (1 + self._num_refits))
             fits = list(each(lambda task: tell.after(fitted_predictor(task, settings)), tasks.values()))

@@ -8,6 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.metrics.convergence import quietly
 from unbraid.metrics.lasso import lasso
 from unbraid.metrics.prediction_tasks import PredictionTask
 from unbraid.metrics.settings import sklearn_seed
@@ -90,7 +91,8 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         train, test = (task.train_labels[0].expand(len(labels)) for labels in (task.train_labels, task.test_labels))
         return FittedPredictor(nothing, compare(train, task.train_labels), compare(test, task.test_labels))
     _check_range(task)
-    model = _trees(task, settings).fit(task.train_codes.numpy(), task.train_labels.numpy())
+    with quietly():
+        model = _trees(task, settings).fit(task.train_codes.numpy(), task.train_labels.numpy())
     train, test = (torch.from_numpy(model.predict(codes.numpy())) for codes in (task.train_codes, task.test_codes))
     importance = torch.from_numpy(model.feature_importances_).double()
     return FittedPredictor(importance, compare(train, task.train_labels), compare(test, task.test_labels))
