@@ -24,6 +24,7 @@ from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, complain, f
 from unbraid import Autoencoder, BetaVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.metrics import JEMMIG, RMIG, Metric
+from unbraid.metrics.estimators import Quantised
 from unbraid.models.initial_weights import InitialWeights
 from unbraid.objectives import FactorVAE, Objective
 from unbraid.precision import Precision
@@ -31,7 +32,7 @@ from unbraid.runs.run import Run
 from unbraid.training import Fleet, Member, train
 
 FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")
-METRICS: tuple[Metric, ...] = (RMIG(masses="rectangle"), JEMMIG(masses="rectangle"))
+METRICS: tuple[Metric, ...] = (RMIG(Quantised(masses="rectangle")), JEMMIG(Quantised(masses="rectangle")))
 PRINTED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "RMIG": {"FactorVAE": (0.2412, 0.7139, 0.0523, 0.7198, 0.7256), "β-VAE": (0.0481, 0.1533, 0.0000, 0.4127, 0.4193)},
     "JEMMIG": {

@@ -4,7 +4,6 @@ of them.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +11,8 @@ from torch import Tensor
 from benchmarks.golden_values import Arrays, Values, codes_of, has_densities, top_latents
 from unbraid.distributions import DiagonalGaussian, StandardNormal
 from unbraid.information.posteriors import Draws
-from unbraid.information.quantised import Bins, Masses
+from unbraid.information.quantised import Masses
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
@@ -33,8 +33,8 @@ def quantised(arrays: Arrays) -> Values:
     statistics = Statistics(codes_of(arrays))
     found: Values = {}
     for masses, num_bins in QUANTISATIONS:
-        settings: dict[str, Any] = {"estimator": "quantised", "num_bins": num_bins, "masses": masses}
-        information = statistics.quantised(Bins(num_bins, masses=masses))
+        estimator = Quantised(num_bins, masses=masses)
+        information = estimator.information(statistics)
         informativeness, entropy = information.informativeness, information.entropy
         found[f"quant/{masses}/{num_bins}/info"] = {
             "H_zi": entropy,
@@ -43,8 +43,8 @@ def quantised(arrays: Arrays) -> Values:
             "I_norm_logbins": informativeness / math.log(num_bins),
             "I_norm_H": torch.where(entropy > 0, informativeness / entropy, 0.0),
         }
-        jemmig = JEMMIG(**settings).of(statistics)
-        found[f"quant/{masses}/{num_bins}/interp"] = _interpretability(RMIG(**settings).of(statistics), jemmig) | {
+        jemmig = JEMMIG(estimator).of(statistics)
+        found[f"quant/{masses}/{num_bins}/interp"] = _interpretability(RMIG(estimator).of(statistics), jemmig) | {
             "JEMMIG_norm_per_factor": list(jemmig.per_factor.values()),
             "JEMMIG_norm": jemmig.value,
         }
@@ -55,7 +55,7 @@ def modularity(arrays: Arrays) -> Values:
     statistics = Statistics(codes_of(arrays))
     scores = {
         "modularity/q/100": Modularity().of(statistics),
-        "modularity/means_hist20": Modularity(estimator="means_histogram", num_bins=20).of(statistics),
+        "modularity/means_hist20": Modularity(MeansHistogram(num_bins=20)).of(statistics),
     }
     return {key: {"per_latent": list(score.per_latent), "mean": score.value} for key, score in scores.items()}
 
@@ -63,20 +63,20 @@ def modularity(arrays: Arrays) -> Values:
 def exact_mig(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
-    score = MIG(estimator="exact")(codes_of(arrays))
+    score = MIG(Exact())(codes_of(arrays))
     entropies = {"H_z": score.tables["latent_entropy"], "H_y": score.tables["factor_entropy"]}
     return {"mig/exact": _gap(score) | entropies}
 
 
 def means_histogram_mig(arrays: Arrays) -> Values:
-    return {"mig/means_hist20": _gap(MIG(estimator="means_histogram", num_bins=20)(codes_of(arrays)))}
+    return {"mig/means_hist20": _gap(MIG(MeansHistogram(num_bins=20))(codes_of(arrays)))}
 
 
 def sampled_mig(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
     z = arrays["z_per_datum"]
-    score = MIG(estimator="sampled").of(Statistics(codes_of(arrays), draws=Draws.of(z, torch.arange(len(z)))))
+    score = MIG(Sampled()).of(Statistics(codes_of(arrays), draws=Draws.of(z, torch.arange(len(z)))))
     return {"mig/sampled": _gap(score) | {"H_z": score.tables["latent_entropy"]}}
 
 
@@ -84,11 +84,7 @@ def sampled_interpretability(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
     statistics = Statistics(codes_of(arrays), draws=Draws.of(arrays["z"], arrays["ids"].long()))
-    return {
-        "sampling/interp": _interpretability(
-            RMIG(estimator="sampled").of(statistics), JEMMIG(estimator="sampled").of(statistics)
-        )
-    }
+    return {"sampling/interp": _interpretability(RMIG(Sampled()).of(statistics), JEMMIG(Sampled()).of(statistics))}
 
 
 def kl_to_prior(arrays: Arrays) -> Values:

@@ -11,6 +11,7 @@ from unbraid.information.exact_joint import MAX_JOINT_IMAGES
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Masses
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
+from unbraid.metrics.estimators import Exact, Quantised
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.metric import Score
@@ -58,7 +59,7 @@ def sampling(arrays: Arrays) -> Values:
 def misjed(arrays: Arrays) -> Values:
     found: Values = {}
     for masses in MASSES:
-        score = MISJED(num_bins=50, masses=masses)(codes_of(arrays))
+        score = MISJED(Quantised(num_bins=50, masses=masses))(codes_of(arrays))
         found[f"misjed/{masses}/50"] = {
             "MISJED": score.tables["misjed"],
             "MISJED_norm": score.tables["misjed_normalised"],
@@ -100,7 +101,7 @@ def exact_in_the_plane(arrays: Arrays) -> Values:
 
 
 def _in_the_plane(codes: Codes) -> Values:
-    score = Informativeness("exact")(codes)
+    score = Informativeness(Exact())(codes)
     each, joint = torch.tensor(score.per_latent, dtype=torch.float64), score.parts["joint"].value
     given_image = float(Statistics(codes).posteriors.entropy().joint)
     sepin = joint - each.flip(0)

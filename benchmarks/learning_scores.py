@@ -22,6 +22,7 @@ from unbraid.distributions.categories import with_categories
 from unbraid.distributions.posterior import Posterior
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
+from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
 
 _BLOCK = 5000
@@ -136,7 +137,7 @@ def k_means_accuracy(images: FactorImages, num_clusters: int, num_starts: int = 
 
 def quantised_conditional_entropy(codes: Codes) -> float:
     """The greatest H(z_j | x) of any latent in 100 bins, in nats."""
-    return float(Informativeness(estimator="quantised")(codes).tables["latent_entropy_given_image"].max())
+    return float(Informativeness(Quantised())(codes).tables["latent_entropy_given_image"].max())
 
 
 def _blocks(model: AutoencoderModule, images: FactorImages) -> Iterator[tuple[Tensor, Tensor, Posterior]]:
@@ -161,7 +162,7 @@ def _log_likelihood(model: AutoencoderModule, x: Tensor, z: Tensor) -> Tensor:
 def _rate(codes: Codes, num_samples: int) -> tuple[float, dict[str, float]]:
     """The rate over all images, and its parts; NaN for codes without a density."""
     try:
-        score = ELBODecomposition(num_samples=num_samples)(codes)
+        score = ELBODecomposition(Sampled(num_samples=num_samples))(codes)
     except CodesError:
         return math.nan, dict.fromkeys(("mutual_information", "total_correlation", "dimension_wise_kl"), math.nan)
     return score.parts["kl"].value, {
@@ -176,7 +177,7 @@ def _mig(codes: Codes) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
         has_density = codes.marginal_std is not None and bool((codes.marginal_std > 0).all())
-        return (MIG() if has_density else MIG(estimator="quantised"))(codes).value
+        return (MIG() if has_density else MIG(Quantised()))(codes).value
 
 
 @torch.no_grad()

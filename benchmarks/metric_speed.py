@@ -40,15 +40,16 @@ from unbraid.metrics import (
     Metric,
     evaluate,
 )
+from unbraid.metrics.estimators import Exact, Quantised, Sampled
 from unbraid.metrics.statistics import Statistics
 
-QUANTISED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(estimator="quantised"))
+QUANTISED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(Quantised()))
 SAMPLED: tuple[Metric, ...] = (SEPIN(), INDIN(), MISJED(), ELBODecomposition())
 
 
 def exact(codes: Codes) -> None:
     statistics_ = Statistics(codes)
-    statistics_.exact()
+    Exact().information(statistics_)
 
 
 def scores(metrics: tuple[Metric, ...]) -> Callable[[Codes], None]:
@@ -134,7 +135,7 @@ def exponents(codes_of: Callable[[int, int], Codes], num_images: int) -> dict[st
         work(codes)
         return statistics.median(_seconds(work, codes) for _ in range(3))
 
-    few = (SEPIN(num_samples=256),)
+    few = (SEPIN(Sampled(num_samples=256)),)
     sizes = [num_images // 4, num_images]
     return {
         "exact, images": slope([seconds(exact, codes_of(n, 10)) for n in sizes]),
@@ -142,12 +143,12 @@ def exponents(codes_of: Callable[[int, int], Codes], num_images: int) -> dict[st
         "quantised, images": slope([seconds(scores(QUANTISED), codes_of(n, 10)) for n in sizes]),
         "quantised, latents": slope([seconds(scores(QUANTISED), codes_of(num_images // 8, d)) for d in (5, 20)]),
         "quantised, bins": slope(
-            [seconds(scores((RMIG(num_bins=b),)), codes_of(num_images // 8, 10)) for b in (50, 200)]
+            [seconds(scores((RMIG(Quantised(num_bins=b)),)), codes_of(num_images // 8, 10)) for b in (50, 200)]
         ),
         "sampled, images": slope([seconds(scores(few), codes_of(n, 10)) for n in sizes]),
         "sampled, latents": slope([seconds(scores(few), codes_of(num_images // 4, d)) for d in (5, 20)]),
         "sampled, draws": slope(
-            [seconds(scores((SEPIN(num_samples=s),)), codes_of(num_images // 4, 10)) for s in (256, 1024)]
+            [seconds(scores((SEPIN(Sampled(num_samples=s)),)), codes_of(num_images // 4, 10)) for s in (256, 1024)]
         ),
     }
 

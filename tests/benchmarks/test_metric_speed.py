@@ -10,6 +10,7 @@ from benchmarks import metric_speed
 from benchmarks.dsprites_codes import SIZES, dsprites_codes
 from benchmarks.metric_speed import PLAIN, ROWS, errors, exponents, measure, scores
 from unbraid.metrics import RMIG, SEPIN
+from unbraid.metrics.estimators import Sampled
 
 NUM_IMAGES = 2_000
 
@@ -17,7 +18,7 @@ NUM_IMAGES = 2_000
 @pytest.fixture(autouse=True)
 def few_draws_on_the_cpu(monkeypatch):
     monkeypatch.setattr(metric_speed, "_device", lambda: "cpu")
-    monkeypatch.setitem(ROWS, "sampled", ("SEPIN, 100 draws", scores((SEPIN(num_samples=100),))))
+    monkeypatch.setitem(ROWS, "sampled", ("SEPIN, 100 draws", scores((SEPIN(Sampled(num_samples=100)),))))
     # In place of the whole scorecard and of minutes of trees, which are tested elsewhere.
     monkeypatch.setitem(ROWS, "scorecard", ("RMIG", scores((RMIG(),))))
     monkeypatch.setitem(ROWS, "boosted_trees", ("RMIG", scores((RMIG(),))))

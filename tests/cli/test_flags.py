@@ -7,6 +7,7 @@ from unbraid.data import DSprites
 from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, LearnedCategories
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG, Metric
+from unbraid.metrics.estimators import Exact, Quantised
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
 from unbraid.runs import RunSpec
@@ -137,9 +138,11 @@ def test_a_flag_says_what_to_type():
 
 def test_a_metric_is_built_as_a_spec_is():
     assert build_kind(Metric, "metric", {}, METRIC, MIG()) == [MIG()]
-    typed = {"metric": ["mig"], "metric.estimator": ["quantised"], "metric.num_bins": ["50"]}
-    assert build_kind(Metric, "metric", typed, METRIC, MIG()) == [MIG(estimator="quantised", num_bins=50)]
-    assert build_kind(Metric, "metric", {"metric.low": ["-3"]}, METRIC, MIG()) == [MIG(low=-3.0)]
+    typed = {"metric": ["mig"], "metric.estimator": ["quantised"], "metric.estimator.num_bins": ["50"]}
+    assert build_kind(Metric, "metric", typed, METRIC, MIG()) == [MIG(Quantised(num_bins=50))]
+    assert build_kind(Metric, "metric", {"metric.estimator.quadrature": ["direct"]}, METRIC, MIG()) == [
+        MIG(Exact("direct"))
+    ]
 
 
 def test_a_number_may_follow_a_schedule():

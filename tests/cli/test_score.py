@@ -9,6 +9,7 @@ import pytest
 from unbraid import Scorecard, metrics
 from unbraid.codes import Codes
 from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised
 from unbraid.runs import Run
 
 FACTORS = np.stack([np.arange(60) % 3, np.arange(60) // 30], axis=1)
@@ -88,7 +89,9 @@ def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
 
 def test_the_settings_of_a_metric_are_flags(unbraid, trained):
     one = min(trained.iterdir())
-    outcome = unbraid("score", one, "--metric", "mig", "--metric.estimator", "quantised", "--metric.num-bins", "50")
+    outcome = unbraid(
+        "score", one, "--metric", "mig", "--metric.estimator", "quantised", "--metric.estimator.num-bins", "50"
+    )
     assert outcome.code == 0, outcome.err
     assert "num_bins 50" in outcome.out
     [score] = Run.open(one).scores()
@@ -152,7 +155,7 @@ def test_the_seed_and_the_settings_of_published_code_can_be_chosen(unbraid, arra
     assert Scorecard.load(save)[0].settings["seed"] == 3
     outcome = unbraid("score", tmp_path / "codes.npz", "--like", "disentanglement-lib", "--save", save, "--force")
     assert outcome.code == 0, outcome.err
-    assert "mig:means_histogram:num_bins=20" in Scorecard.load(save)
+    assert "mig:means-histogram" in Scorecard.load(save)
 
 
 # ---- saved
@@ -267,7 +270,7 @@ def test_a_bug_in_one_metric_is_shown_and_the_other_scores_are_kept(unbraid, arr
     measure = MIG.measure
 
     def broken(self, statistics):
-        if self.estimator == "quantised":
+        if self.estimator == Quantised():
             raise ZeroDivisionError("by nothing")
         return measure(self, statistics)
 
@@ -309,7 +312,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
         ([".", "--like", "chenn"], "Did you mean 'chen'?"),
         ([".", "--device", "tpu"], "expected auto, cpu or cuda"),
         ([".", "--metric.estimator", "quantized"], "Did you mean 'quantised'?"),
-        ([".", "--metric.num-bins", "x"], "expected a whole number or none"),
+        ([".", "--metric.estimator", "quantised", "--metric.estimator.num-bins", "x"], "expected a whole number"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):

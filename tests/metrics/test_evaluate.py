@@ -15,6 +15,7 @@ from unbraid import Codes, evaluate
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.statistics import Statistics
 from unbraid.version import __version__
 
@@ -30,10 +31,10 @@ CODES = make_codes()
 
 
 def test_each_score_is_that_of_its_metric():
-    card = evaluate(CODES, ["mig", MIG(estimator="quantised"), CountFactors()])
+    card = evaluate(CODES, ["mig", MIG(Quantised()), CountFactors()])
     assert card.names == ("mig", "mig:quantised", "count-factors")
     assert card["mig"].value == MIG()(CODES).value
-    assert card["mig:quantised"].value == MIG(estimator="quantised")(CODES).value
+    assert card["mig:quantised"].value == MIG(Quantised())(CODES).value
     assert card["count-factors"].value == 2
 
 
@@ -71,7 +72,7 @@ def test_what_metrics_share_is_computed_once(monkeypatch):
 
     monkeypatch.setattr(Statistics, "once", counted)
     codes = make_codes(angle=np.linspace(0, 1, 60))
-    evaluate(codes, [MIG(estimator="sampled", num_samples=50), Spread(), Spread(scale=2.0), "mig"])
+    evaluate(codes, [MIG(Sampled(num_samples=50)), Spread(), Spread(scale=2.0), "mig"])
     assert computed.count(("draws", 50, 0)) == 1
     assert len(computed) == len(set(computed))
 

@@ -13,16 +13,17 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, prior_li
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
+from unbraid.metrics.estimators import Exact, Neighbours, Quantised, Sampled
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.statistics import Statistics
 
 # Known answers
 
 
-@pytest.mark.parametrize("estimator", ["sampled", "exact"])
+@pytest.mark.parametrize("estimator", [Sampled(100), Exact()])
 def test_two_images_far_apart_are_one_bit_of_log_two(estimator):
     codes = Codes(torch.tensor([[0.0], [50.0]], dtype=torch.float64), torch.ones(2, 1, dtype=torch.float64))
-    score = Informativeness(estimator, num_samples=100, conditional="mc")(codes)
+    score = Informativeness(estimator, conditional="mc")(codes)
     assert score.value == pytest.approx(math.log(2), abs=1e-9)
     assert score.per_latent == pytest.approx([math.log(2)], abs=1e-9)
 
@@ -32,20 +33,20 @@ def test_dense_gaussian_means_follow_the_channel_formula():
     quantiles = torch.special.ndtri((torch.arange(4000, dtype=torch.float64) + 0.5) / 4000)[:, None]
     codes = Codes(2.0 * quantiles, torch.full((4000, 1), 0.5, dtype=torch.float64))
     expected = 0.5 * math.log(1 + 16)
-    assert Informativeness("exact")(codes).value == pytest.approx(expected, abs=1e-3)
-    sampled = Informativeness(num_samples=2000, conditional="mc")(codes)
+    assert Informativeness(Exact())(codes).value == pytest.approx(expected, abs=1e-3)
+    sampled = Informativeness(Sampled(num_samples=2000), conditional="mc")(codes)
     assert sampled.interval[0] < expected < sampled.interval[1]
 
 
-@pytest.mark.parametrize("estimator", ["sampled", "exact", "quantised"])
+@pytest.mark.parametrize("estimator", [Sampled(100), Exact(), Quantised()])
 def test_posteriors_equal_to_the_prior_say_nothing(estimator):
-    score = Informativeness(estimator, num_samples=100, conditional="mc")(prior_like(20, 2))
+    score = Informativeness(estimator, conditional="mc")(prior_like(20, 2))
     assert score.value == pytest.approx(0, abs=1e-9)
     assert score.per_latent == pytest.approx([0, 0], abs=1e-9)
 
 
 def test_deterministic_codes_are_read_in_bins():
-    score = Informativeness("quantised", num_bins=100)(grid((4, 3), std=0.0))
+    score = Informativeness(Quantised(num_bins=100))(grid((4, 3), std=0.0))
     assert score.per_latent == pytest.approx([math.log(4) / math.log(100), math.log(3) / math.log(100)])
     assert score.value == pytest.approx(math.log(12) / 2 / math.log(100))
     assert score.tables["informativeness"].tolist() == pytest.approx([math.log(4), math.log(3)])
@@ -54,13 +55,16 @@ def test_deterministic_codes_are_read_in_bins():
 
 def test_a_silent_latent_has_no_share_of_an_entropy_of_zero():
     codes = Codes(torch.zeros(5, 1, dtype=torch.float64), torch.zeros(5, 1, dtype=torch.float64))
-    assert Informativeness("quantised")(codes).tables["share_of_entropy"].tolist() == [0]
+    assert Informativeness(Quantised())(codes).tables["share_of_entropy"].tolist() == [0]
 
 
 def test_two_latents_are_integrated_jointly():
     """Exact against sampled, and less than the sum where latents share."""
     codes = random_codes(0, num_latents=2)
-    exact, sampled = Informativeness("exact")(codes), Informativeness(num_samples=3000, conditional="mc")(codes)
+    exact, sampled = (
+        Informativeness(Exact())(codes),
+        Informativeness(Sampled(num_samples=3000), conditional="mc")(codes),
+    )
     assert sampled.interval[0] < exact.parts["joint"].value < sampled.interval[1]
     assert exact.parts["joint"].interval is not None
     assert exact.value == pytest.approx(sum(exact.per_latent) / 2)
@@ -69,16 +73,19 @@ def test_two_latents_are_integrated_jointly():
 
 def test_a_correlated_posterior_is_integrated_as_it_is():
     codes = correlated_codes(0, num_images=12)
-    exact, sampled = Informativeness("exact")(codes), Informativeness(num_samples=4000, conditional="mc")(codes)
+    exact, sampled = (
+        Informativeness(Exact())(codes),
+        Informativeness(Sampled(num_samples=4000), conditional="mc")(codes),
+    )
     assert sampled.interval[0] < exact.parts["joint"].value < sampled.interval[1]
 
 
 def test_the_exact_estimator_says_what_its_value_is():
-    assert "not I(x, z)" in Informativeness("exact")(random_codes(0)).notes[0]
-    assert "joint" not in Informativeness("exact")(random_codes(0)).parts
+    assert "not I(x, z)" in Informativeness(Exact())(random_codes(0)).notes[0]
+    assert "joint" not in Informativeness(Exact())(random_codes(0)).parts
     assert (
-        Informativeness("exact")(random_codes(0, num_latents=1)).parts["joint"].value
-        == Informativeness("exact")(random_codes(0, num_latents=1)).value
+        Informativeness(Exact())(random_codes(0, num_latents=1)).parts["joint"].value
+        == Informativeness(Exact())(random_codes(0, num_latents=1)).value
     )
 
 
@@ -86,14 +93,14 @@ def test_groups_are_parts():
     """The group of all latents says I(x, z); a group of one what the latent says."""
     codes = dataclasses.replace(random_codes(0), groups=((0, 2), (1,)))
     for conditional in ("analytic", "mc"):
-        score = Informativeness(num_samples=60, conditional=conditional)(codes)
+        score = Informativeness(Sampled(num_samples=60), conditional=conditional)(codes)
         assert score.parts["group_1"].value == pytest.approx(score.per_latent[1], abs=1e-10)
         assert score.parts["group_0"].value <= score.value + 1e-9 or conditional == "analytic"
 
 
 def test_groups_of_correlated_latents_use_their_covariance():
     codes = correlated_codes(0, num_latents=3)
-    whole = Informativeness(num_samples=60)(dataclasses.replace(codes, groups=((0, 1, 2),)))
+    whole = Informativeness(Sampled(num_samples=60))(dataclasses.replace(codes, groups=((0, 1, 2),)))
     assert whole.parts["group_0"].value == pytest.approx(whole.value, abs=1e-9)
 
 
@@ -102,15 +109,17 @@ def test_a_discrete_latent_counts_by_its_categories():
     codes = Codes(
         torch.zeros(20, 1, dtype=torch.float64), torch.ones(20, 1, dtype=torch.float64), probabilities=(table,)
     )
-    assert Informativeness("quantised")(codes).per_latent == pytest.approx([0, 1], abs=1e-9)
-    assert Informativeness("exact")(codes).per_latent == pytest.approx([0, math.log(4)], abs=1e-9)
-    assert Informativeness(num_samples=40, conditional="mc")(codes).value == pytest.approx(math.log(4), abs=1e-9)
+    assert Informativeness(Quantised())(codes).per_latent == pytest.approx([0, 1], abs=1e-9)
+    assert Informativeness(Exact())(codes).per_latent == pytest.approx([0, math.log(4)], abs=1e-9)
+    assert Informativeness(Sampled(num_samples=40), conditional="mc")(codes).value == pytest.approx(
+        math.log(4), abs=1e-9
+    )
 
 
 def test_draws_without_densities_are_counted_in_bins():
     samples = torch.tensor([0.0, 2.0], dtype=torch.float64).repeat(10)[None, :, None].expand(3, 20, 1)
     codes = Codes(samples.mean(dim=0), samples=samples)
-    assert Informativeness("quantised")(codes).tables["informativeness"].tolist() == pytest.approx([math.log(2)])
+    assert Informativeness(Quantised())(codes).tables["informativeness"].tolist() == pytest.approx([math.log(2)])
 
 
 # Laws
@@ -121,30 +130,30 @@ def test_draws_without_densities_are_counted_in_bins():
 def test_quantised_information_is_within_its_bounds(seed, num_bins):
     """0 <= I(x, z_i) <= log N and log B; and bins lose, never add: no more than the exact value."""
     codes = random_codes(seed)
-    score = Informativeness("quantised", num_bins=num_bins)(codes)
+    score = Informativeness(Quantised(num_bins=num_bins))(codes)
     told = score.tables["informativeness"]
     assert bool((told >= -1e-12).all())
     assert bool((told <= min(math.log(30), math.log(num_bins)) + 1e-12).all())
-    assert bool((told <= torch.tensor(Informativeness("exact")(codes).per_latent, dtype=torch.float64) + 1e-7).all())
+    assert bool((told <= torch.tensor(Informativeness(Exact())(codes).per_latent, dtype=torch.float64) + 1e-7).all())
 
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 100))
 def test_on_the_same_draws_it_never_exceeds_log_n(seed):
     """The own image is one of the mixture."""
-    assert Informativeness(num_samples=20, conditional="mc")(random_codes(seed)).value <= math.log(30) + 1e-12
+    assert Informativeness(Sampled(num_samples=20), conditional="mc")(random_codes(seed)).value <= math.log(30) + 1e-12
 
 
 @settings(max_examples=5)
 @given(seed=st.integers(0, 100))
 def test_finer_bins_never_say_less(seed):
     codes = random_codes(seed)
-    coarse, fine = (Informativeness("quantised", num_bins=num)(codes).tables["informativeness"] for num in (20, 100))
+    coarse, fine = (Informativeness(Quantised(num_bins=num))(codes).tables["informativeness"] for num in (20, 100))
     assert bool((coarse <= fine + 1e-12).all())
 
 
 @settings(max_examples=6)
-@given(seed=st.integers(0, 100), estimator=st.sampled_from(["quantised", "exact"]), order=st.permutations(range(3)))
+@given(seed=st.integers(0, 100), estimator=st.sampled_from([Quantised(), Exact()]), order=st.permutations(range(3)))
 def test_score_ignores_order_and_sign_of_latents_and_order_and_repetition_of_images(seed, estimator, order):
     """Bins are symmetric, and no random mean lies on an edge."""
     codes = random_codes(seed)
@@ -172,21 +181,21 @@ def test_on_the_same_draws_it_ignores_order_and_sign_of_latents_and_order_of_ima
 def test_few_bins_are_not_settled_and_many_are():
     codes = grid((40, 2), std=0.02)
     scattered = dataclasses.replace(codes, mean=codes.mean / 10 - 2)
-    coarse = Informativeness("quantised", num_bins=4)(scattered)
+    coarse = Informativeness(Quantised(num_bins=4))(scattered)
     assert coarse.settled is False
     assert "8 bins in place of 4" in coarse.notes[0]
     # Sharp latents that every bin tells apart.
-    assert Informativeness("quantised", num_bins=100)(grid((4, 3), std=0.0)).settled is True
+    assert Informativeness(Quantised(num_bins=100))(grid((4, 3), std=0.0)).settled is True
 
 
 def test_settings_of_a_score_are_those_that_mattered():
     codes = random_codes(0)
-    assert Informativeness("exact")(codes).settings == {"estimator": "exact", "quadrature": "direct"}
-    assert "num_bins" not in Informativeness(num_samples=50)(codes).settings
-    assert Informativeness("quantised")(codes).settings["num_bins"] == 100
+    assert Informativeness(Exact())(codes).settings == {"estimator": "exact", "quadrature": "direct"}
+    assert "num_bins" not in Informativeness(Sampled(num_samples=50))(codes).settings
+    assert Informativeness(Quantised())(codes).settings["num_bins"] == 100
 
 
-@pytest.mark.parametrize("estimator", ["exact", "quantised"])
+@pytest.mark.parametrize("estimator", [Exact(), Quantised()])
 def test_labels_are_not_read(estimator):
     codes = random_codes(0)
     labelled = dataclasses.replace(
@@ -201,19 +210,16 @@ def test_labels_are_not_read(estimator):
 
 
 def test_densities_of_deterministic_codes_are_refused_with_advice():
-    with pytest.raises(CodesError, match="quantised"):
-        Informativeness("exact")(grid(std=0.0))
+    with pytest.raises(CodesError, match="quantised estimator"):
+        Informativeness(Exact())(grid(std=0.0))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"estimator": "means"}, "sampled, quantised, exact"),
-        ({"quadrature": "fast"}, "auto, direct, binned"),
-        ({"estimator": "quantised", "num_bins": 1}, "fewer than 2"),
-        ({"estimator": "quantised", "density_floor": 1e-8}, "density_floor is for the sampled estimator"),
+        ({"estimator": Neighbours()}, "reads entropies of latents"),
+        ({"estimator": Quantised(), "density_floor": 1e-8}, r"density_floor is for Sampled\(\)"),
         ({"density_floor": 1e-8}, "conditional='mc'"),
-        ({"estimator": "quantised", "low": 4.0, "high": -4.0}, "the smaller first"),
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):

@@ -12,6 +12,7 @@ from tests.metrics.test_mig import grid
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.dci import DCI
+from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
@@ -59,15 +60,12 @@ def with_everything() -> dict[Feature, Codes]:
 
 
 def test_settings_are_the_fields():
-    assert MIG(estimator="quantised", num_bins=50).settings == {
+    assert MIG(Quantised(num_bins=50)).settings == {
         "estimator": "quantised",
         "num_bins": 50,
         "low": -4.0,
         "high": 4.0,
         "masses": "erf_edge",
-        "quadrature": "auto",
-        "num_samples": 10_000,
-        "seed": 0,
         "value_weights": "frequency",
     }
 

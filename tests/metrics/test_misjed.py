@@ -14,6 +14,7 @@ from tests.metrics.latent_codes import grid, latents, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.quantised import Bins, quantise
+from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.misjed import MISJED
 
 
@@ -42,7 +43,7 @@ def by_hand(codes, num_bins):
 @given(seed=st.integers(0, 100), num_bins=st.sampled_from([2, 7, 50]))
 def test_it_is_the_slow_count(seed, num_bins):
     codes = random_codes(seed)
-    score = MISJED(num_bins=num_bins)(codes)
+    score = MISJED(Quantised(num_bins=num_bins))(codes)
     expected = by_hand(codes, num_bins)
     assert score.tables["misjed"].numpy() == pytest.approx(expected, abs=1e-9)
     assert score.value == pytest.approx(expected[np.triu_indices(3, 1)].mean() / (2 * math.log(num_bins)), abs=1e-9)
@@ -57,7 +58,7 @@ def test_deterministic_independent_latents_score_zero():
 
 
 def test_deterministic_copies_score_their_entropy():
-    score = MISJED(num_bins=50)(latents(grid((4,), std=0.0), [0, 0]))
+    score = MISJED(Quantised(num_bins=50))(latents(grid((4,), std=0.0), [0, 0]))
     assert score.value == pytest.approx(math.log(4) / (2 * math.log(50)))
 
 
@@ -96,7 +97,7 @@ def test_weights_count_like_repetitions():
 
 
 def test_the_interval_is_as_wide_as_the_spread_of_other_samples():
-    scores = [MISJED(num_bins=10)(random_codes(seed, num_images=400)) for seed in range(60)]
+    scores = [MISJED(Quantised(num_bins=10))(random_codes(seed, num_images=400)) for seed in range(60)]
     spread = stats.stdev(score.value for score in scores)
     error = stats.mean((score.interval[1] - score.interval[0]) / 2 / 1.96 for score in scores)
     assert 0.7 * spread < error < 1.5 * spread
@@ -113,11 +114,13 @@ def test_draws_without_densities_are_counted():
     codes = random_codes(0)
     samples = codes.mean + codes.std * torch.randn(200, 30, 3, dtype=torch.float64, generator=generator)
     drawn = Codes(samples.mean(dim=0), samples=samples)
-    assert MISJED(num_bins=10)(drawn).value == pytest.approx(MISJED(num_bins=10)(codes).value, abs=0.05)
+    assert MISJED(Quantised(num_bins=10))(drawn).value == pytest.approx(
+        MISJED(Quantised(num_bins=10))(codes).value, abs=0.05
+    )
 
 
 def test_whether_more_bins_would_move_it_is_told():
-    score = MISJED(num_bins=20)(random_codes(0))
+    score = MISJED(Quantised(num_bins=20))(random_codes(0))
     assert score.settled is False
     assert "40 bins in place of 20" in score.notes[0]
     assert MISJED()(grid((4, 3), std=0.0)).settled is True
@@ -138,9 +141,9 @@ def test_means_alone_are_refused():
 
 def test_one_bin_is_refused():
     with pytest.raises(SpecError, match="num_bins is 1"):
-        MISJED(num_bins=1)
+        MISJED(Quantised(num_bins=1))
 
 
 def test_an_empty_range_is_refused():
     with pytest.raises(SpecError, match="smaller first"):
-        MISJED(low=1.0, high=-1.0)
+        MISJED(Quantised(low=1.0, high=-1.0))

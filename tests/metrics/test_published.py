@@ -7,6 +7,7 @@ import pytest
 
 from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
+from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
@@ -40,8 +41,8 @@ def test_chen_divides_by_the_log_of_the_number_of_values():
 def test_do_and_trans_correct_modularity_comes_from_draws_with_a_floored_denominator():
     """Their plotting code: MI_zi_yk of 10,000 samples, clipped at 0, over max(MI^2 (K - 1), 1e-8)."""
     correct, original = (metric for metric in do_tran() if isinstance(metric, Modularity))
-    assert (correct.estimator, correct.num_samples, correct.denominator_floor) == ("sampled", 10_000, 1e-8)
-    assert (original.estimator, original.num_bins, original.denominator_floor) == ("means_histogram", 100, None)
+    assert (correct.estimator, correct.denominator_floor) == (Sampled(10_000), 1e-8)
+    assert (original.estimator, original.denominator_floor) == (MeansHistogram(100), None)
 
 
 def test_binned_means_score_noise():
@@ -60,7 +61,9 @@ def test_do_and_tran_refuse_no_ordinary_codes():
     factors = {"size": np.arange(2500) % 4, "hue": np.arange(2500) // 4 % 3}
     mean = np.stack([factors["size"] - 1.5, factors["hue"] - 1.0, *0.1 * rng.normal(size=(2, 2500))], axis=1)
     codes = Codes.from_arrays(mean, np.tile([0.2, 0.2, 0.9, 0.9], (2500, 1)), factors=factors)
-    few = [dataclasses.replace(m, num_samples=100) if getattr(m, "density_floor", None) else m for m in do_tran()]
+    few = [
+        dataclasses.replace(m, estimator=Sampled(100)) if getattr(m, "density_floor", None) else m for m in do_tran()
+    ]
     heard = []
     card = evaluate(codes, few, tell=lambda what, share: heard.append(what))
     assert card.refused == {}

@@ -9,6 +9,7 @@ from unbraid import metrics
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
+from unbraid.metrics.estimators import MeansHistogram, Quantised
 from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics.z_diff import ZDiff
 from unbraid.recipes import text_of
@@ -47,7 +48,7 @@ def test_unsupervised_are_those_that_need_no_factors():
 
 
 def test_names_and_instances_can_be_mixed_and_keep_their_order():
-    own = MIG(estimator="quantised", num_bins=50)
+    own = MIG(Quantised(num_bins=50))
     chosen = select(["spread", own, "MIG"]).metrics
     assert chosen == {"spread": Spread(), "mig:quantised:num_bins=50": own, "mig": MIG()}
     assert list(select("spread, mig").metrics) == ["spread", "mig"]
@@ -57,10 +58,10 @@ def test_names_and_instances_can_be_mixed_and_keep_their_order():
     ("name", "expected"),
     [
         ("mig", MIG()),
-        ("mig:quantised", MIG(estimator="quantised")),
-        ("MIG:means-histogram", MIG(estimator="means_histogram")),
-        ("mig:quantised:num_bins=50:low=-2.5", MIG(estimator="quantised", num_bins=50, low=-2.5)),
-        ("mig:num_bins=none", MIG()),
+        ("mig:quantised", MIG(Quantised())),
+        ("MIG:means-histogram", MIG(MeansHistogram())),
+        ("mig:quantised:num_bins=50:low=-2.5", MIG(Quantised(num_bins=50, low=-2.5))),
+        ("mig:exact", MIG()),
         ("spread:narrow-one:strict=true", Spread(how="narrow_one", strict=True)),
         ("count_factors", CountFactors()),
     ],
@@ -88,10 +89,10 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
         (["mig", "unsupervized"], "Did you mean 'unsupervised'?"),
         ([], "No metric was asked for"),
         ("mig:quantized", "Did you mean 'quantised'?"),
-        ("mig:bins=3", "MIG has no setting 'bins'. Did you mean 'num_bins'?"),
+        ("mig:quantised:bins=3", "Quantised has no setting 'bins'. Did you mean 'num_bins'?"),
         (
             "mig:quantised:num_bins=many",
-            "num_bins in metric 'mig:quantised:num_bins=many' is 'many'; expected a whole number or none",
+            "num_bins in metric 'mig:quantised:num_bins=many' is 'many'; expected a whole number",
         ),
         ("mig:quantised:num_bins=1", "num_bins is 1"),
     ],

@@ -12,6 +12,7 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, prior_li
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
+from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.sepin import SEPIN
@@ -58,18 +59,18 @@ def test_it_is_the_slow_loop():
 
 def test_latents_that_share_nothing_keep_all_their_information():
     """A grid with narrow posteriors: SEPIN_i = I(x, z_i) = log of the number of values."""
-    score = SEPIN(num_samples=200, conditional="mc")(grid((4, 5), std=0.01))
+    score = SEPIN(Sampled(num_samples=200), conditional="mc")(grid((4, 5), std=0.01))
     assert score.per_latent == pytest.approx([math.log(4), math.log(5)], abs=1e-9)
 
 
 def test_a_copied_latent_says_nothing_of_its_own():
     """With narrow posteriors far apart, either copy tells the image; what one adds to the other is nothing."""
-    score = SEPIN(num_samples=200, conditional="mc")(latents(grid((4,), std=0.01), [0, 0]))
+    score = SEPIN(Sampled(num_samples=200), conditional="mc")(latents(grid((4,), std=0.01), [0, 0]))
     assert score.value == pytest.approx(0, abs=1e-9)
 
 
 def test_posteriors_equal_to_the_prior_score_zero():
-    score = SEPIN(num_samples=200, conditional="mc")(prior_like(20, 3))
+    score = SEPIN(Sampled(num_samples=200), conditional="mc")(prior_like(20, 3))
     assert score.value == 0
     assert score.per_latent == pytest.approx([0, 0, 0], abs=1e-12)
     assert score.tables["shares"].sum() in (0.0, pytest.approx(1.0))
@@ -88,8 +89,8 @@ def test_all_shares_are_zero_where_nothing_is_said():
 def test_it_can_be_divided_by_the_entropy_in_bins():
     codes = random_codes(1)
     shared = Statistics(codes)
-    plain, divided = (SEPIN(num_samples=100, normalise_bins=bins).of(shared) for bins in (None, 100))
-    entropy = Informativeness("quantised").of(shared).tables["latent_entropy"]
+    plain, divided = (SEPIN(Sampled(num_samples=100), normalise_bins=bins).of(shared) for bins in (None, 100))
+    entropy = Informativeness(Quantised()).of(shared).tables["latent_entropy"]
     assert divided.per_latent == pytest.approx((torch.tensor(plain.per_latent) / entropy).tolist())
     assert divided.value != plain.value
 
@@ -102,7 +103,7 @@ def test_it_can_be_divided_by_the_entropy_in_bins():
 def test_it_equals_indin_where_latents_are_independent_given_the_image(seed, num_latents, conditional):
     """Draw by draw, clipped nowhere (spec decision 9): no tolerance but rounding."""
     shared = Statistics(random_codes(seed, num_latents=num_latents))
-    sepin, indin = (metric(num_samples=40, conditional=conditional).of(shared) for metric in (SEPIN, INDIN))
+    sepin, indin = (metric(Sampled(num_samples=40), conditional=conditional).of(shared) for metric in (SEPIN, INDIN))
     assert sepin.per_latent == pytest.approx(indin.per_latent, abs=1e-10)
     assert sepin.value == pytest.approx(indin.value, abs=1e-10)
 
@@ -120,10 +121,13 @@ def test_clipping_as_the_authors_do_breaks_the_identity():
     for seed in range(20):
         shared = Statistics(codes)
         clipped = [
-            metric(num_samples=20, seed=seed, conditional="mc", density_floor=1e-300).of(shared).per_latent
+            metric(Sampled(num_samples=20, seed=seed), conditional="mc", density_floor=1e-300).of(shared).per_latent
             for metric in (SEPIN, INDIN)
         ]
-        ours = [metric(num_samples=20, seed=seed, conditional="mc").of(shared).per_latent for metric in (SEPIN, INDIN)]
+        ours = [
+            metric(Sampled(num_samples=20, seed=seed), conditional="mc").of(shared).per_latent
+            for metric in (SEPIN, INDIN)
+        ]
         assert ours[0] == pytest.approx(ours[1], abs=1e-10)
         parted += clipped[0] != pytest.approx(clipped[1], abs=1e-10)
     assert parted > 0
@@ -132,7 +136,7 @@ def test_clipping_as_the_authors_do_breaks_the_identity():
 def test_it_exceeds_indin_by_what_latents_share_given_the_image():
     """I(z_1, z_2 | x) = -1/2 log(1 - rho^2)."""
     shared = Statistics(correlated_codes(0, rho=0.6))
-    sepin, indin = (metric(num_samples=50).of(shared) for metric in (SEPIN, INDIN))
+    sepin, indin = (metric(Sampled(num_samples=50)).of(shared) for metric in (SEPIN, INDIN))
     expected = -0.5 * math.log(1 - 0.6**2)
     assert [a - b for a, b in zip(sepin.per_latent, indin.per_latent, strict=True)] == pytest.approx(
         [expected] * 2, abs=1e-9
@@ -167,7 +171,7 @@ def test_it_is_the_conditional_entropy_of_a_plane_integral(rho):
         of_other = -torch.xlogy(other, other).sum() * area / step
         given_both = (std[:, i] * math.sqrt((1 - rho**2) * 2 * math.pi * math.e)).log().mean()
         expected.append(float(joint - of_other - given_both))
-    found = SEPIN(num_samples=20_000)(codes).per_latent
+    found = SEPIN(Sampled(num_samples=20_000))(codes).per_latent
     # A log density ratio varies by about 1, so 20,000 draws err by 0.007; four times that.
     assert found == pytest.approx(expected, abs=0.03)
 
@@ -185,16 +189,20 @@ def test_score_ignores_the_order_of_latents_and_images(seed, order):
 
 
 def test_sepin_at_all_is_the_mean_and_at_one_the_largest():
-    score = SEPIN(num_samples=50)(random_codes(0))
+    score = SEPIN(Sampled(num_samples=50))(random_codes(0))
     assert score.parts["SEPIN@1"].value == pytest.approx(max(score.per_latent))
     assert score.parts["SEPIN@3"].value == pytest.approx(sum(score.per_latent) / 3)
 
 
 def test_settings_of_a_score_say_that_draws_were_given():
     codes = random_codes(0)
-    given = SEPIN(num_samples=50, seed=3).of(Statistics(codes, draws=Draws.of(codes.mean, torch.arange(30)))).settings
+    given = (
+        SEPIN(Sampled(num_samples=50, seed=3))
+        .of(Statistics(codes, draws=Draws.of(codes.mean, torch.arange(30))))
+        .settings
+    )
     assert (given["num_samples"], given["seed"]) == (30, None)
-    own = SEPIN(num_samples=50, seed=3)(codes).settings
+    own = SEPIN(Sampled(num_samples=50, seed=3))(codes).settings
     assert (own["num_samples"], own["seed"]) == (50, 3)
 
 

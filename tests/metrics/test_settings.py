@@ -4,6 +4,7 @@ import pytest
 
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff, evaluate
+from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.selection import metric_of, select
 
 
@@ -23,10 +24,10 @@ def test_numbers_of_numpy_and_whole_numbers_are_stored_as_the_field_has_them():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: MIG(estimator="quantised", num_bins=2.5),
-        lambda: MIG(low="a"),
-        lambda: MIG(num_samples=None),
-        lambda: MISJED(num_bins=10.0),
+        lambda: MIG(Quantised(num_bins=2.5)),
+        lambda: Quantised(low="a"),
+        lambda: Sampled(num_samples=None),
+        lambda: MISJED(Quantised(num_bins=10.0)),
         lambda: DCI(alpha="a"),
         lambda: DCI(alpha=10**400),
         lambda: DCI(standardise="maybe"),
@@ -42,7 +43,8 @@ def test_a_setting_of_the_wrong_type_is_refused(build):
 
 
 @pytest.mark.parametrize(
-    "build", [lambda seed: MIG(seed=seed), lambda seed: Correlations(seed=seed), lambda seed: select("mig", seed)]
+    "build",
+    [lambda seed: Sampled(seed=seed), lambda seed: Correlations(seed=seed), lambda seed: select("mig", seed)],
 )
 @pytest.mark.parametrize("seed", [-1, 2**63, "a", True])
 def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
@@ -54,7 +56,7 @@ def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
     "name",
     [
         "mig:sampled:seed=99999999999999999999",
-        "misjed:num_bins=10001",
+        "misjed:quantised:num_bins=10001",
         "mig:quantised:num_bins=100001",
         "dci:num_train=1000000000",
     ],

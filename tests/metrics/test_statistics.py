@@ -1,7 +1,7 @@
 """What metrics share: computed once, and on a subset where that will do."""
 
-import dataclasses
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.metrics.test_mig import grid, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.information.influence import influences
 from unbraid.information.posteriors import Draws
-from unbraid.information.quantised import Bins
 from unbraid.metrics import statistics as module
+from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.rmig import RMIG
@@ -23,19 +22,18 @@ from unbraid.metrics.statistics import Statistics
 
 def test_what_is_asked_for_twice_is_computed_once():
     statistics = Statistics(random_codes(0))
-    assert statistics.exact() is statistics.exact()
-    assert statistics.quantised(Bins(20)) is statistics.quantised(Bins(20))
-    assert statistics.quantised(Bins(20)) is not statistics.quantised(Bins(21))
-    assert statistics.means_histogram(20) is statistics.means_histogram(20)
+    for estimator in (Exact(), Quantised(20), MeansHistogram(20), Sampled(10), Neighbours()):
+        assert estimator.information(statistics) is replace(estimator).information(statistics)
+    assert Quantised(20).information(statistics) is not Quantised(21).information(statistics)
     assert statistics.draws(10, 0) is statistics.draws(10, 0)
-    assert statistics.log_densities(10, 0) is statistics.log_densities(10, 0)
+    assert Sampled(10).log_densities(statistics) is Sampled(10).log_densities(statistics)
     calls = []
     assert [statistics.once("key", lambda: calls.append(1)) for _ in range(2)] == [None, None]
     assert calls == [1]
 
 
 def test_weights_are_probabilities():
-    codes = dataclasses.replace(random_codes(0), weights=torch.arange(1.0, 31.0).double())
+    codes = replace(random_codes(0), weights=torch.arange(1.0, 31.0).double())
     statistics = Statistics(codes)
     assert float(statistics.weights.sum()) == pytest.approx(1)
     assert statistics.num_effective_images == pytest.approx(465**2 / (torch.arange(1, 31) ** 2).sum())
@@ -55,7 +53,7 @@ def test_a_factor_varies_where_it_is_known_and_an_image_can_occur():
         Labels("known nowhere", values, known=torch.zeros(20, dtype=torch.bool)),
         Labels("measured", torch.linspace(0, 1, 20)),
     )
-    assert Statistics(dataclasses.replace(codes, factors=factors)).varies == (
+    assert Statistics(replace(codes, factors=factors)).varies == (
         True,
         False,
         True,
@@ -65,31 +63,29 @@ def test_a_factor_varies_where_it_is_known_and_an_image_can_occur():
         True,
     )
     weights = (torch.arange(20) != 3).double()
-    assert Statistics(dataclasses.replace(codes, factors=factors, weights=weights)).varies[4] is False
+    assert Statistics(replace(codes, factors=factors, weights=weights)).varies[4] is False
 
 
 def test_given_draws_take_the_place_of_all_others():
     codes = random_codes(0)
     draws = Draws.of(codes.mean, torch.arange(30))
     assert Statistics(codes, draws=draws).draws(5, 7) is draws
-    assert len(Statistics(codes, draws=draws).log_densities(5, 7).joint) == 30
+    assert len(Sampled(5, 7).log_densities(Statistics(codes, draws=draws)).joint) == 30
 
 
 def test_draws_come_from_their_images():
-    codes = dataclasses.replace(random_codes(0), probabilities=(torch.eye(2).double()[torch.arange(30) % 2],))
+    codes = replace(random_codes(0), probabilities=(torch.eye(2).double()[torch.arange(30) % 2],))
     draws = Statistics(codes).draws(3000, 0)
     assert bool((draws.categories[:, 0] == draws.image % 2).all())
     deviation = (draws.z - codes.mean[draws.image]) / codes.std[draws.image]
     assert float(deviation.square().mean()) == pytest.approx(1, abs=0.1)
     assert torch.bincount(draws.image).tolist() == [100] * 30  # equally likely images are dealt evenly
-    weighted = Statistics(dataclasses.replace(codes, weights=(torch.arange(30) < 3).double())).draws(100, 0)
+    weighted = Statistics(replace(codes, weights=(torch.arange(30) < 3).double())).draws(100, 0)
     assert int(weighted.image.max()) == 2
 
 
 def test_a_subset_is_of_the_same_codes(monkeypatch):
-    codes = dataclasses.replace(
-        random_codes(0), weights=torch.ones(30).double(), probabilities=(torch.full((30, 2), 0.5),)
-    )
+    codes = replace(random_codes(0), weights=torch.ones(30).double(), probabilities=(torch.full((30, 2), 0.5),))
     statistics = Statistics(codes)
     assert statistics.subset() is statistics
     monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 12)
@@ -101,64 +97,12 @@ def test_a_subset_is_of_the_same_codes(monkeypatch):
     assert some.codes.probabilities[0].shape == (12, 2)
 
 
-@pytest.mark.parametrize("kind", ["quantised", "means_histogram"])
-def test_influences_of_a_subset_are_those_of_all(monkeypatch, kind):
-    """Of 30 images 20 are looked at: what they add is what they would add among all."""
-    codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
-
-    def of(statistics):
-        return (
-            statistics.quantised_influences(Bins(20))
-            if kind == "quantised"
-            else statistics.means_histogram_influences(20)
-        )
-
-    whole = of(Statistics(codes))
-    monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 20)
-    some = Statistics(codes)
-    part = of(some)
-    assert part["mutual_information"].shape == (20, 4, 2)
-    for name in part:
-        torch.testing.assert_close(part[name], whole[name][some.influence_rows])
-
-
-@pytest.mark.parametrize("kind", ["quantised", "means_histogram", "density"])
-def test_influences_are_the_same_in_blocks_of_images(monkeypatch, kind):
-    codes = dataclasses.replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
-
-    def of(statistics):
-        found = {
-            "quantised": lambda: statistics.quantised_influences(Bins(20)),
-            "density": statistics.density_influences,
-        }
-        return found.get(kind, lambda: statistics.means_histogram_influences(20))()
-
-    whole = of(Statistics(codes))
-    monkeypatch.setattr(module, "_BLOCK_INFLUENCES", 500)
-    blocks = []
-    monkeypatch.setattr(
-        module, "influences", lambda masses, *rest: blocks.append(len(masses)) or influences(masses, *rest)
-    )
-    torch.testing.assert_close(of(Statistics(codes)), whole)
-    assert len(blocks) > 2
-
-
 def test_factors_with_too_many_values_for_a_table_are_refused_with_their_number():
     labels = (Labels("few", torch.arange(20_001) % 2), Labels("many", torch.arange(20_001)))
     codes = Codes(torch.zeros(20_001, 1), torch.ones(20_001, 1), factors=labels)
     for metric in (MIG(), JEMMIG()):
         with pytest.raises(CodesError, match="take 20,003 values in all, 20,001 of them 'many'"):
             metric(codes)
-
-
-def test_influences_on_densities_are_those_through_fine_bins():
-    codes = random_codes(0)
-    codes = dataclasses.replace(codes, std=codes.std.clamp(0.5, 0.8))
-    density = Statistics(codes).density_influences()["mutual_information"]
-    # 50 bins over the range of each latent against 400 over a fixed one.
-    torch.testing.assert_close(
-        density, Statistics(codes).quantised_influences(Bins(400))["mutual_information"], atol=0.02, rtol=0
-    )
 
 
 def blurred(num_images, seed=0, *, known=None):
@@ -179,7 +123,7 @@ def half_width(score):
 def test_images_without_weight_do_not_change_an_interval(metric):
     """p(n) on 12 of 60,000 images: the sample of images is drawn from p, and finds them."""
     codes = blurred(60_000)
-    weighted = metric(dataclasses.replace(codes, weights=(torch.arange(60_000) % 5_000 == 7).double()))
+    weighted = metric(replace(codes, weights=(torch.arange(60_000) % 5_000 == 7).double()))
     alone = metric(rows(codes, torch.arange(7, 60_000, 5_000)))
     assert weighted.value == pytest.approx(alone.value, abs=1e-3)  # quadrature of many images is binned
     # 4,000 images of 12 kinds; bins of influences span the range of the same 12 images.
@@ -188,16 +132,14 @@ def test_images_without_weight_do_not_change_an_interval(metric):
     assert weighted.settled == alone.settled
 
 
-@pytest.mark.parametrize(
-    "metric", [MIG(), MIG(estimator="sampled", num_samples=100), RMIG(estimator="exact"), JEMMIG(estimator="exact")]
-)
+@pytest.mark.parametrize("metric", [MIG(), MIG(Sampled(num_samples=100)), RMIG(Exact()), JEMMIG(Exact())])
 def test_a_value_that_no_sampled_image_has_does_not_change_an_interval(monkeypatch, metric):
     """The greatest value of a factor is that of one image without weight, so the sample cannot meet it."""
     monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 200)
     weights = torch.ones(300, dtype=torch.float64).index_fill_(0, torch.tensor([7]), 0.0)
-    codes = dataclasses.replace(blurred(300), weights=weights)
+    codes = replace(blurred(300), weights=weights)
     labels = codes.factors[0].values.clone().index_fill_(0, torch.tensor([7]), 3)
-    with_rare = metric(dataclasses.replace(codes, factors=(Labels("v", labels),)))
+    with_rare = metric(replace(codes, factors=(Labels("v", labels),)))
     assert with_rare.value == pytest.approx(metric(codes).value, abs=1e-12)
     assert with_rare.interval == pytest.approx(metric(codes).interval, abs=1e-12)
 
@@ -206,7 +148,7 @@ def test_a_value_of_one_image_in_ten_thousand_is_scored():
     """The sample of 4,000 images misses it, and it moves the gap by less than its share of the entropy."""
     codes = blurred(10_000)
     labels = codes.factors[0].values.clone().index_fill_(0, torch.tensor([7]), 3)
-    rare = MIG()(dataclasses.replace(codes, factors=(Labels("v", labels),)))
+    rare = MIG()(replace(codes, factors=(Labels("v", labels),)))
     assert 7 not in Statistics(codes).influence_rows
     assert rare.value == pytest.approx(MIG()(codes).value, abs=1e-3)
     assert half_width(rare) == pytest.approx(half_width(MIG()(codes)), rel=0.01)
@@ -217,9 +159,7 @@ def test_a_factor_known_in_few_images_has_the_interval_of_those(metric):
     """100 labels among 100,000 images: a uniform sample of 4,000 would meet four of them."""
     known = torch.arange(100_000) % 1_000 == 3
     codes = blurred(100_000, known=known)
-    only = rows(
-        dataclasses.replace(codes, factors=(dataclasses.replace(codes.factors[0], known=None),)), known.nonzero()[:, 0]
-    )
+    only = rows(replace(codes, factors=(replace(codes.factors[0], known=None),)), known.nonzero()[:, 0])
     partly, alone = metric(codes), metric(only)
     # About 2,000 of the sample are of the 100, so its spread is known to some 5 %; bins span another range.
     assert half_width(partly) == pytest.approx(half_width(alone), rel=0.3)
@@ -231,12 +171,12 @@ def test_a_factor_known_in_few_images_has_the_interval_of_those(metric):
 def test_a_sample_of_images_has_the_standard_error_of_all(seed):
     """sum_n p(n)^2 f(n)^2 is estimated without bias from images drawn from r(n), whatever p(n)."""
     p = torch.rand(5_000, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) ** 2
-    codes = dataclasses.replace(blurred(5_000, seed), weights=p)
+    codes = replace(blurred(5_000, seed), weights=p)
 
     def errors(max_rows):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "MAX_INFLUENCE_ROWS", max_rows)
-            found = Statistics(codes).quantised_influences(Bins(20))["mutual_information"]
+            found = Quantised(20).influences(Statistics(codes))["mutual_information"]
         return found.square().mean(dim=0).sqrt() / math.sqrt(5_000)
 
     # 500 rows know a spread to 1 / sqrt(1000) = 3 % where deviations are normal, and less well where they are skewed.
@@ -253,13 +193,13 @@ def test_fewer_factors_have_statistics_of_their_own():
 def test_progress_is_told():
     heard = []
     statistics = Statistics(random_codes(0), tell=lambda what, share: heard.append((what, share)))
-    statistics.log_densities(10, 0)
+    Sampled(10).log_densities(statistics)
     assert heard[-1] == ("sampled densities", 1.0)
 
 
 def test_codes_without_std_have_no_densities():
     with pytest.raises(CodesError, match="std or log_var"):
-        Statistics(dataclasses.replace(grid(), std=None)).exact()
+        Exact().information(Statistics(replace(grid(), std=None)))
 
 
 def test_weights_count_up_to_scale_even_where_their_sum_overflows():

@@ -15,6 +15,7 @@ from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import DCI, IRS, JEMMIG, MIG, RMIG, SAP, AttributeVector, Explicitness, Informativeness, Modularity
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.statistics import Statistics
 
@@ -30,10 +31,10 @@ OTHER_WAYS = [
     *(
         metric(estimator=estimator)
         for metric in (MIG, RMIG, JEMMIG, Modularity)
-        for estimator in ("exact", "quantised", "sampled", "means_histogram")
+        for estimator in (Exact(), Quantised(), Sampled(), MeansHistogram())
     ),
     MIG(value_weights="uniform"),
-    Informativeness(estimator="quantised"),
+    Informativeness(Quantised()),
     SAP(factors_as="measurements"),
     IRS(quantile=1.0, value_weights="uniform"),
 ]
@@ -112,7 +113,7 @@ def test_a_latent_that_tells_every_image_apart_tells_the_entropy_of_the_weights(
         Codes(torch.arange(8.0)[:, None].double(), torch.full((8, 1), 0.01).double()),
         torch.tensor([8, 4, 2, 2, 0, 0, 0, 0]),
     )
-    information = Statistics(replace(codes, weights=counts / 16)).exact()
+    information = Exact().information(Statistics(replace(codes, weights=counts / 16)))
     assert float(information.entropy - information.entropy_given_image) == pytest.approx(1.75 * math.log(2), abs=1e-9)
-    information = Statistics(codes).exact()
+    information = Exact().information(Statistics(codes))
     assert float(information.entropy - information.entropy_given_image) == pytest.approx(math.log(8), abs=1e-9)

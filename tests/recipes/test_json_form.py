@@ -28,6 +28,7 @@ from unbraid.distributions import (
 )
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.names import kebab_case, suggestion
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, DecomposedELBO, Objective
@@ -177,7 +178,7 @@ def test_what_is_no_recipe_is_not_written(thing):
             )
         ),
         GroupedLatents((GroupedLatents((LaplaceLatents(2),)), BernoulliLatents(2, Cyclic(0.5, 1.0)))),
-        MIG(estimator="quantised", num_bins=50, low=-3.0),
+        MIG(Quantised(num_bins=50, low=-3.0)),
     ],
     ids=lambda recipe: type(recipe).__name__,
 )

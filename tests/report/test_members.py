@@ -9,6 +9,7 @@ import pytest
 from unbraid.data import FromArrays
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents
 from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised
 from unbraid.models import Critic
 from unbraid.models.elbo import hard_elbo
 from unbraid.objectives import AAE, BetaVAE
@@ -87,7 +88,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
     for run in runs:
         (run.folder / "scores.json").unlink(missing_ok=True)
         with pytest.warns(UserWarning, match="never vary"):
-            run.score([MIG(estimator="quantised", num_bins=20)])
+            run.score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantised", "quantised"]
 
 
@@ -95,7 +96,7 @@ def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     (runs[0].folder / "scores.json").unlink(missing_ok=True)
     with pytest.warns(UserWarning, match="never vary"):
-        runs[0].score([MIG(estimator="quantised", num_bins=20)])
+        runs[0].score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
 
 

@@ -13,6 +13,7 @@ from unbraid import files
 from unbraid.errors import DataError, RunError, SpecError, UnbraidError
 from unbraid.files import seal
 from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised
 from unbraid.models import encode
 from unbraid.objectives import VAE
 from unbraid.runs import History, Run
@@ -418,12 +419,12 @@ def test_scores_are_kept_and_read_back(finished):
 
 def test_a_metric_with_other_settings_is_kept_beside_the_first(finished):
     finished.score([MIG()])
-    finished.score([MIG(estimator="quantised", num_bins=10)])
+    finished.score([MIG(Quantised(num_bins=10))])
     assert [score.settings["estimator"] for score in finished.scores()] == ["exact", "quantised"]
 
 
 def test_the_same_metric_again_replaces_its_score(finished):
-    finished.score([MIG(), MIG(estimator="quantised")])
+    finished.score([MIG(), MIG(Quantised())])
     path = finished.folder / "scores.json"
     record = json.loads(path.read_text())
     record["scores"][0]["value"] = 0.125
@@ -432,7 +433,7 @@ def test_the_same_metric_again_replaces_its_score(finished):
     finished.score([MIG()])
     assert [score.value for score in finished.scores()] == [
         MIG()(finished.codes()).value,
-        MIG(estimator="quantised")(finished.codes()).value,
+        MIG(Quantised())(finished.codes()).value,
     ]
 
 
@@ -447,7 +448,7 @@ def test_metrics_are_asked_for_as_in_evaluate(finished):
 def test_scores_that_another_process_keeps_meanwhile_are_not_lost(finished):
     def meanwhile(what, share):
         if share == 0:
-            finished.score([MIG(estimator="quantised")])
+            finished.score([MIG(Quantised())])
 
     finished.score([MIG()], tell=meanwhile)
     assert sorted(score.settings["estimator"] for score in finished.scores()) == ["exact", "quantised"]

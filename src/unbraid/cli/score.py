@@ -101,7 +101,7 @@ def score(
       unbraid score codes.npz
       unbraid score codes.npz --metrics mig,sap,dci --save scores.csv
       unbraid score runs
-      unbraid score runs --metric mig --metric.estimator quantised --metric.num-bins 50
+      unbraid score runs --metric mig --metric.estimator quantised --metric.estimator.num-bins 50
     """
     chosen = _chosen(given, metrics, like)
     if chosen is not None:

@@ -34,8 +34,7 @@ def sampled_information(
     """
     if any(assignment.ndim == 2 for assignment in values.assignments):
         raise CodesError(
-            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use "
-            "estimator='quantised'."
+            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use Quantised()."
         )
     logs = _Logs.of(posteriors, draws, values)
     masses = values.split(values.value_masses)

@@ -44,8 +44,8 @@ class ELBODecomposition(SampledMetric):
         return ()
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        found = sampled_entropies(statistics, self.num_samples, self.seed, self.conditional)
-        draws, codes = statistics.draws(self.num_samples, self.seed), statistics.codes
+        found = sampled_entropies(statistics, self.estimator, self.conditional)
+        draws, codes = self.estimator.draws(statistics), statistics.codes
         prior = _prior(codes)
         closed = self.conditional == "analytic" and prior.is_gaussian
         at_draws = _surprise_at(draws, prior)

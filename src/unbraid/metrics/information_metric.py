@@ -2,55 +2,33 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal, assert_never, final, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.delta import standard_error
-from unbraid.information.exact import Quadrature, uses_cells
 from unbraid.information.latent_information import LatentInformation
-from unbraid.information.quantised import Bins, Masses
-from unbraid.information.sampled_factors import sampled_information
-from unbraid.metrics.bin_range import with_range_checked
-from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
+from unbraid.metrics.estimators import Estimator, Exact
+from unbraid.metrics.estimators.estimator import settled
+from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value, score_of
 from unbraid.metrics.statistics import Statistics
-
-InformationEstimator = Literal["exact", "sampled", "quantised", "means_histogram"]
-
-_ALWAYS: frozenset[Feature] = frozenset(
-    {"soft labels", "missing labels", "weights", "correlated posteriors", "discrete latents"}
-)
 
 
 @dataclass(frozen=True)
 class InformationMetric(Metric):
-    """A metric computed from `LatentInformation`.
-
-    `estimator`: "exact" integrates the Gaussian posteriors (`quadrature`: "direct", or "binned" for many images).
-    "sampled" averages over `num_samples` draws, made with `seed`, against the mixture of all images. "quantised" reads
-    the latents through `num_bins` bins (default 100) from `low` to `high`, filled as `masses` says; it takes a std of
-    0. "means_histogram" bins the means alone (default 20 bins) and scores noise as if it were signal: for comparison
-    with published numbers only.
-    """
+    """A metric computed from `LatentInformation`, which `estimator` finds; the default is `Exact()`."""
 
     groups_by_value: ClassVar[bool] = True
+    # Whether a factor's entropy is divided by, which a continuous factor has not.
+    needs_factor_entropy: ClassVar[bool] = True
     # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = (
-        "Undefined: the estimator finds no number for these codes. Try estimator='quantised'."
-    )
+    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try Quantised()."
 
-    estimator: InformationEstimator = "exact"
-    num_bins: int | None = None
-    low: float = -4.0
-    high: float = 4.0
-    masses: Masses = "erf_edge"
-    quadrature: Quadrature = "auto"
-    num_samples: int = 10_000
-    seed: int = 0
+    estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
@@ -63,215 +41,84 @@ class InformationMetric(Metric):
     def limits(self) -> Interval:
         """Where the value lies with these settings: `bounds`, unless an estimator knows none."""
 
+    @property
+    def needs_entropies(self) -> bool:
+        """Whether entropies of latents are read, and not mutual information alone."""
+        return False
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        name = type(self).__name__
-        if self.estimator not in get_args(InformationEstimator):
-            raise SpecError(
-                f"{name}: there is no estimator {self.estimator!r}. Use one of "
-                f"{', '.join(get_args(InformationEstimator))}."
-            )
-        if self.quadrature not in get_args(Quadrature):
-            raise SpecError(
-                f"{name}: there is no quadrature {self.quadrature!r}. Use one of {', '.join(get_args(Quadrature))}."
-            )
-        if self.num_bins is not None and not self.has_bins:
-            raise SpecError(
-                f"{name}: num_bins is {self.num_bins}, but the {self.estimator} estimator has no bins. Drop it, or "
-                "use estimator='quantised'."
-            )
-        if self.num_bins is not None and self.num_bins < 2:
-            raise SpecError(
-                f"{name}: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. The papers use "
-                "20 and 100."
-            )
-        if self.num_samples < 2:
-            raise SpecError(f"{name}: num_samples is {self.num_samples}; expected at least 2 (10,000 is usual).")
-        _ = self.bins  # refuses a range that is none
+        if self.needs_entropies:
+            check_entropies(type(self).__name__, self.estimator)
 
     @property
     @final
     def accepts(self) -> frozenset[Feature]:
-        match self.estimator:
-            case "exact":
-                return _ALWAYS
-            case "sampled":
-                return _ALWAYS - {"soft labels"}
-            case "quantised":
-                return _ALWAYS | {"draws without densities"}
-            case "means_histogram":
-                return _ALWAYS | {"draws without densities", "means without std"}
-            case _:
-                assert_never(self.estimator)
-
-    @property
-    @final
-    def has_bins(self) -> bool:
-        """Whether entropies of latents are discrete."""
-        return self.estimator in ("quantised", "means_histogram")
-
-    @property
-    @final
-    def resolved_num_bins(self) -> int:
-        return self.num_bins or (20 if self.estimator == "means_histogram" else 100)
-
-    @property
-    @final
-    def bins(self) -> Bins:
-        return Bins(self.resolved_num_bins, self.low, self.high, self.masses)
+        return self.estimator.accepts - ({"continuous factors"} if self.needs_factor_entropy else set())
 
     @final
     def measure(self, statistics: Statistics) -> Score:
-        estimate = self._estimate(statistics)
-        numbers = self.numbers(estimate.information)
-        scalars = {name: number for name, number in numbers.items() if number.ndim == 0}
-        errors = self._standard_errors(estimate, tuple(scalars))
-        value = Value.of(numbers["value"], errors["value"], self.limits)
-        settled, notes = self._settled(value, statistics, estimate)
-        if math.isnan(value.value):
-            notes = (*notes, self.why_undefined)
-        by_factor = numbers.get("per_factor")
-        by_latent = numbers.get("per_latent")
-        score = Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
-            parts={name: Value.of(number, errors[name]) for name, number in scalars.items() if name != "value"},
-            per_factor={}
-            if by_factor is None
-            else dict(zip(statistics.codes.factor_names, by_factor.tolist(), strict=True)),
-            per_latent=() if by_latent is None else tuple(by_latent.tolist()),
-            tables=_tables(estimate.information)
-            | {name: number for name, number in numbers.items() if name not in (*scalars, "per_factor", "per_latent")},
-            settled=settled,
-            notes=notes,
-            settings=self._settings_for(statistics),
-        )
-        return with_range_checked(score, statistics, self.bins) if self.estimator == "quantised" else score
+        settings = {name: value for name, value in self.settings.items() if value is not None}
 
-    def _estimate(self, statistics: Statistics) -> "_Estimate":
-        num_images = float(len(statistics.codes))
-        match self.estimator:
-            case "exact":
-                return _Estimate(statistics.exact(self.quadrature), ((statistics.density_influences(), num_images),))
-            case "quantised":
-                return _Estimate(
-                    statistics.quantised(self.bins), ((statistics.quantised_influences(self.bins), num_images),)
-                )
-            case "means_histogram":
-                bins = self.resolved_num_bins
-                return _Estimate(
-                    statistics.means_histogram(bins), ((statistics.means_histogram_influences(bins), num_images),)
-                )
-            case "sampled":
-                draws = statistics.draws(self.num_samples, self.seed)
-                information, deviations = statistics.once(
-                    ("sampled", self.num_samples, self.seed),
-                    lambda: sampled_information(statistics.posteriors, draws, statistics.values),
-                )
-                return _Estimate(
-                    information, ((statistics.density_influences(), num_images), (deviations, float(len(draws))))
-                )
-            case _:
-                assert_never(self.estimator)
+        def numbers(information: LatentInformation) -> dict[str, Tensor]:
+            return self._tables(information) | self.numbers(information)
 
-    def _standard_errors(self, estimate: "_Estimate", names: tuple[str, ...]) -> dict[str, float]:
-        """By the delta method; the errors of images and of draws are independent."""
+        score = information_score(type(self).__name__, self.estimator, statistics, numbers, self.limits, settings)
+        return replace(score, notes=(*score.notes, self.why_undefined)) if math.isnan(score.value) else score
 
-        def scalars(averages: Mapping[str, Tensor]) -> Tensor:
-            numbers = self.numbers(LatentInformation(**averages))
-            return torch.stack([numbers[name] for name in names])
-
-        averages = _averages(estimate.information)
-        errors = [
-            standard_error(scalars, averages, deviations, num_rows) for deviations, num_rows in estimate.deviations
-        ]
-        return dict(zip(names, torch.stack(errors).square().sum(dim=0).sqrt().tolist(), strict=True))
-
-    def _settled(
-        self, value: Value, statistics: Statistics, estimate: "_Estimate"
-    ) -> tuple[bool | None, tuple[str, ...]]:
-        """Whether more bins or more draws would leave the value within its interval, and a note if not."""
-        if self.estimator == "exact" or value.interval is None:
-            return None, ()
-        if self.estimator == "sampled":
-            change = self._change_with_half_the_draws(estimate)
-            what = (
-                f"The first half of the draws gives {value.value + change:.4g}, further off than the interval: take "
-                "more samples."
-            )
-        else:
-            change = self._change_with_more_bins(statistics)
-            bins = self.resolved_num_bins
-            what = f"{2 * bins} bins in place of {bins} would move it by {change:+.2g}, more than its interval."
-        # Rounding is no change: a perfect code has an interval of no width.
-        if math.isnan(change):
-            return None, ()
-        low, high = value.interval
-        is_settled = low - 1e-9 <= value.value + change <= high + 1e-9
-        return is_settled, () if is_settled else (what,)
-
-    def _change_with_more_bins(self, statistics: Statistics) -> float:
-        """How far twice as many bins move the value, on the images whose influences are known."""
-        some = statistics.subset()
-        bins, finer = self.bins, replace(self.bins, num_bins=2 * self.resolved_num_bins)
-        if self.estimator == "quantised":
-            found = [some.quantised(b) for b in (bins, finer)]
-        else:
-            found = [some.means_histogram(b.num_bins) for b in (bins, finer)]
-        before, after = (float(self.numbers(information)["value"]) for information in found)
-        return after - before
-
-    def _change_with_half_the_draws(self, estimate: "_Estimate") -> float:
-        """How far the value would be if only the first half of the draws had been made."""
-        deviations, num_draws = estimate.deviations[-1]
-        averages = _averages(estimate.information)
-        half = averages | {
-            name: averages[name] + part[: int(num_draws) // 2].mean(dim=0) for name, part in deviations.items()
+    def _tables(self, information: LatentInformation) -> dict[str, Tensor]:
+        found = {
+            "mutual_information": information.mutual_information,
+            "latent_entropy": information.entropy,
+            "latent_entropy_given_image": information.entropy_given_image,
+            "factor_entropy": information.factor_entropy,
+            "joint_entropy": information.joint_entropy,
         }
-        return float(self.numbers(LatentInformation(**half))["value"] - self.numbers(estimate.information)["value"])
-
-    def _settings_for(self, statistics: Statistics) -> dict[str, Any]:
-        """The settings that mattered, with defaults resolved."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OF_ESTIMATORS}
-        own = {name: value for name, value in own.items() if value is not None}
-        match self.estimator:
-            case "exact":
-                binned = uses_cells(len(statistics.codes), self.quadrature)
-                return own | {"estimator": self.estimator, "quadrature": "binned" if binned else "direct"}
-            case "sampled":
-                return own | {"estimator": self.estimator, **statistics.draws_settings(self.num_samples, self.seed)}
-            case "quantised":
-                return own | {"estimator": self.estimator, **asdict(self.bins)}
-            case "means_histogram":
-                return own | {"estimator": self.estimator, "num_bins": self.resolved_num_bins}
-            case _:
-                assert_never(self.estimator)
+        known = found if self.estimator.has_entropies else ("mutual_information", "factor_entropy")
+        return {name: found[name] for name in known}
 
 
-@final
-@dataclass(frozen=True)
-class _Estimate:
-    """The information, and what each row adds to it: rows are images, and draws where there are any; each with their
-    number.
+def information_score(
+    name: str,
+    estimator: Estimator,
+    statistics: Statistics,
+    numbers: Callable[[LatentInformation], dict[str, Tensor]],
+    limits: Interval,
+    settings: Mapping[str, Any],
+) -> Score:
+    """Returns the score whose numbers are functions of information, with intervals by the delta method, and whether a
+    finer estimate would have moved it.
     """
+    information = estimator.information(statistics)
+    found = numbers(information)
+    scalars = [key for key, number in found.items() if number.ndim == 0]
 
-    information: LatentInformation
-    deviations: tuple[tuple[Mapping[str, Tensor], float], ...]
+    def stacked(averages: Mapping[str, Tensor]) -> Tensor:
+        moved = numbers(LatentInformation(**averages))
+        return torch.stack([moved[key] for key in scalars])
+
+    # The errors of images and of draws are independent.
+    each = [standard_error(stacked, vars(information), *rows) for rows in estimator.deviations(statistics)]
+    errors = dict(zip(scalars, torch.stack(each).square().sum(dim=0).sqrt().tolist(), strict=True))
+    value = Value.of(found["value"], errors["value"], limits)
+    is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
+    score = score_of(
+        name,
+        found,
+        errors,
+        value,
+        statistics.codes.factor_names,
+        settled=is_settled,
+        notes=notes,
+        settings={**settings, **estimator.used(statistics)},
+    )
+    return estimator.checked(score, statistics)
 
 
-_OF_ESTIMATORS = frozenset(f.name for f in fields(InformationMetric))
-
-
-def _averages(information: LatentInformation) -> dict[str, Tensor]:
-    return {f.name: getattr(information, f.name) for f in fields(information)}
-
-
-def _tables(information: LatentInformation) -> dict[str, Tensor]:
-    return {
-        "mutual_information": information.mutual_information,
-        "latent_entropy": information.entropy,
-        "latent_entropy_given_image": information.entropy_given_image,
-        "factor_entropy": information.factor_entropy,
-        "joint_entropy": information.joint_entropy,
-    }
+def check_entropies(name: str, estimator: Estimator) -> None:
+    """Refuse an estimator that does not find what the metric reads."""
+    if not estimator.has_entropies:
+        raise SpecError(
+            f"{name} reads entropies of latents, and {type(estimator).__name__} finds mutual information alone. Use "
+            "Exact(), Sampled(), Quantised() or MeansHistogram()."
+        )

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.estimators import Estimator, Quantised
 from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
-from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
+from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 
 
@@ -23,27 +24,33 @@ class JEMMIG(InformationMetric):
     names the factor and says nothing else. The part "unnormalised" is the mean without the division, in nats, as is the
     table "jemmig", by factor.
 
-    Estimators without bins ("exact", "sampled") have differential entropies, for which there is no such bound. Then the
+    Estimators without bins (`Exact`, `Sampled`) have differential entropies, for which there is no such bound. Then the
     value itself is the unnormalised one: in nats, of any sign.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     higher_is_better: ClassVar[bool | None] = False
 
-    estimator: InformationEstimator = "quantised"
+    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+
+    @property
+    def needs_entropies(self) -> bool:
+        return True
 
     @property
     def limits(self) -> Interval:
         # A discrete latent with more categories than there are bins may exceed 1.
-        return (0.0, math.inf) if self.has_bins else (-math.inf, math.inf)
+        return (0.0, math.inf) if self.estimator.num_bins else (-math.inf, math.inf)
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
         best = top_two(information.mutual_information)
         joint_entropy = information.joint_entropy.gather(0, best.top[None])[0]
         raw = where_defined(joint_entropy - best.gap, defined)
-        largest = torch.where(defined, information.factor_entropy + math.log(self.resolved_num_bins), 1.0)
-        per_factor = raw / largest if self.has_bins else raw
+        per_factor = raw
+        if self.estimator.num_bins:
+            most = information.factor_entropy + math.log(self.estimator.num_bins)
+            per_factor = raw / torch.where(defined, most, 1.0)
         return {
             "value": mean_over_factors(per_factor, defined),
             "unnormalised": mean_over_factors(raw, defined),

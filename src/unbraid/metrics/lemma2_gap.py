@@ -29,7 +29,7 @@ class Lemma2Gap(SampledMetric):
     needs_factors: ClassVar[bool] = False
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        return sampled_entropies(statistics, self.num_samples, self.seed, self.conditional)
+        return sampled_entropies(statistics, self.estimator, self.conditional)
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
         # The sum over latents may be rounded another way than the joint: no dependence below 1e-12 nats is one.

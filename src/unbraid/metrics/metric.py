@@ -4,7 +4,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
@@ -15,6 +15,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics.settings import check_sizes
 from unbraid.metrics.statistics import Statistics
 from unbraid.recipes import Recipe
+from unbraid.recipes.registry import short_name
 
 Interval = tuple[float, float]
 
@@ -92,6 +93,32 @@ class Score:
         return vars(self) | {"parts": {name: vars(part) for name, part in self.parts.items()}}
 
 
+def score_of(
+    name: str,
+    numbers: Mapping[str, Tensor],
+    errors: Mapping[str, float],
+    value: Value,
+    factor_names: tuple[str, ...] = (),
+    **rest: Any,
+) -> Score:
+    """Returns the score with this value of which these are the numbers: scalars with their errors ("value" and the
+    parts), "per_factor", "per_latent", and tables. `rest` are further fields of the score.
+    """
+    vectors = {key: number for key, number in numbers.items() if key not in errors}
+    by_factor = vectors.pop("per_factor", None)
+    by_latent = vectors.pop("per_latent", None)
+    return Score(
+        metric=name,
+        value=value.value,
+        interval=value.interval,
+        parts={key: Value.of(numbers[key], error) for key, error in errors.items() if key != "value"},
+        per_factor={} if by_factor is None else dict(zip(factor_names, by_factor.tolist(), strict=True)),
+        per_latent=() if by_latent is None else tuple(by_latent.tolist()),
+        tables=vectors,
+        **rest,
+    )
+
+
 @dataclass(frozen=True)
 class Metric(Recipe, ABC):
     """A function of codes. Its settings are its fields, so a score can say how it was computed.
@@ -157,7 +184,14 @@ class Metric(Recipe, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """Every setting by name. A recipe among them is told by its name, and its own settings follow."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        recipes = {name: value for name, value in values.items() if is_dataclass(value)}
+        return {name: value for name, value in values.items() if name not in recipes} | {
+            key: setting
+            for name, recipe in recipes.items()
+            for key, setting in ({name: short_name(recipe).replace("-", "_")} | vars(recipe)).items()
+        }
 
 
 ADVICE: dict[Feature, str] = {
@@ -167,7 +201,7 @@ ADVICE: dict[Feature, str] = {
     "missing labels": "Keep the images in which the factor is known.",
     "weights": "Leave them out, or draw images from them first.",
     "means without std": "Give std or log_var; for a deterministic encoder a std of 0.",
-    "draws without densities": "Give mean and std, or use the quantised estimator, which counts draws.",
+    "draws without densities": "Give mean and std, or use Quantised(), which counts draws.",
     "correlated posteriors": "Give the std of each latent in place of the covariance.",
     "discrete latents": "Leave their probabilities out of the codes.",
 }

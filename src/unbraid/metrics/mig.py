@@ -32,6 +32,10 @@ class MIG(InformationMetric):
     value_weights: ValueWeights = "frequency"
 
     @property
+    def needs_entropies(self) -> bool:
+        return self.value_weights == "uniform"
+
+    @property
     def limits(self) -> Interval:
         return self.bounds if self.value_weights == "frequency" else (0.0, torch.inf)
 

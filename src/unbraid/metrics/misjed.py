@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, final
 
@@ -12,8 +12,9 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import entropy
-from unbraid.information.quantised import Bins, Masses, own_bin
-from unbraid.metrics.bin_range import with_range_checked
+from unbraid.information.quantised import Bins, own_bin
+from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
 from unbraid.metrics.statistics import Statistics
@@ -32,38 +33,24 @@ class MISJED(Metric):
     The value is the mean over pairs of latents.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
-    the quantised aggregate posterior, the joint entropy that of the posteriors' means. `num_bins`, `low`, `high` and
-    `masses` are those of `Bins`; their Table 5 has 50 bins. Not a mutual information: wide posteriors raise it, and
-    nothing keeps it above 0. The tables hold the whole matrix, in nats and normalised, with the diagonal that the
-    formula gives.
+    the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5
+    has 50 bins. Not a mutual information: wide posteriors raise it, and nothing keeps it above 0. The tables hold the
+    whole matrix, in nats and normalised, with the diagonal that the formula gives.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
-    num_bins: int = 100
-    low: float = -4.0
-    high: float = 4.0
-    masses: Masses = "erf_edge"
+    estimator: Quantised = Quantised()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.num_bins < 2:
+        if self.estimator.num_bins > _MAX_BINS:
             raise SpecError(
-                f"MISJED: num_bins is {self.num_bins}; with fewer than 2 bins nothing is told apart. The paper uses "
-                "50 and 100."
+                f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents "
+                "have the square of it."
             )
-        if self.num_bins > _MAX_BINS:
-            raise SpecError(
-                f"MISJED: num_bins is {self.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents have the "
-                "square of it."
-            )
-        _ = self.bins  # refuses a range that is none
-
-    @property
-    def bins(self) -> Bins:
-        return Bins(self.num_bins, self.low, self.high, self.masses)
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -71,48 +58,35 @@ class MISJED(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         statistics = labels_aside(statistics)
-        table = _table(statistics, self.bins)
-        scale = 2 * math.log(self.num_bins)
+        table = _table(statistics, self.estimator)
         pairs = tuple(combinations(range(len(table)), 2))
         if not pairs:
             notes: tuple[str, ...] = ("MISJED compares pairs of latents, and there is only one.",)
-            value, settled = Value(math.nan), None
+            value, is_settled = Value(math.nan), None
         else:
-            value = Value.of(
-                _mean(table, pairs) / scale, _standard_error(statistics, self.bins, pairs) / scale, self.bounds
-            )
-            settled, notes = self._settled(value, statistics, pairs)
+            error = _standard_error(statistics, self.estimator, pairs) / _scale(self.estimator)
+            value = Value.of(_mean(table, pairs) / _scale(self.estimator), error, self.bounds)
+            is_settled, notes = settled(value, self._change(statistics, pairs))
         score = Score(
             metric="MISJED",
             value=value.value,
             interval=value.interval,
-            tables={"misjed": table, "misjed_normalised": table / scale},
-            settled=settled,
+            tables={"misjed": table, "misjed_normalised": table / _scale(self.estimator)},
+            settled=is_settled,
             notes=notes,
-            settings=asdict(self),
+            settings=self.settings,
         )
-        return with_range_checked(score, statistics, self.bins)
+        return self.estimator.checked(score, statistics)
 
-    def _settled(
-        self, value: Value, statistics: Statistics, pairs: Sequence[tuple[int, int]]
-    ) -> tuple[bool | None, tuple[str, ...]]:
-        """Whether twice as many bins leave the value within its interval, judged by a subset of the images."""
-        some = statistics.subset()
-        finer = replace(self.bins, num_bins=2 * self.num_bins)
-        before, after = (
-            _mean(_table(some, bins), pairs) / (2 * math.log(bins.num_bins)) for bins in (self.bins, finer)
-        )
-        if math.isnan(value.value + after - before):
-            return None, ()
-        low, high = value.interval or (-math.inf, math.inf)
-        if low - 1e-9 <= value.value + after - before <= high + 1e-9:
-            return True, ()
-        return False, (
-            (
-                f"{finer.num_bins} bins in place of {self.num_bins} would move it by {after - before:+.2g}, more than "
-                "its interval."
-            ),
-        )
+    def _change(self, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[float, str]:
+        """Returns how far twice as many bins move the value, judged by a subset of the images."""
+        some, finer = statistics.subset(), self.estimator.finer()
+        before, after = (_mean(_table(some, each), pairs) / _scale(each) for each in (self.estimator, finer))
+        return after - before, f"{finer.num_bins} bins in place of {self.estimator.num_bins}"
+
+
+def _scale(estimator: Quantised) -> float:
+    return 2 * math.log(estimator.num_bins)
 
 
 def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, int]]) -> float:
@@ -120,9 +94,10 @@ def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, in
     return float(table[list(first), list(second)].mean())
 
 
-def _table(statistics: Statistics, bins: Bins) -> Float64[Tensor, "latent latent"]:
+def _table(statistics: Statistics, estimator: Quantised) -> Float64[Tensor, "latent latent"]:
     """H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
-    alone = entropy(statistics.quantised_statistics(bins).marginal)
+    alone = entropy(estimator.sums(statistics).marginal)
+    bins = estimator.bins
     places = _places(statistics, bins)
     table = alone[:, None] + alone
     for i in range(len(table)):
@@ -153,14 +128,12 @@ def _histogram(
     return counts.double() / counts.sum(), cells
 
 
-def _standard_error(statistics: Statistics, bins: Bins, pairs: Sequence[tuple[int, int]]) -> float:
+def _standard_error(statistics: Statistics, estimator: Quantised, pairs: Sequence[tuple[int, int]]) -> float:
     """Of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) - H for each image."""
-    rows = statistics.influence_rows
-    places, scale = (
-        _places(statistics, bins),
-        statistics.influence_sample.weights * statistics.influence_sample.correction,
-    )
-    alone = statistics.quantised_influences(bins)["entropy"]
+    rows, bins = statistics.influence_rows, estimator.bins
+    places = _places(statistics, bins)
+    scale = statistics.influence_sample.weights * statistics.influence_sample.correction
+    alone = estimator.influences(statistics)["entropy"]
     total = alone.new_zeros(len(rows))
     for i, j in pairs:
         masses, cells = _histogram(statistics, places, i, j, bins)

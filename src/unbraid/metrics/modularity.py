@@ -9,8 +9,9 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.estimators import Estimator, Quantised
 from unbraid.metrics.gaps import varies
-from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
+from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 
 # A latent that says no more than this of any factor, in nats, has no shares to compare: they would be rounding.
@@ -23,7 +24,7 @@ class Modularity(InformationMetric):
     """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where factor k* is the one that latent i says
     most of; the mean over latents.
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (estimator="means_histogram"); Do & Tran,
+    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (`MeansHistogram()`); Do & Tran,
     arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
     better, at most 1. A latent that says nothing scores 0. K counts the factors that vary; with one there is nothing to
     compare, and the value is NaN. `denominator_floor` is None, but for comparison with Do & Tran's figure, whose code
@@ -31,9 +32,10 @@ class Modularity(InformationMetric):
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    needs_factor_entropy: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
 
-    estimator: InformationEstimator = "quantised"
+    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
     denominator_floor: float | None = None
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from unbraid.errors import SpecError
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
+from unbraid.metrics.estimators import MeansHistogram, Quantised, Sampled
 from unbraid.metrics.explicitness import Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
@@ -34,8 +35,8 @@ _FLOOR = 1e-8
 def disentanglement_lib() -> tuple[Metric, ...]:
     """As disentanglement_lib with its own configuration files: Locatello et al., arXiv:1811.12359v4."""
     return (
-        MIG(estimator="means_histogram", num_bins=20),
-        Modularity(estimator="means_histogram", num_bins=20),
+        MIG(MeansHistogram(20)),
+        Modularity(MeansHistogram(20)),
         Explicitness(classifier="multinomial"),
         ZDiff(classifier="logistic"),
         FactorVAEScore(min_std=0.05),
@@ -48,7 +49,7 @@ def disentanglement_lib() -> tuple[Metric, ...]:
 
 def chen() -> tuple[Metric, ...]:
     """As the authors of beta-TCVAE: Chen et al., arXiv:1802.04942v5."""
-    return (MIG(estimator="sampled", value_weights="uniform"), ELBODecomposition(conditional="analytic"))
+    return (MIG(Sampled(), value_weights="uniform"), ELBODecomposition(conditional="analytic"))
 
 
 def do_tran() -> tuple[Metric, ...]:
@@ -58,19 +59,19 @@ def do_tran() -> tuple[Metric, ...]:
     the same; ours are fitted on 10,000 rows and tested on 5,000 others.
     """
     return (
-        RMIG(masses="rectangle"),
-        JEMMIG(masses="rectangle"),
-        MIG(estimator="means_histogram", num_bins=100),
-        Modularity(estimator="sampled", denominator_floor=_FLOOR),
-        Modularity(estimator="means_histogram", num_bins=100),
+        RMIG(Quantised(masses="rectangle")),
+        JEMMIG(Quantised(masses="rectangle")),
+        MIG(MeansHistogram(100)),
+        Modularity(Sampled(), denominator_floor=_FLOOR),
+        Modularity(MeansHistogram(100)),
         Explicitness(classifier="one_vs_rest"),
         DCI(predictor="lasso", standardise=False),
-        Informativeness(estimator="quantised", masses="rectangle"),
+        Informativeness(Quantised(masses="rectangle")),
         Informativeness(conditional="mc", density_floor=_FLOOR),
         Separability(conditional="mc", density_floor=_FLOOR),
         SEPIN(conditional="mc", density_floor=_FLOOR),
         INDIN(conditional="mc", density_floor=_FLOOR),
-        MISJED(masses="rectangle"),
+        MISJED(Quantised(masses="rectangle")),
     )
 
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.estimators import Estimator, Quantised
 from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
-from unbraid.metrics.information_metric import InformationEstimator, InformationMetric
+from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 
 
@@ -24,7 +25,7 @@ class RMIG(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
-    estimator: InformationEstimator = "quantised"
+    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
 
     @property
     def limits(self) -> Interval:

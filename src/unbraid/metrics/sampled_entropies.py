@@ -11,6 +11,7 @@ from unbraid.information.delta import Averages, standard_error
 from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Draws
 from unbraid.information.sampled import LogDensities
+from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.statistics import Statistics
 
 Conditional = Literal["analytic", "mc"]
@@ -86,7 +87,7 @@ def _deviations(terms: Tensor) -> Tensor:
 
 
 def sampled_entropies(
-    statistics: Statistics, num_samples: int, seed: int, conditional: Conditional, density_floor: float | None = None
+    statistics: Statistics, estimator: Sampled, conditional: Conditional, density_floor: float | None = None
 ) -> SampledEntropies:
     """The entropies of these codes. "analytic": H(. | x) in closed form, over all images; "mc": averaged over the same
     draws.
@@ -96,9 +97,9 @@ def sampled_entropies(
     """
 
     def compute() -> SampledEntropies:
-        draws = statistics.draws(num_samples, seed)
+        draws = estimator.draws(statistics)
         if density_floor is None:
-            logs = statistics.log_densities(num_samples, seed)
+            logs = estimator.log_densities(statistics)
         else:
             logs = floored_log_densities(
                 statistics.posteriors,
@@ -116,7 +117,7 @@ def sampled_entropies(
             found = found.with_mean_of(f"{name}_given_image", -getattr(logs, f"{name}_given_image"))
         return found
 
-    return statistics.once(("sampled_entropies", num_samples, seed, conditional, density_floor), compute)
+    return statistics.once(("sampled_entropies", estimator, conditional, density_floor), compute)
 
 
 def _with_closed_forms(

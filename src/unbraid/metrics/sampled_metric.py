@@ -4,15 +4,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final, get_args
+from typing import Any, final
 
 import torch
 from torch import Tensor
 
 from unbraid.codes import Codes
-from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
-from unbraid.metrics.metric import OF_FACTORS, QUANTILE, Feature, Interval, Metric, Score, Value
+from unbraid.metrics.estimators import Sampled
+from unbraid.metrics.metric import OF_FACTORS, QUANTILE, Feature, Interval, Metric, Score, Value, score_of
 from unbraid.metrics.sampled_entropies import Conditional, SampledEntropies
 from unbraid.metrics.statistics import Statistics
 
@@ -25,7 +25,7 @@ ANY_LABELS: frozenset[Feature] = frozenset(OF_FACTORS)
 
 @dataclass(frozen=True)
 class SampledMetric(Metric):
-    """A metric computed from `SampledEntropies`: `num_samples` draws, made with `seed`, against the mixture of all
+    """A metric computed from `SampledEntropies`: averages over the draws of `estimator`, against the mixture of all
     images.
 
     `conditional`: "analytic" takes H(. | x) in closed form over all images. "mc" averages it over the same draws, as Do
@@ -33,8 +33,7 @@ class SampledMetric(Metric):
     settings share one pass over draws and images.
     """
 
-    num_samples: int = 10_000
-    seed: int = 0
+    estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
     conditional: Conditional = "analytic"
 
     @abstractmethod
@@ -52,17 +51,13 @@ class SampledMetric(Metric):
         del codes
         return ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_sampling(type(self).__name__, self.num_samples, self.conditional)
-
     @property
     def accepts(self) -> frozenset[Feature]:
         return ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
 
     @final
     def measure(self, statistics: Statistics) -> Score:
-        settings = self.settings | statistics.draws_settings(self.num_samples, self.seed)
+        settings = self.settings | self.estimator.used(statistics)
         score = sampled_score(type(self).__name__, self.entropies(statistics), self.numbers, self.bounds, settings)
         return replace(score, notes=(*score.notes, *self.notes(statistics.codes)))
 
@@ -89,17 +84,7 @@ def sampled_score(
     settled, notes = _settled(
         value.value, float(numbers(entropies.half)["value"]), errors["value"], entropies.num_draws
     )
-    return Score(
-        metric=name,
-        value=value.value,
-        interval=value.interval,
-        parts={key: Value.of(found[key], error) for key, error in errors.items() if key != "value"},
-        per_latent=tuple(found["per_latent"].tolist()) if "per_latent" in found else (),
-        tables={key: number for key, number in found.items() if number.ndim > 0 and key != "per_latent"},
-        settled=settled,
-        notes=notes,
-        settings=settings,
-    )
+    return score_of(name, found, errors, value, settled=settled, notes=notes, settings=settings)
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
@@ -109,14 +94,6 @@ def labels_aside(statistics: Statistics) -> Statistics:
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)
     return statistics
-
-
-def check_sampling(name: str, num_samples: int, conditional: str) -> None:
-    """Refuse settings of the draws that make no sense."""
-    if num_samples < 2:
-        raise SpecError(f"{name}: num_samples is {num_samples}; expected at least 2 (10,000 is usual).")
-    if conditional not in get_args(Conditional):
-        raise SpecError(f"{name}: conditional is {conditional!r}. Use one of {', '.join(get_args(Conditional))}.")
 
 
 def _settled(value: float, of_half: float, error: float, num_draws: int) -> tuple[bool | None, tuple[str, ...]]:

@@ -97,6 +97,11 @@ def _checked(metric: Any) -> Metric:
 
 
 def _with_seed(metric: Metric, seed: int | None) -> Metric:
-    if seed is None or "seed" not in {f.name for f in fields(metric)}:
-        return metric
-    return typing.cast(Metric, dataclasses.replace(typing.cast(Any, metric), seed=seed))
+    return metric if seed is None else typing.cast(Metric, _seeded(metric, seed))
+
+
+def _seeded(recipe: Any, seed: int) -> Any:
+    """Returns the recipe with this seed in place of its own and of those of the recipes in it."""
+    values = {f.name: getattr(recipe, f.name) for f in fields(recipe)}
+    inner = {name: _seeded(value, seed) for name, value in values.items() if dataclasses.is_dataclass(value)}
+    return dataclasses.replace(recipe, **inner, **({"seed": seed} if "seed" in values else {}))

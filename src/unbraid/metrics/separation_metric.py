@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
-from unbraid.information.quantised import Bins
+from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
@@ -73,7 +73,7 @@ class SeparationMetric(SampledMetric):
     @final
     def sampled(self, statistics: Statistics) -> SampledEntropies:
         """The entropies, with floors if asked for."""
-        return sampled_entropies(statistics, self.num_samples, self.seed, self.conditional, self.density_floor)
+        return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bin
     """
     if num_bins is None:
         return entropies
-    return entropies.with_constant("normaliser", labels_aside(statistics).quantised(Bins(num_bins)).entropy)
+    return entropies.with_constant("normaliser", Quantised(num_bins).information(labels_aside(statistics)).entropy)
 
 
 def normalised(per_latent: Tensor, averages: Averages) -> Tensor:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar, final
 
 import torch
@@ -13,23 +13,8 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.information.discrete import discrete_information, discrete_statistics
-from unbraid.information.exact import Quadrature, exact_information
 from unbraid.information.factor_values import FactorValues
-from unbraid.information.influence import influences
-from unbraid.information.latent_information import LatentInformation, information_of_tables, joined
-from unbraid.information.means_histogram import histogram_bins, means_histogram_information
 from unbraid.information.posteriors import Draws, Posteriors
-from unbraid.information.quantised import (
-    Bins,
-    QuantisedStatistics,
-    Quantiser,
-    quantise,
-    quantise_draws,
-    quantised_statistics,
-    statistics_of_masses,
-)
-from unbraid.information.sampled import LogDensities, log_densities
 
 # The spread of influences is estimated from so many images: to about 1 % of a standard error.
 MAX_INFLUENCE_ROWS = 4_000
@@ -70,6 +55,10 @@ class Statistics:
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
+
+    def once_for_all_factors(self, key: Any, compute: Callable[[], T]) -> T:
+        """What `compute` returns, kept under `key` for all subsets of the factors: it has nothing to do with them."""
+        return self._whole.once(key, compute)
 
     def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
         """The same codes with some of their factors, and statistics of their own."""
@@ -140,52 +129,6 @@ class Statistics:
         """1 / sum_n p(n)^2: how many equally likely images would be as informative."""
         return float(1 / self.weights.square().sum())
 
-    # ---- information
-
-    def exact(self, quadrature: Quadrature = "auto") -> LatentInformation:
-        """By quadrature of the Gaussian mixtures."""
-        return self.once(
-            ("exact", quadrature),
-            lambda: self._with_discrete(lambda: exact_information(self.codes.mean, self.std, self.values, quadrature)),
-        )
-
-    def quantised(self, bins: Bins) -> LatentInformation:
-        """Through bins."""
-
-        def continuous() -> LatentInformation:
-            statistics = self.quantised_statistics(bins)
-            return information_of_tables(statistics.marginal, statistics.joints, statistics.entropy_given_image)
-
-        return self.once(("quantised", bins), lambda: self._with_discrete(continuous))
-
-    def quantised_statistics(self, bins: Bins) -> QuantisedStatistics:
-        """The masses of the continuous latents in bins, summed over images."""
-
-        def compute() -> QuantisedStatistics:
-            self.tell("quantised information", 0.0)
-            samples = self.codes.samples
-            if self.codes.marginal_std is None and samples is not None:
-                return statistics_of_masses(
-                    lambda rows: quantise_draws(samples[:, rows], bins), samples.shape[2], bins.num_bins, self.values
-                )
-            return quantised_statistics(self.codes.mean, self.std, self.values, bins)
-
-        return self.once(("quantised_statistics", bins), compute)
-
-    def means_histogram(self, num_bins: int) -> LatentInformation:
-        """Of the means alone."""
-        return self.once(
-            ("means_histogram", num_bins),
-            lambda: self._with_discrete(lambda: means_histogram_information(self.codes.mean, self.values, num_bins)),
-        )
-
-    def _with_discrete(self, continuous: Callable[[], LatentInformation]) -> LatentInformation:
-        """The continuous latents, if there are any, then the discrete ones."""
-        found = [continuous()] if self.codes.mean.shape[1] > 0 else []
-        if self.codes.probabilities:
-            found.append(discrete_information(self.codes.probabilities, self.values))
-        return joined(found)
-
     @property
     def std(self) -> Tensor:
         """The std of each latent, for estimators that cannot do without."""
@@ -196,7 +139,7 @@ class Statistics:
             raise CodesError(
                 "This estimator needs the std of each posterior, and these codes have only means or draws. Give std "
                 "or log_var; for a deterministic "
-                "encoder give a std of 0 and use estimator='quantised'; draws alone can be quantised too."
+                "encoder give a std of 0 and use Quantised(); draws alone can be quantised too."
             )
         return std
 
@@ -222,82 +165,6 @@ class Statistics:
     def influence_rows(self) -> Int64[Tensor, " row"]:
         return self.influence_sample.rows
 
-    def quantised_influences(self, bins: Bins) -> Influences:
-        """What each of some images adds to the quantised information."""
-        return self.once(
-            ("quantised_influences", bins),
-            lambda: self._influences(
-                lambda: (lambda part: self.masses(self.influence_rows[part], bins), self.quantised_statistics(bins))
-            ),
-        )
-
-    def means_histogram_influences(self, num_bins: int) -> Influences:
-        """What each of some images adds to the information in binned means."""
-
-        def compute() -> tuple[Quantiser, QuantisedStatistics]:
-            bins = histogram_bins(self.codes.mean, num_bins, self.values.weights)
-            table = torch.eye(num_bins, dtype=torch.float64, device=bins.device)
-            statistics = statistics_of_masses(lambda rows: table[bins[rows]], bins.shape[1], num_bins, self.values)
-            return lambda part: table[bins[self.influence_rows[part]]], statistics
-
-        return self.once(("means_histogram_influences", num_bins), lambda: self._influences(compute))
-
-    def density_influences(self) -> Influences:
-        """What each of some images adds to the differential information, seen through bins that span the range of each
-        latent.
-        """
-
-        def compute() -> tuple[Quantiser, QuantisedStatistics]:
-            rows = self.influence_rows
-            mean, std = self.codes.mean[rows].double(), self.std[rows].double()
-            low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
-            width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
-            mean, std, bins = (mean - low) / width, std / width, Bins(_INFLUENCE_BINS, 0.0, 1.0)
-            values = self.values.sample(rows, self.influence_sample.weights)
-
-            def masses(part: Int64[Tensor, " row"]) -> Tensor:
-                return quantise(mean[part], std[part], bins)
-
-            return masses, statistics_of_masses(masses, mean.shape[1], _INFLUENCE_BINS, values)
-
-        return self.once("density_influences", lambda: self._influences(compute))
-
-    def masses(self, rows: Int64[Tensor, " row"], bins: Bins) -> Tensor:
-        """Q(s | x) of some images."""
-        if self.codes.marginal_std is None and self.codes.samples is not None:
-            return quantise_draws(self.codes.samples[:, rows], bins)
-        return quantise(self.codes.mean[rows], self.std[rows], bins)
-
-    def _influences(self, continuous: Callable[[], tuple[Quantiser, QuantisedStatistics]]) -> Influences:
-        """Of the continuous latents, if there are any, then of the discrete ones: masses of some images, with the sums
-        over all.
-        """
-        rows, correction = self.influence_rows, self.influence_sample.correction
-        parts = [continuous()] if self.codes.mean.shape[1] > 0 else []
-        for table in self.codes.probabilities:
-            masses = partial(lambda table, part: table[rows[part]].double()[:, None], table)
-            parts.append((masses, discrete_statistics(table, self.values)))
-        found = [self._influences_of(masses, sums) for masses, sums in parts]
-        # A factor's own entropy is the same in all parts.
-        joined = {
-            name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1)
-            for name, one in found[0].items()
-        }
-        return {name: part * correction.reshape(-1, *[1] * (part.ndim - 1)) for name, part in joined.items()}
-
-    def _influences_of(self, masses: Quantiser, sums: QuantisedStatistics) -> Influences:
-        """In blocks of images, for each of which there is a table of latents by bins and one of latents by values."""
-        num_latents, num_bins = sums.marginal.shape
-        widest = max(self.values.sizes, default=0)
-        size = max(1, _BLOCK_INFLUENCES // (num_latents * (num_bins + widest) + self.values.num_columns))
-        blocks = []
-        for part in torch.arange(len(self.influence_rows), device=sums.marginal.device).split(size):
-            rows = self.influence_rows[part]
-            p = self.values.weights[rows].clamp(min=torch.finfo(torch.float64).tiny)
-            assignments = self.values.split(self.values.columns(rows) / p[:, None])
-            blocks.append(influences(masses(part), assignments, self.influence_sample.weights[part], sums))
-        return {name: torch.cat([block[name] for block in blocks]) for name in blocks[0]}
-
     # ---- sampled
 
     @cached_property
@@ -320,25 +187,7 @@ class Statistics:
             )
             return self.posteriors.draw(image, noise, uniform)
 
-        return self._whole.once(("draws", num_samples, seed), compute)
-
-    def draws_settings(self, num_samples: int, seed: int) -> dict[str, int | None]:
-        """How the draws were made: their number and seed; no seed where they were given."""
-        given = self.given_draws
-        return (
-            {"num_samples": num_samples, "seed": seed} if given is None else {"num_samples": len(given), "seed": None}
-        )
-
-    def log_densities(self, num_samples: int, seed: int) -> LogDensities:
-        """log q at the draws, against the mixture of all images."""
-
-        def compute() -> LogDensities:
-            draws = self.draws(num_samples, seed)
-            return log_densities(
-                self.posteriors, draws, self.codes.groups, tell=lambda share: self.tell("sampled densities", share)
-            )
-
-        return self._whole.once(("log_densities", num_samples, seed), compute)
+        return self.once_for_all_factors(("draws", num_samples, seed), compute)
 
 
 @final

@@ -9,7 +9,7 @@ from torch import Tensor
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Posteriors
-from unbraid.information.quantised import Bins
+from unbraid.metrics.estimators import Exact, Quantised
 from unbraid.metrics.metric import Score
 from unbraid.metrics.statistics import Statistics
 
@@ -57,9 +57,9 @@ def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, "
         )
     statistics = Statistics(replace(codes, factors=()))
     if has_continuous and (std is None or bool((std <= 0).any())):
-        return statistics.quantised(Bins()).informativeness
+        return Quantised().information(statistics).informativeness
     if mig is None or mig.settings.get("estimator") != "exact":
-        return statistics.exact().informativeness
+        return Exact().information(statistics).informativeness
     each = Posteriors(codes.mean, statistics.std, statistics.weights, probabilities=codes.probabilities).entropy().each
     return mig.tables["latent_entropy"].to(each) - each
 

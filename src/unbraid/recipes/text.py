@@ -2,7 +2,7 @@
 
 A recipe is its name with its settings after colons.
 
-- `field=value` sets a field: `mig:num_bins=50`, `beta-vae:beta=4`.
+- `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
 - A value alone goes to the one field that has this word among its choices (`dci:boosted_trees`), else to the first
   field that has no value yet: `linear:0:4`.
 - A value may be a recipe: `beta-vae:beta=linear:0:4`. The settings after it are its own as long as it has such a

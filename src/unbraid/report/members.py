@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from unbraid.errors import CodesError
+from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.usage import badge, unused_latents
@@ -103,7 +104,7 @@ def read_members(runs: Sequence[Run]) -> list[Member]:
     settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
     migs = [_matching(scores, settings) or _score(run, MIG()) for run, scores in zip(runs, kept, strict=True)]
     if any(mig is None for mig in migs):
-        binned = [_score(run, MIG(estimator="quantised")) for run in runs]
+        binned = [_score(run, MIG(Quantised())) for run in runs]
         if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
             migs = binned
     found = zip(runs, migs, kept, strict=True)

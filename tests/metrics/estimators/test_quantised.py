@@ -1,10 +1,11 @@
+"""Latents read through bins: whether the codes lie where the bins are."""
+
 import pytest
 import torch
 
 from unbraid.codes import Codes, Labels
-from unbraid.information.quantised import Bins
 from unbraid.metrics import JEMMIG, MIG, MISJED, RMIG, Informativeness, Modularity
-from unbraid.metrics.bin_range import mass_beyond
+from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.statistics import Statistics
 
 
@@ -20,18 +21,18 @@ def codes(shift=0.0, std=0.2):
 def test_mass_beyond_is_that_of_the_tails():
     # P(|Z| > 1) of a standard normal.
     one = Codes(torch.zeros(3, 1).double(), torch.full((3, 1), 4.0).double())
-    torch.testing.assert_close(mass_beyond(Statistics(one), Bins()), torch.tensor([0.31731050786]).double())
+    torch.testing.assert_close(Quantised().mass_beyond(Statistics(one)), torch.tensor([0.31731050786]).double())
 
 
 def test_with_a_std_of_0_all_or_nothing_lies_beyond():
     mean = torch.tensor([[-5.0, 4.0, 5.0], [5.0, -4.0, 0.0]]).double()
-    found = mass_beyond(Statistics(Codes(mean, torch.zeros_like(mean))), Bins())
+    found = Quantised().mass_beyond(Statistics(Codes(mean, torch.zeros_like(mean))))
     assert found.tolist() == [1.0, 0.0, 0.5]
 
 
 def test_draws_are_counted():
     samples = torch.tensor([0.0, 5.0, 5.0, -5.0]).reshape(4, 1, 1).expand(4, 2, 1)
-    assert mass_beyond(Statistics(Codes.from_arrays(samples=samples)), Bins()).tolist() == [0.75]
+    assert Quantised().mass_beyond(Statistics(Codes.from_arrays(samples=samples))).tolist() == [0.75]
 
 
 QUANTISED = (
@@ -39,8 +40,8 @@ QUANTISED = (
     JEMMIG(),
     Modularity(),
     MISJED(),
-    MIG(estimator="quantised"),
-    Informativeness(estimator="quantised"),
+    MIG(Quantised()),
+    Informativeness(Quantised()),
 )
 
 

@@ -1,0 +1,78 @@
+"""Information averaged over draws."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from unbraid.errors import SpecError
+from unbraid.information.latent_information import LatentInformation
+from unbraid.information.posteriors import Draws
+from unbraid.information.sampled import LogDensities, log_densities
+from unbraid.information.sampled_factors import sampled_information
+from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator
+from unbraid.metrics.estimators.image_influences import Influences, density_influences
+from unbraid.metrics.metric import Feature
+from unbraid.metrics.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class Sampled(Estimator):
+    """Averages over `num_samples` draws from the aggregate posterior, made with `seed`, against the mixture of all
+    images.
+
+    Chen et al., arXiv:1802.04942v5, section 4.1. A draw has one value of each factor, so soft labels are not taken.
+    """
+
+    num_samples: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_samples < 2:
+            raise SpecError(f"Sampled: num_samples is {self.num_samples}; expected at least 2 (10,000 is usual).")
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return OF_POSTERIORS - {"soft labels"}
+
+    def draws(self, statistics: Statistics) -> Draws:
+        return statistics.draws(self.num_samples, self.seed)
+
+    def log_densities(self, statistics: Statistics) -> LogDensities:
+        """Returns log q at the draws, against the mixture of all images."""
+
+        def compute() -> LogDensities:
+            return log_densities(
+                statistics.posteriors,
+                self.draws(statistics),
+                statistics.codes.groups,
+                tell=lambda share: statistics.tell("sampled densities", share),
+            )
+
+        return statistics.once_for_all_factors(("log_densities", self), compute)
+
+    def information(self, statistics: Statistics) -> LatentInformation:
+        return self._estimate(statistics)[0]
+
+    def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
+        of_images = density_influences(statistics), float(len(statistics.codes))
+        return of_images, (self._estimate(statistics)[1], float(len(self.draws(statistics))))
+
+    def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str]:
+        """Returns how far the value is off after the first half of the draws: a twin that costs nothing."""
+        found, deviations = self._estimate(statistics)
+        num_draws = len(self.draws(statistics))
+        half = {name: getattr(found, name) + part[: num_draws // 2].mean(dim=0) for name, part in deviations.items()}
+        moved = value(LatentInformation(**(vars(found) | half))) - value(found)
+        return moved, "The first half of the draws in place of all"
+
+    def used(self, statistics: Statistics) -> dict[str, Any]:
+        """Returns the number of draws that were made and their seed; no seed where they were given."""
+        given = statistics.given_draws
+        return {} if given is None else {"num_samples": len(given), "seed": None}
+
+    def _estimate(self, statistics: Statistics) -> tuple[LatentInformation, Influences]:
+        return statistics.once(
+            self, lambda: sampled_information(statistics.posteriors, self.draws(statistics), statistics.values)
+        )
