@@ -29,7 +29,7 @@ from unbraid.models.encode import encode_all
 from unbraid.objectives import Objective
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
-from unbraid.training import train_runs
+from unbraid.training import TrainingOptions, train_runs
 from unbraid.training.events import Compiling, Encoding, Event, Progress
 
 NUM_EPOCHS = 50
@@ -88,13 +88,8 @@ def trained(runs: Mapping[str, Sequence[Run]], stages: Stages) -> dict[str, list
     """Those of the runs that could be finished. All are trained in one call, so that they share a fleet."""
     watch = _Watch(stages)
     try:
-        train_runs(
-            [run for group in runs.values() for run in group],
-            device=stages.device,
-            resume=True,
-            watch=watch,
-            warn=complain,
-        )
+        options = TrainingOptions(stages.device, resume=True, watch=watch, warn=complain)
+        train_runs([run for group in runs.values() for run in group], options)
     except TrainingError as error:  # stopped, or all have failed: what is finished is scored
         complain(str(error))
     watch.turn("")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tests.runs.finished_runs import finish
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid import files
 from unbraid.cli.image_files import read_pictures
@@ -37,10 +38,10 @@ from unbraid.data.published.chairs3d import _content
 from unbraid.data.published.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.metrics.scorecard import Scorecard
-from unbraid.models import encode
-from unbraid.runs import Run, codes_file
+from unbraid.runs import History, Run, codes_file
 from unbraid.runs.codes_csv import read_csv
 from unbraid.runs.codes_input import read_codes
+from unbraid.runs.run_writer import RunWriter
 from unbraid.sampling.listed_rows import Rows
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
 from unbraid.training.fleet import MemberState
@@ -95,16 +96,13 @@ def run_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[
         "history.csv",
         "scores.json",
     ):
-        run = Run.place(folder / name, MLP_SPEC, 0)
-        run.create()
-        model = MLP_SPEC.model.build(MLP_SPEC.dataset.image_shape, seed=0).double()
-        run.finish(model, encode(model, MLP_SPEC.dataset.load()), seconds=1.0)
+        run = finish(Run.place(folder / name, MLP_SPEC, 0), seed=0)
         place(run.folder / name)
         readers[f"{name} of a run"] = partial(_all_of_a_run, run.folder)
     for suffix in (".json", ".safetensors"):
         run = Run.place(folder / suffix, MLP_SPEC, 0)
-        run.create()
-        save_checkpoint(run, MemberState(5, {"step": torch.ones(1)}, None, None), [])
+        RunWriter(run).begin()
+        save_checkpoint(run, MemberState(5, {"step": torch.ones(1)}, None, None), [], History())
         place(next((run.folder / "checkpoints").glob(f"*{suffix}")))
         readers[f"{suffix} of a checkpoint"] = partial(_checkpoints, run)
     return readers

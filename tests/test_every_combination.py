@@ -25,7 +25,7 @@ from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective
 from unbraid.recipes import from_json
-from unbraid.runs import Run, RunSpec
+from unbraid.runs import History, Run, RunSpec
 from unbraid.schedule import Cosine, Cyclic, Linear
 from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable_checkpoints
 from unbraid.training.fleet import Fleet, Member
@@ -254,7 +254,7 @@ def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
         assert all(bool(part.isfinite().all()) for part in alone.advance().values())
         if step == 1:
             halfway = alone.state(0)
-            save_checkpoint(run, halfway, [run.name])
+            save_checkpoint(run, halfway, [run.name], History())
     end = alone.state(0)
     assert end.failed_at is None
     assert all(bool(tensor.isfinite().all()) for tensor in end.tensors.values())

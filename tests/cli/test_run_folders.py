@@ -10,6 +10,7 @@ from unbraid.data import DSprites
 from unbraid.errors import RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
 from unbraid.runs import Run, RunSpec
+from unbraid.runs.run_writer import RunWriter
 
 
 def test_runs_are_found_at_any_depth_but_not_where_they_were_put_aside(trained, tmp_path):
@@ -62,10 +63,19 @@ def test_nothing_finished_is_refused_with_a_way_out(trained):
         finished_among([], "score")
 
 
+def test_a_run_whose_spec_is_a_link_to_nowhere_is_passed_over_by_name(tmp_path, capsys):
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "spec.json").symlink_to(tmp_path / "gone.json")
+    assert open_runs([tmp_path]) == []
+    assert f"passed over: {tmp_path / 'odd' / 'spec.json'} cannot be read" in capsys.readouterr().err
+    with pytest.raises(RunError, match=r"spec\.json cannot be read"):
+        open_runs([tmp_path / "odd"])
+
+
 def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
     spec = RunSpec(DSprites(num_positions=4), objective=VAE())
     for objective, seed in [(BetaVAE(16.0), 0), (BetaVAE(4.0), 10), (BetaVAE(4.0), 2), (VAE(), 3)]:
-        Run.place(tmp_path, replace(spec, objective=objective), seed).create()
+        RunWriter(Run.place(tmp_path, replace(spec, objective=objective), seed)).begin()
     found = open_runs([tmp_path])
     assert [(run.spec.objective, run.seed) for run in found] == [
         (BetaVAE(4.0), 2),

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from unbraid.runs.run import seal
+from unbraid.files import seal
 
 
 def test_every_run_is_a_row(unbraid, trained):

@@ -6,8 +6,8 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from unbraid.cli import main, quickstart
 from unbraid.data.drawn.dsprites import DSprites
@@ -17,6 +17,7 @@ from unbraid.models.conv import Conv
 from unbraid.objectives.objective import Objective
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
+from unbraid.training.options import TrainingOptions
 
 NUM_STEPS = 6
 checkpoint_every: int | None = 2
@@ -42,8 +43,8 @@ def make_tiny() -> None:
     """From here on, in this process, the quickstart is a matter of a second."""
     train_and_tell = quickstart.train_and_tell
 
-    def with_more_checkpoints(runs: Sequence[Run], **options: Any) -> None:
-        train_and_tell(runs, **(options | {"checkpoint_every": checkpoint_every}))
+    def with_more_checkpoints(runs: Sequence[Run], options: TrainingOptions) -> None:
+        train_and_tell(runs, replace(options, checkpoint_every=checkpoint_every))
 
     quickstart.recipe, quickstart.train_and_tell = tiny_recipe, with_more_checkpoints
 

@@ -36,7 +36,7 @@ def test_they_are_found():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_training_command_of_the_pages_asks_for_something_that_can_be_built(line, monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(command, "train_and_tell", lambda runs, **settings: asked.extend(runs))
+    monkeypatch.setattr(command, "train_and_tell", lambda runs, options: asked.extend(runs))
     monkeypatch.setattr(command, "refuse_failed", lambda runs: None)
     for name in ("UNBRAID_DATA", "UNBRAID_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))

@@ -1,4 +1,3 @@
-import json
 import math
 import shutil
 from dataclasses import replace
@@ -6,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.runs.finished_runs import fail
 from unbraid.data import FromArrays
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents
 from unbraid.metrics import MIG
@@ -122,7 +122,7 @@ def test_what_is_said_of_a_run_that_is_not_finished(trained, spec, tmp_path):
     (run.folder / "checkpoints").mkdir()
     (run.folder / "checkpoints" / "step-0000000001.json").touch()
     assert why_left_out(run) == "is not finished: it stands at step 1 of 2"
-    (run.folder / "failed.json").write_text(json.dumps({"step": 1}))
+    fail(run, step=1)
     assert why_left_out(run) == "failed: its loss or gradient was not finite, at step 1 of 2"
     assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never begun"
 

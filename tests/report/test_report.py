@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import unbraid.report
+from tests.runs.finished_runs import fail
 from unbraid import files
 from unbraid.data import FromArrays
 from unbraid.errors import RunError
@@ -129,7 +130,7 @@ def test_no_name_can_put_html_into_the_page(spec, tmp_path):
         Run.open(run.folder.rename(run.folder.with_name(f"{index}{IMAGE}<b>"))) for index, run in enumerate(runs)
     ]
     (renamed[2].folder / "finished.json").unlink()
-    renamed[2].fail(step=1)
+    fail(renamed[2], step=1)
     shown = page(renamed, tmp_path, title=f"{SCRIPT}{IMAGE}")
     assert_nothing_runs_and_nothing_is_fetched(shown)
     for text in (f"{SCRIPT}{IMAGE}", f"0{IMAGE}<b>", f"2{IMAGE}<b> failed", str(path), f"x' onload='{SCRIPT}"):
@@ -169,7 +170,7 @@ def test_images_in_colour_have_a_page(spec, tmp_path):
 def test_runs_that_are_not_finished_are_named_and_left_out(trained, tmp_path):
     failed, unfinished = copied(trained[0], tmp_path / "of-failure"), copied(trained[1], tmp_path / "of-haste")
     (failed.folder / "finished.json").unlink()
-    failed.fail(step=1)
+    fail(failed, step=1)
     (unfinished.folder / "finished.json").unlink()
     shown = page([failed, *trained[2:], unfinished], tmp_path)
     assert "Not in the figures: 2 of 4 runs." in shown.text

@@ -1,4 +1,5 @@
-import errno
+"""A run reads what its folder holds, and notices what was changed."""
+
 import json
 import shutil
 from dataclasses import replace
@@ -8,42 +9,21 @@ import pytest
 import torch
 
 import unbraid
-from tests.training.squares import CONV_SPEC, MLP_SPEC, PACKAGES, everything
+from tests.runs.finished_runs import SPEC, fail, finish
+from tests.training.squares import CONV_SPEC, MLP_SPEC, PACKAGES
 from unbraid import files
 from unbraid.errors import DataError, RunError, SpecError, UnbraidError
-from unbraid.files import seal
 from unbraid.metrics import MIG
-from unbraid.metrics.estimators import Quantised
-from unbraid.models import encode
 from unbraid.objectives import VAE
-from unbraid.runs import History, Run
-from unbraid.runs.run import Failure
-
-SPEC = replace(MLP_SPEC, precision="float32")
-
-
-@pytest.fixture
-def finished(tmp_path):
-    """A run whose weights are those it began with: what is kept does not depend on how it was trained."""
-    return finish(Run.place(tmp_path, SPEC, 3), seed=7)
-
-
-def finish(run, seed):
-    """Finish the run with the weights that this seed begins with."""
-    run.create()
-    History(("step", "loss"), [(1.0, 9.5)]).write(run.folder / "history.csv")
-    model = run.spec.model.build(run.spec.dataset.image_shape, seed).to(run.spec.dtype)
-    run.finish(model, encode(model, run.spec.dataset.load()), seconds=1.23456)
-    return run
+from unbraid.runs import Run
+from unbraid.runs.records import Failure
+from unbraid.runs.run_writer import RunWriter
 
 
 def flip(path, place):
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
-
-
-# ---- the folder
 
 
 def test_a_run_is_placed_by_what_it_is(tmp_path):
@@ -58,42 +38,29 @@ def test_a_run_is_placed_by_what_it_is(tmp_path):
 def test_a_run_is_new_then_unfinished_then_finished(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
     assert run.status == "new"
-    run.create()
+    RunWriter(run).begin()
     assert run.status == "unfinished"
-    model = SPEC.model.build(SPEC.dataset.image_shape, seed=3)
-    run.finish(model, encode(model, SPEC.dataset.load()), seconds=1.0)
+    finish(run, seed=3)
     assert run.status == "finished"
 
 
 def test_a_run_says_which_version_made_it(tmp_path, monkeypatch):
     run = Run.place(tmp_path, SPEC, 3)
     assert run.version is None
-    run.create()
+    RunWriter(run).begin()
     assert run.version == unbraid.__version__
     assert json.loads((run.folder / "spec.json").read_text())["digest"] == SPEC.digest
-    monkeypatch.setattr("unbraid.runs.run.__version__", "9.9")
-    Run.place(tmp_path, SPEC, 4).create()
+    monkeypatch.setattr("unbraid.runs.run_writer.__version__", "9.9")
+    RunWriter(Run.place(tmp_path, SPEC, 4)).begin()
     assert Run.place(tmp_path, SPEC, 4).version == "9.9"
-
-
-def test_a_spec_whose_recipes_have_a_new_version_is_that_of_another_run(tmp_path, monkeypatch):
-    run = Run.place(tmp_path, SPEC, 3)
-    with monkeypatch.context() as old:
-        old.setattr("unbraid.runs.run.__version__", "0.0.9")
-        run.create()
-    monkeypatch.setattr(VAE, "recipe_version", 2, raising=False)
-    run.check_spec()
-    monkeypatch.setattr(type(SPEC.objective), "recipe_version", 2, raising=False)
-    with pytest.raises(RunError, match=r"spec of another run than .*, as unbraid 0\.0\.9 wrote it; this is"):
-        run.check_spec()
 
 
 def test_or_it_fails(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
-    run.create()
+    RunWriter(run).begin()
     assert run.failure is None
     kept = run.folder / "checkpoints" / "last-good-0000000016.safetensors"
-    run.fail(17, "its loss was not finite (nan)", kept)
+    fail(run, 17, "its loss was not finite (nan)", kept)
     assert run.status == "failed"
     assert json.loads((run.folder / "failed.json").read_text()) == {
         "step": 17,
@@ -106,53 +73,9 @@ def test_or_it_fails(tmp_path):
     assert run.steps_done == 16
 
 
-def test_lines_of_the_log_come_one_after_the_other_and_a_torn_one_keeps_to_itself(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.log("one")
-    run.log("two")
-    with (run.folder / "log.txt").open("a") as stream:
-        stream.write("2026-11-15T12:00:00+00:00 half a li")
-    run.log("three")
-    lines = (run.folder / "log.txt").read_text().splitlines()
-    assert [line.split(" ", 1)[1] for line in lines] == ["one", "two", "half a li", "three"]
-
-
-def test_the_log_is_not_written_anew_for_every_line(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.log("one")
-    before = (run.folder / "log.txt").stat().st_ino
-    run.log("two")
-    assert (run.folder / "log.txt").stat().st_ino == before
-
-
-def test_creating_it_again_changes_nothing(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.create()
-    before = everything(run.folder)
-    run.create()
-    assert everything(run.folder) == before
-
-
-def test_the_log_grows_by_lines_that_begin_with_the_time(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.log("one")
-    run.log("two")
-    lines = (run.folder / "log.txt").read_text().splitlines()
-    assert [line.partition(" ")[2] for line in lines] == ["one", "two"]
-    assert all(line.partition(" ")[0].endswith("+00:00") for line in lines)
-
-
-def test_a_log_that_is_no_text_still_grows(tmp_path):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.create()
-    (run.folder / "log.txt").write_bytes(b"\xff\xfe\n")
-    run.log("on")
-    assert (run.folder / "log.txt").read_bytes().endswith(b" on\n")
-
-
 def test_how_far_it_is_is_told_by_its_newest_checkpoint(tmp_path, finished):
     run = Run.place(tmp_path, SPEC, 4)
-    run.create()
+    RunWriter(run).begin()
     assert run.steps_done == 0
     (run.folder / "checkpoints").mkdir()
     for step in (7, 12):
@@ -166,7 +89,7 @@ def test_how_far_it_is_is_told_by_its_newest_checkpoint(tmp_path, finished):
 )
 def test_files_that_are_no_checkpoints_do_not_tell_how_far_it_is(tmp_path, name):
     run = Run.place(tmp_path, SPEC, 4)
-    run.create()
+    RunWriter(run).begin()
     (run.folder / "checkpoints").mkdir()
     for each in ("step-0000000007.json", name):
         (run.folder / "checkpoints" / each).touch()
@@ -189,33 +112,11 @@ def test_files_that_are_no_checkpoints_do_not_tell_how_far_it_is(tmp_path, name)
 )
 def test_a_failure_that_makes_no_sense_is_refused_by_its_file(tmp_path, content):
     run = Run.place(tmp_path, SPEC, 3)
-    run.create()
+    RunWriter(run).begin()
     (run.folder / "failed.json").write_text(content)
     for read in (lambda run: run.failure, lambda run: run.steps_done, Run.model):
         with pytest.raises(RunError, match=r"failed\.json .*--force"):
             read(run)
-
-
-@pytest.mark.parametrize(
-    "content", ['{"fleet": 3}', '{"fleet": [3]}', '{"reason": 3, "fleet": []}', "[]", "{", "[" * 900]
-)
-def test_what_is_kept_and_makes_no_sense_is_not_concluded(tmp_path, content):
-    run = Run.place(tmp_path, SPEC, 3)
-    run.create()
-    (run.folder / "kept.json").write_text(content)
-    assert not run.can_conclude
-
-
-def test_sweeping_removes_half_written_files_and_nothing_else(finished):
-    before = everything(finished.folder)
-    (finished.folder / ".history.csv.0123.part").write_text("half")
-    (finished.folder / "checkpoints").mkdir()
-    (finished.folder / "checkpoints" / ".step-0000000010.json.4567.part").write_text("half")
-    finished.sweep()
-    assert everything(finished.folder) == before
-
-
-# ---- reading it back
 
 
 def test_a_run_is_read_back(finished):
@@ -262,7 +163,7 @@ def test_a_spec_that_is_nested_without_end_is_refused(finished):
     path = finished.folder / "spec.json"
     content = json.loads(path.read_text())
     content["spec"]["dataset"] = json.loads('{"a":' * 200 + "1" + "}" * 200)
-    path.write_text(json.dumps(content | {"sha256": seal(content)}))
+    path.write_text(json.dumps(content | {"sha256": files.seal(content)}))
     with pytest.raises(RunError, match=r"spec\.json.*nested"):
         Run.open(finished.folder, packages=PACKAGES)
 
@@ -271,7 +172,7 @@ def test_a_spec_that_is_nested_without_end_is_refused(finished):
 def test_nor_is_a_sealed_spec_that_makes_no_sense(finished, changed):
     path = finished.folder / "spec.json"
     content = json.loads(path.read_text()) | changed
-    path.write_text(json.dumps(content | {"sha256": seal(content)}))
+    path.write_text(json.dumps(content | {"sha256": files.seal(content)}))
     with pytest.raises(SpecError, match="spec.json"):
         Run.open(finished.folder, packages=PACKAGES)
 
@@ -286,9 +187,6 @@ def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
         path.write_bytes(flipped)
         with pytest.raises(UnbraidError):
             Run.open(finished.folder, packages=PACKAGES)
-
-
-# ---- the model and the codes
 
 
 def test_the_model_is_the_one_that_was_kept(finished):
@@ -335,10 +233,7 @@ def test_nets_that_would_take_them_do_not_get_them(tmp_path):
 
 
 def test_a_double_run_gives_a_double_model(tmp_path):
-    run = Run.place(tmp_path, MLP_SPEC, 3)
-    run.create()
-    model = MLP_SPEC.model.build(MLP_SPEC.dataset.image_shape, seed=7).double()
-    run.finish(model, encode(model, MLP_SPEC.dataset.load()), seconds=1.0)
+    run = finish(Run.place(tmp_path, MLP_SPEC, 3), seed=7)
     assert next(run.model().parameters()).dtype == torch.float64
     assert run.encoder()(MLP_SPEC.dataset.load().pixels).mean.dtype == torch.float64
 
@@ -385,7 +280,7 @@ def test_so_is_a_finished_json_that_vouches_for_nothing(finished, content):
 
 def test_what_an_unfinished_run_does_not_have_is_refused_with_what_to_do(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
-    run.create()
+    RunWriter(run).begin()
     for read in (Run.model, Run.codes, Run.encoder, lambda run: run.score([MIG()])):
         with pytest.raises(RunError, match="is unfinished.*--resume"):
             read(run)
@@ -395,101 +290,10 @@ def test_what_an_unfinished_run_does_not_have_is_refused_with_what_to_do(tmp_pat
 
 def test_nor_is_a_failed_run_to_be_resumed(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
-    run.create()
-    run.fail(17)
+    RunWriter(run).begin()
+    fail(run, 17)
     with pytest.raises(RunError, match="failed.*learning_rate"):
         run.model()
-
-
-# ---- the scores
-
-
-def test_scores_are_kept_and_read_back(finished):
-    [score] = finished.score([MIG()])
-    assert score.value == MIG()(finished.codes()).value
-    [kept] = Run.open(finished.folder, packages=PACKAGES).scores()
-    assert (kept.metric, kept.value, kept.per_factor, kept.settings) == (
-        score.metric,
-        score.value,
-        score.per_factor,
-        score.settings,
-    )
-    assert torch.equal(kept.tables["mutual_information"], score.tables["mutual_information"])
-
-
-def test_a_metric_with_other_settings_is_kept_beside_the_first(finished):
-    finished.score([MIG()])
-    finished.score([MIG(Quantised(num_bins=10))])
-    assert [score.settings["estimator"] for score in finished.scores()] == ["exact", "quantised"]
-
-
-def test_the_same_metric_again_replaces_its_score(finished):
-    finished.score([MIG(), MIG(Quantised())])
-    path = finished.folder / "scores.json"
-    record = json.loads(path.read_text())
-    record["scores"][0]["value"] = 0.125
-    path.write_text(json.dumps(record | {"sha256": seal(record)}))
-    assert finished.scores()[0].value == 0.125
-    finished.score([MIG()])
-    assert [score.value for score in finished.scores()] == [
-        MIG()(finished.codes()).value,
-        MIG(Quantised())(finished.codes()).value,
-    ]
-
-
-def test_metrics_are_asked_for_as_in_evaluate(finished):
-    card = finished.score("mig,mig:quantised", seed=3)
-    assert card.names == ("mig", "mig:quantised")
-    assert len(finished.scores()) == 2
-    with pytest.raises(SpecError, match="Did you mean 'mig'"):
-        finished.score(["migg"])
-
-
-def test_scores_that_another_process_keeps_meanwhile_are_not_lost(finished):
-    def meanwhile(what, share):
-        if share == 0:
-            finished.score([MIG(Quantised())])
-
-    finished.score([MIG()], tell=meanwhile)
-    assert sorted(score.settings["estimator"] for score in finished.scores()) == ["exact", "quantised"]
-
-
-def test_scores_that_cannot_be_read_are_refused_and_left_alone(finished):
-    path = finished.folder / "scores.json"
-    for content in (
-        "{",
-        "[]",
-        "{}",
-        '{"scores": 3}',
-        '{"scores": [1]}',
-        '{"scores": [{}]}',
-        '{"scores": [{"metric": "MIG", "value": 1}]}',
-    ):
-        path.write_text(content)
-        for read in (Run.scores, lambda run: run.score([MIG()])):
-            with pytest.raises(RunError, match="scores.json"):
-                read(finished)
-        assert path.read_text() == content
-
-
-def test_scores_of_another_run_are_refused(finished, tmp_path):
-    other = finish(Run.place(tmp_path, SPEC, 4), seed=8)
-    other.score([MIG()])
-    shutil.copy(other.folder / "scores.json", finished.folder)
-    for read in (Run.scores, lambda run: run.score([MIG()])):
-        with pytest.raises(RunError, match=r"scores\.json holds the scores of other codes.*Remove it"):
-            read(finished)
-
-
-def test_so_are_those_of_codes_from_before_the_run_was_trained_anew(finished):
-    finished.score([MIG()])
-    (finished.folder / "finished.json").unlink()
-    assert finished.scores() == []
-    finish(finished, seed=8)
-    with pytest.raises(RunError, match="other codes"):
-        finished.scores()
-    finish(finished, seed=7)
-    assert len(finished.scores()) == 1
 
 
 @pytest.mark.parametrize("how", ["finished", "failed"])
@@ -498,52 +302,13 @@ def test_the_spec_of_another_seed_is_refused(tmp_path, how):
     if how == "finished":
         finish(run, seed=7)
     else:
-        run.create()
-        run.fail(17)
-    other.create()
+        RunWriter(run).begin()
+        fail(run, 17)
+    RunWriter(other).begin()
     shutil.copy(other.folder / "spec.json", run.folder)
     with pytest.raises(RunError, match=r"spec\.json is missing, of another run"):
         Run.open(run.folder, packages=PACKAGES)
 
 
-@pytest.mark.parametrize(
-    "other", [Run.place, lambda parent, spec, seed: Run.place(parent, replace(spec, batch_size=9), 3)]
-)
-def test_nor_is_a_run_gone_on_with_under_the_spec_of_another(tmp_path, other):
-    run, stranger = Run.place(tmp_path, SPEC, 3), other(tmp_path, SPEC, 4)
-    run.create()
-    stranger.create()
-    shutil.copy(stranger.folder / "spec.json", run.folder)
-    with pytest.raises(RunError, match=r"spec\.json is the spec of another run"):
-        run.create()
-
-
-@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
-def test_scores_that_may_not_be_kept_are_returned_with_a_warning(finished, monkeypatch, number):
-    def refuse(path, **options):
-        raise OSError(number, "No", str(path))
-
-    monkeypatch.setattr(files, "locked", refuse)
-    with pytest.warns(UserWarning, match=r"could not be kept .*scores\.lock"):
-        card = finished.score([MIG()])
-    assert card[0].value == MIG()(finished.codes()).value
-    assert finished.scores() == []
-
-
-def test_a_disk_without_room_for_them_is_an_error(finished, monkeypatch):
-    def refuse(path, content):
-        raise OSError(errno.ENOSPC, "No room", str(path))
-
-    monkeypatch.setattr(files, "write_json", refuse)
-    with pytest.raises(OSError, match="No room"):
-        finished.score([MIG()])
-
-
 def test_a_run_of_another_objective_is_named_after_it(tmp_path):
     assert Run.place(tmp_path, replace(SPEC, objective=VAE()), 0).name.startswith("vae-")
-
-
-@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
-def test_a_device_that_is_not_there_is_told_before_anything_is_scored(finished, device):
-    with pytest.raises(SpecError, match=f"device is '{device}', where no codes can be put"):
-        finished.score([MIG()], device=device)

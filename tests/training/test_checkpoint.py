@@ -9,7 +9,8 @@ from safetensors.torch import load_file
 import unbraid
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import RunError
-from unbraid.runs import Run
+from unbraid.runs import History, Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import (
     load_checkpoint,
     remove_checkpoints,
@@ -58,7 +59,7 @@ def same(a, b):
 @pytest.fixture
 def run(tmp_path):
     run = Run.place(tmp_path, MLP_SPEC, 3)
-    run.create()
+    RunWriter(run).begin()
     return run
 
 
@@ -67,7 +68,7 @@ def names(run):
 
 
 def save(run, state, fleet=("a", "b")):
-    save_checkpoint(run, state, fleet)
+    save_checkpoint(run, state, fleet, History())
 
 
 def loaded(run, layout=LAYOUT):
@@ -265,7 +266,7 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     spec = replace(MLP_SPEC, num_steps=6)
     [run] = [Run.place(tmp_path, spec, 0)]
     other = Run(run.folder, spec, 1)
-    run.create()
-    save_checkpoint(run, Fleet([Member(spec, 0)], spec.load()).state(0), [run.name])
+    RunWriter(run).begin()
+    save_checkpoint(run, Fleet([Member(spec, 0)], spec.load()).state(0), [run.name], History())
     with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
         usable_checkpoints(other, member_layout(spec), warn=pytest.fail)

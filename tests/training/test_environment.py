@@ -11,6 +11,7 @@ from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingError
 from unbraid.runs import Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.training import Progress, train
 from unbraid.training.compiler import Inductor
 from unbraid.training.environment import FILE, Environment
@@ -64,7 +65,7 @@ def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, m
 
 def test_what_cannot_be_read_is_written_anew(tmp_path):
     run = Run.place(tmp_path, SPEC, 0)
-    run.create()
+    RunWriter(run).begin()
     (run.folder / FILE).write_text("{")
     assert ELSEWHERE.record([run], 3) is None
     assert [each["device"] for each in stretches(run)] == ["NVIDIA Test"]

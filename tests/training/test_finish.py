@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.runs.finished_runs import fail
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
 from unbraid.runs import Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.training.finish import conclude, keep, keep_failed
 from unbraid.training.fleet import Fleet, Member
 
@@ -24,8 +26,12 @@ def images():
 def runs(tmp_path):
     made = [Run.place(tmp_path, SPEC, seed) for seed in range(3)]
     for run in made:
-        run.create()
+        RunWriter(run).begin()
     return made
+
+
+def can_conclude(runs):
+    return [RunWriter(run).can_conclude for run in runs]
 
 
 @pytest.fixture
@@ -46,19 +52,19 @@ def test_each_run_keeps_its_own_model_and_codes(fleet, runs, images):
 
 def test_only_when_all_of_a_fleet_are_kept_can_any_be_said_to_be_finished(fleet, runs, images):
     keep(fleet, [0, 2], runs, images, 1.5)
-    assert [run.can_conclude for run in runs] == [False] * 3
+    assert can_conclude(runs) == [False] * 3
     keep(fleet, [1], runs, images, 1.5)
-    assert [run.can_conclude for run in runs] == [True] * 3
+    assert can_conclude(runs) == [True] * 3
     conclude(runs[1])
-    assert [run.can_conclude for run in runs] == [True, False, True]
-    runs[0].forget_kept()
-    assert [run.can_conclude for run in runs] == [False] * 3
+    assert can_conclude(runs) == [True, False, True]
+    RunWriter(runs[0]).begin()
+    assert can_conclude(runs) == [False] * 3
 
 
 def test_a_member_that_failed_is_not_waited_for(fleet, runs, images):
     keep(fleet, [0, 2], runs, images, 1.5)
-    runs[1].fail(3)
-    assert [run.can_conclude for run in runs] == [True, False, True]
+    fail(runs[1], 3)
+    assert can_conclude(runs) == [True, False, True]
 
 
 def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs, images):
@@ -77,10 +83,10 @@ def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs
 
 def test_an_error_of_a_write_surfaces(fleet, runs, images, monkeypatch):
     def full(self, *arguments):
-        if self.seed == 2:
+        if self.run.seed == 2:
             raise OSError("disk full")
 
-    monkeypatch.setattr(Run, "keep", full)
+    monkeypatch.setattr(RunWriter, "keep", full)
     with pytest.raises(OSError, match="disk full"):
         keep(fleet, [0, 1, 2], runs, images, 1.5)
 
@@ -89,13 +95,13 @@ def test_members_that_failed_are_kept_like_the_others_and_all_are_concluded_or_n
     names = [run.name for run in runs]
     keep(fleet, [0], runs, images, 1.5)
     for index, step in ((1, 4), (2, 7)):
-        assert not any(run.can_conclude for run in runs)
+        assert not any(can_conclude(runs))
         state = replace(fleet.state(index), failed_at=step, reason="loss not finite")
         keep_failed(runs[index], state, "its loss was not finite", names)
-    assert all(run.can_conclude for run in runs)
+    assert all(can_conclude(runs))
     conclude(runs[1])  # and death
     assert [run.status for run in runs] == ["unfinished", "failed", "unfinished"]
-    assert [run.can_conclude for run in runs] == [True, False, True]
+    assert can_conclude(runs) == [True, False, True]
     conclude(runs[0]), conclude(runs[2])
     assert [run.status for run in runs] == ["finished", "failed", "failed"]
     assert (runs[2].failure.step, runs[2].failure.reason) == (7, "its loss was not finite")

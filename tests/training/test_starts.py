@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC
-from unbraid.runs import Run
+from unbraid.runs import History, Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import remove_later, save_checkpoint
 from unbraid.training.fleet import Fleet, Member, MemberState
 from unbraid.training.starts import Start, starts
@@ -19,14 +20,14 @@ def tensors():
 def runs(tmp_path):
     made = [Run.place(tmp_path, MLP_SPEC, seed) for seed in range(6)]
     for run in made:
-        run.create()
+        RunWriter(run).begin()
     return made
 
 
 def saved(runs, step, tensors, beside=None):
     """Checkpoint the runs as a fleet."""
     for run in runs:
-        save_checkpoint(run, MemberState(step, tensors, None), [each.name for each in beside or runs])
+        save_checkpoint(run, MemberState(step, tensors, None), [each.name for each in beside or runs], History())
 
 
 def told(runs):

@@ -21,11 +21,11 @@ from unbraid.data import FromArrays
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
 from unbraid.runs import Run
-from unbraid.runs.run import Failure
+from unbraid.runs.records import Failure
+from unbraid.runs.run_writer import RunWriter
 from unbraid.sampling import HeldOutCombinations
 from unbraid.training import train
 from unbraid.training.fleet import Fleet, Member
-from unbraid.training.train import put_aside
 
 SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
 ABSURD = replace(SPEC, learning_rate=1e30)
@@ -169,7 +169,7 @@ def test_force_puts_the_old_folder_aside_and_deletes_nothing(tmp_path):
 
 
 def test_putting_aside_what_is_not_there_does_nothing(tmp_path):
-    assert put_aside(Run.place(tmp_path, SPEC, 0)) is None
+    assert RunWriter(Run.place(tmp_path, SPEC, 0)).put_aside() is None
     assert everything(tmp_path) == {}
 
 
@@ -588,14 +588,16 @@ def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tm
         train([SPEC], [0], folder=tmp_path)
 
 
-def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch):
+def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch, caplog):
     with monkeypatch.context() as old:
-        old.setattr("unbraid.runs.run.__version__", "0.0.9")
+        old.setattr("unbraid.runs.run_writer.__version__", "0.0.9")
         train([SPEC], [0, 1], folder=tmp_path)
     said = []
     runs = train([SPEC], [0, 1, 2], folder=tmp_path, warn=said.append)
     assert len(said) == 1
     assert f"2 of the runs that were found were made by unbraid 0.0.9 (the first is {runs[0].folder})" in said[0]
+    train([SPEC], [0, 1], folder=tmp_path)
+    assert caplog.messages == said
 
 
 def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):

@@ -20,6 +20,7 @@ from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.objectives.vae import VAE
 from unbraid.runs.spec import RunSpec
+from unbraid.training.options import TrainingOptions
 
 _NUM_STEPS = 1600
 
@@ -55,7 +56,7 @@ def quickstart(
     from unbraid.report import write_report
 
     runs = placed([recipe(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))], parse_seeds(seeds), out)
-    train_and_tell(runs, device=device, resume=True, force=False)
+    train_and_tell(runs, TrainingOptions(device, resume=True))
     output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
     with stage("Writing the report"):
         report = write_report(

@@ -43,7 +43,10 @@ def _tell(error: OSError) -> None:
 
 
 def is_run(folder: Path) -> bool:
-    return os.path.exists(folder / "spec.json")  # noqa: PTH110 (which is False too where the folder may not be entered)
+    """Whether the folder holds a spec. A link to a spec that is gone counts, so that it is told; a folder that may not
+    be entered does not.
+    """
+    return os.path.lexists(folder / "spec.json")
 
 
 def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:

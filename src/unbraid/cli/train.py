@@ -1,6 +1,7 @@
 """`unbraid train`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 from unbraid.cli.console import note, output, say
 from unbraid.cli.flags import Given, build, flags_of, with_flags
 from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
+from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
 from unbraid.errors import RunError, SpecError, TrainingError
@@ -16,6 +18,8 @@ from unbraid.names import kebab_case
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import value_in_words
+from unbraid.training.options import TrainingOptions
+from unbraid.training.train import train_runs
 
 _FLAGS = flags_of(RunSpec)
 _PANELS = {
@@ -81,15 +85,7 @@ def train(
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    train_and_tell(
-        runs,
-        device=device,
-        resume=resume,
-        force=force,
-        checkpoint_every=checkpoint_every,
-        stream=stream,
-        deterministic=deterministic,
-    )
+    train_and_tell(runs, TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic))
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)
     say(f"Score them with: unbraid score {out}")
@@ -106,25 +102,13 @@ def unfinished_in(out: Path) -> list[Run]:
     return [run for run in open_runs([out]) if run.status == "unfinished"]
 
 
-def train_and_tell(
-    runs: Sequence[Run],
-    *,
-    device: str,
-    resume: bool,
-    force: bool,
-    checkpoint_every: int | None = None,
-    stream: bool | None = None,
-    deterministic: bool = False,
-) -> None:
+def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
     """Train what is not finished, and say how it goes."""
-    from unbraid.cli.progress import training_display
-    from unbraid.training import train_runs
-
-    place = parse_device(device)
+    options = replace(options, device=parse_device(str(options.device)))
     existing = [run for run in runs if run.status != "new"]
     finished = [run for run in existing if run.status == "finished"]
-    pending = runs if force else [run for run in runs if run.status in ("new", "unfinished")]
-    if force and existing:
+    pending = runs if options.force else [run for run in runs if run.status in ("new", "unfinished")]
+    if options.force and existing:
         say(
             f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in "
             f"{existing[0].folder.parent / '.aside'}."
@@ -132,22 +116,12 @@ def train_and_tell(
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if not pending:
-        train_runs(runs, device=place, warn=note)  # which removes what a process that died has left of them
+        train_runs(runs, replace(options, warn=note))  # which removes what a process that died has left of them
     else:
         for described in dict.fromkeys(_describe(run.spec) for run in pending):
-            say(f"{described}, on {place}.")
+            say(f"{described}, on {options.device}.")
         with training_display(pending) as display:
-            train_runs(
-                runs,
-                device=place,
-                resume=resume,
-                force=force,
-                checkpoint_every=checkpoint_every,
-                stream=stream,
-                deterministic=deterministic,
-                watch=display.watch,
-                warn=display.warn,
-            )
+            train_runs(runs, replace(options, watch=display.watch, warn=display.warn))
 
 
 def _describe(spec: RunSpec) -> str:

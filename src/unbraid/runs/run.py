@@ -1,9 +1,9 @@
-"""Run: one trained model, as a folder on disk."""
+"""Run: one trained model, read from its folder on disk."""
 
 import contextlib
-import datetime
 import errno
 import operator
+import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,7 +18,6 @@ from unbraid import files
 from unbraid.codes import Codes
 from unbraid.data.own.arrays import unlabelled
 from unbraid.errors import DataError, RunError, SpecError
-from unbraid.files import seal
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
@@ -30,36 +29,21 @@ from unbraid.models.encode import encode
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
-from unbraid.runs.codes_file import read_codes, write_codes
+from unbraid.runs.codes_file import read_codes
 from unbraid.runs.history import History
+from unbraid.runs.records import FORMAT, Failure, failure_in, read_record, read_spec
 from unbraid.runs.spec import RunSpec
-from unbraid.runs.tensor_file import write_tensors
-from unbraid.version import __version__
-
-_FORMAT = 1
 
 _CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-_MAX_DEPTH = 50  # of the JSON of a run
-_MAX_SHOWN = 60  # characters of what a file holds, in a message
 
 Status = Literal["new", "unfinished", "finished", "failed"]
 
 
 @final
 @dataclass(frozen=True)
-class Failure:
-    """At which step, counted from 1, a run failed, why, and the safetensors file with its last good weights."""
-
-    step: int
-    reason: str
-    last_good: Path | None
-
-
-@final
-@dataclass(frozen=True)
 class Run:
-    """A folder that holds a spec and a seed, and what came of them.
+    """A folder that holds a spec and a seed, and what came of them. A run reads it; `train` makes it.
 
     ==================== ===============================================================================================
     spec.json            the spec, its digest, the seed, and the versions that made it
@@ -90,13 +74,13 @@ class Run:
     def open(cls, folder: Path, *, packages: Sequence[str] = ("unbraid",)) -> "Run":
         """Read a run back. `packages` are those whose classes its spec may name."""
         path = Path(folder) / "spec.json"
-        if not path.exists():
+        if not os.path.lexists(path):
             raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
-        content = _read_spec(path)
+        content = read_spec(path)
         seed = check_value(content.get("seed"), int, f"{path}: seed")
         spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")
         run = cls(Path(folder), spec, seed)
-        if path.name in run._checksums:
+        if run.status != "unfinished":
             run._check(path)
         return run
 
@@ -110,12 +94,12 @@ class Run:
             return "finished"
         if (self.folder / "failed.json").exists():
             return "failed"
-        return "unfinished" if (self.folder / "spec.json").exists() else "new"
+        return "unfinished" if os.path.lexists(self.folder / "spec.json") else "new"
 
     @property
     def version(self) -> str | None:
         """Returns the version of unbraid that made the run; None before it is made."""
-        return None if self.status == "new" else str(_read_spec(self.folder / "spec.json").get("unbraid"))
+        return None if self.status == "new" else str(read_spec(self.folder / "spec.json").get("unbraid"))
 
     @property
     def steps_done(self) -> int:
@@ -140,40 +124,6 @@ class Run:
         }
         return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
 
-    def create(self) -> None:
-        """Make the folder and write the spec, unless it is there. The spec of another run is refused."""
-        if self.status != "new":
-            self.check_spec()
-        else:
-            versions = {"unbraid": __version__, "torch": torch.__version__}
-            content = {"format": _FORMAT, **versions, "digest": self.spec.digest, "seed": self.seed}
-            content["spec"] = self.spec.to_json()
-            files.write_json(self.folder / "spec.json", content | {"sha256": seal(content)})
-
-    def check_spec(self) -> None:
-        """Raises if the folder holds the spec of another run, or one that has meant another since it was written."""
-        content = _read_spec(self.folder / "spec.json")
-        if (content.get("seed"), content.get("digest")) != (self.seed, self.spec.digest):
-            made_by = content.get("unbraid")
-            raise RunError(
-                f"{self.folder / 'spec.json'} is the spec of another run than {self.name}"
-                + (f", as unbraid {made_by} wrote it; this is {__version__}" if made_by != __version__ else "")
-                + ". Restore it, or train this run again with --force."
-            )
-
-    def sweep(self) -> None:
-        """Remove what writes that never ended have left behind. For whoever holds the lock: no other write is under
-        way.
-        """
-        for path in self.folder.rglob(".*.part"):
-            path.unlink()
-
-    def log(self, message: str) -> None:
-        """Add a line to log.txt."""
-        path = self.folder / "log.txt"
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        files.append_line(path, f"{now} {message}")
-
     @property
     def history(self) -> History:
         """Returns the loss and its parts over training, as they were written: `finished.json`, `failed.json` or, of an
@@ -193,78 +143,16 @@ class Run:
         """Returns the text of the history as the newest checkpoint that can be read holds it."""
         for path in reversed(self.checkpoints.values()):
             with contextlib.suppress(RunError):
-                if isinstance(rows := read_json(path).get("history"), str):
+                if isinstance(rows := read_record(path).get("history"), str):
                     return rows.encode()
         return b""
 
-    def finish(self, model: AutoencoderModule, codes: Codes, seconds: float) -> None:
-        """Keep the trained model and its codes, then say that the run is finished."""
-        self.keep(model, codes, seconds)
-        self.conclude()
-
-    def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
-        """Keep the trained model and its codes, and all that is to be said once the whole `fleet`, the names of its
-        runs, is kept.
-        """
-        weights, written = self.folder / "weights.safetensors", self.folder / "codes.safetensors"
-        of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
-        of_codes = write_codes(written, codes)
-        sums = {weights.name: of_weights.hexdigest(), written.name: of_codes.hexdigest(), **self._sums_of_records()}
-        files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
-
-    def keep_failure(self, step: int, reason: str, last_good: Path | None = None, fleet: Sequence[str] = ()) -> None:
-        """Keep why the run came to an end at this step, which file of the folder holds its last good weights, and the
-        names of its fleet.
-        """
-        kept = None if last_good is None else last_good.relative_to(self.folder).as_posix()
-        told = {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)}
-        files.write_json(self._kept, told | {"sha256": self._sums_of_records()})
-
-    def _sums_of_records(self) -> dict[str, str]:
-        """Returns the checksums of what was written before the end, so that it is known as this run's."""
-        paths = (self.folder / "history.csv", self.folder / "spec.json")
-        return {path.name: files.sha256(path) for path in paths if path.is_file()}
-
-    def conclude(self) -> None:
-        """Say that the run, of which all is kept, is finished, or that it failed."""
-        has_failed = "reason" in read_json(self._kept)
-        files.put_in_place(self._kept, self.folder / ("failed.json" if has_failed else "finished.json"))
-
-    def forget_kept(self) -> None:
-        """Take back that all is kept: the run is trained on."""
-        self._kept.unlink(missing_ok=True)
-
     @property
-    def can_conclude(self) -> bool:
-        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how
-        they ended. A kept.json that makes no sense keeps nothing.
-        """
-        if self.status != "unfinished" or not self._kept.exists():
-            return False
-        try:
-            fleet = _fleet(read_json(self._kept), self._kept)
-        except RunError:
-            return False
-        ends = ("finished.json", "failed.json", self._kept.name)
-        return all(any((self.folder.parent / name / end).exists() for end in ends) for name in fleet)
-
-    @property
-    def _kept(self) -> Path:
-        return self.folder / "kept.json"
-
-    def fail(
-        self, step: int, reason: str = "its loss or gradient was not finite", last_good: Path | None = None
-    ) -> None:
-        """Say why the run came to an end at this step, and which file of the folder holds its last good weights."""
-        self.keep_failure(step, reason, last_good)
-        self.conclude()
-
-    @property
-    def failure(self) -> "Failure | None":
-        """Why the run failed, if it did."""
+    def failure(self) -> Failure | None:
+        """Returns why the run failed; None if it did not."""
         if self.status != "failed":
             return None
-        return _failure(read_json(self.folder / "failed.json"), self.folder / "failed.json")
+        return failure_in(read_record(self.folder / "failed.json"), self.folder / "failed.json")
 
     def model(self) -> AutoencoderModule:
         """The trained model, on the CPU."""
@@ -330,8 +218,8 @@ class Run:
         # Whoever scores the same run meanwhile has scores of its own to add.
         with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
             contents = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
-            record = {"format": _FORMAT, "codes": self._sum_of_codes, "scores": list(contents.values())}
-            files.write_json(self.folder / "scores.json", record | {"sha256": seal(record)})
+            record = {"format": FORMAT, "codes": self._sum_of_codes, "scores": list(contents.values())}
+            files.write_sealed(self.folder / "scores.json", record)
 
     def scores(self) -> list[Score]:
         """Returns the scores that were kept. A run that is not finished has no codes, and so no scores."""
@@ -339,8 +227,8 @@ class Run:
         if self.status != "finished" or not path.exists():
             return []
         try:
-            record = read_json(path)
-            if record["sha256"] != seal(record):
+            record = read_record(path)
+            if record["sha256"] != files.seal(record):
                 raise ValueError("its SHA-256 does not match")
             codes, scores = record["codes"], [score_from_json(content) for content in record["scores"]]
         except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -382,7 +270,7 @@ class Run:
         """Returns the checksums by file that were taken at the end of the run; none before it."""
         if self.status not in ("finished", "failed"):
             return {}
-        sums = read_json(self.folder / f"{self.status}.json").get("sha256")
+        sums = read_record(self.folder / f"{self.status}.json").get("sha256")
         return sums if isinstance(sums, dict) else {}
 
     @property
@@ -401,83 +289,9 @@ def whole_seed(seed: Any) -> int:
     return number
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The content of a JSON file of a run, or an error that names it."""
-    try:
-        content = files.read_json(path)
-        _check_depth(content)
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
-    if not isinstance(content, dict):
-        raise RunError(
-            f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with "
-            "--force."
-        )
-    return content
-
-
-def _read_spec(path: Path) -> dict[str, Any]:
-    """Returns the content of spec.json as it was written."""
-    content = read_json(path)
-    if content.get("format") != _FORMAT:
-        raise RunError(
-            f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
-            f"version reads {_FORMAT}. Restore it, read it with that version, or train this run again with --force."
-        )
-    if content.get("sha256") != seal(content):
-        raise RunError(
-            f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
-            "again with --force."
-        )
-    return content
-
-
 def _sizes(image_shape: tuple[int, int, int]) -> str:
     channels, height, width = image_shape
     return f"{height} x {width} pixels (height x width) with {channels} channel{'s' * (channels != 1)}"
-
-
-def _check_depth(content: Any) -> None:
-    """Raises if the content is nested so deeply that walking through it would exhaust the stack."""
-    level = [content]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            value
-            for item in level
-            if isinstance(item, dict | list)
-            for value in (item.values() if isinstance(item, dict) else item)
-        ]
-    if level:
-        raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
-
-
-def _failure(record: dict[str, Any], path: Path) -> Failure:
-    """Returns what a record at this path says of a failure."""
-    step, reason, last_good = record.get("step"), record.get("reason"), record.get("last_good")
-    if (
-        type(step) is not int
-        or step.bit_length() > 63
-        or not isinstance(reason, str)
-        or not isinstance(last_good, str | None)
-    ):
-        raise _senseless(path, {"step": step, "reason": reason, "last_good": last_good})
-    return Failure(step, reason, None if last_good is None else path.parent / last_good)
-
-
-def _fleet(record: dict[str, Any], path: Path) -> list[str]:
-    """Returns the names of the fleet in a record at this path that may be concluded."""
-    fleet = record.get("fleet")
-    if not isinstance(fleet, list) or not all(isinstance(name, str) for name in fleet):
-        raise _senseless(path, {"fleet": fleet})
-    if "reason" in record:
-        _failure(record, path)
-    return fleet
-
-
-def _senseless(path: Path, found: dict[str, Any]) -> RunError:
-    return RunError(
-        f"{path} makes no sense ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with --force."
-    )
 
 
 def _content(path: Path) -> bytes:

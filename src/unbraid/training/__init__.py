@@ -7,5 +7,6 @@ from unbraid.training.events import Plan as Plan
 from unbraid.training.events import Progress as Progress
 from unbraid.training.fleet import Fleet as Fleet
 from unbraid.training.fleet import Member as Member
+from unbraid.training.options import TrainingOptions as TrainingOptions
 from unbraid.training.train import train as train
 from unbraid.training.train import train_runs as train_runs

@@ -22,7 +22,8 @@ from unbraid import files
 from unbraid.errors import RunError
 from unbraid.files import seal
 from unbraid.runs.history import History
-from unbraid.runs.run import Run, read_json
+from unbraid.runs.records import read_record
+from unbraid.runs.run import Run
 from unbraid.runs.tensor_file import write_tensors
 from unbraid.training.fleet import MemberState
 from unbraid.training.layout import check_layout
@@ -40,16 +41,17 @@ class OtherRunError(RunError):
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """One that can be used: where it is, of which step, and the names of the runs that were trained side by side with
-    it, its own among them.
+    """One that can be used: where it is, of which step, the names of the runs that were trained side by side with it,
+    its own among them, and what was logged until then.
     """
 
     path: Path
     step: int
     fleet: tuple[str, ...]
+    history: History
 
 
-def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
+def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
     """Write the state and the history so far, then remove all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet, history)
@@ -81,7 +83,8 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
     for path in run.checkpoints.values():
         try:
             record, _ = _read(path, run, layout)
-            found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]))
+            history = History.from_csv(record["history"])  # history.csv may have been damaged since
+            found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
         except OtherRunError:
             raise
         except (RunError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -96,11 +99,6 @@ def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tenso
     """The state that a usable checkpoint holds."""
     record, tensors = _read(checkpoint.path, run, layout)
     return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], tensors=tensors)
-
-
-def load_history(checkpoint: Checkpoint) -> History:
-    """Returns the history until a usable checkpoint, as that holds it: history.csv may have been damaged since."""
-    return History.from_csv(read_json(checkpoint.path)["history"])
 
 
 def remove_later(run: Run, step: int) -> None:
@@ -143,7 +141,7 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
 def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
-    record = read_json(path)
+    record = read_record(path)
     if record["format"] != _FORMAT:
         raise ValueError(
             f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FORMAT}"

@@ -1,5 +1,6 @@
 """What training tells whoever watches."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -8,6 +9,8 @@ import torch
 
 from unbraid.runs.run import Run
 from unbraid.training.sizing import Memory
+
+log = logging.getLogger(__name__)
 
 
 @final
@@ -68,5 +71,10 @@ Watch = Callable[[Event], None]
 Warn = Callable[[str], None]
 
 
-def ignore(event: object) -> None:
-    """For whoever does not listen."""
+def ignore(event: Event) -> None:
+    """Does nothing."""
+
+
+def log_warning(message: str) -> None:
+    """Logs what a person should know. Unless logging is set up otherwise, Python prints it on standard error."""
+    log.warning(message)

@@ -9,6 +9,7 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.encode import encode_all
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import remove_checkpoints, save_last_good
 from unbraid.training.fleet import Fleet, MemberState
 from unbraid.training.writers import writers
@@ -26,7 +27,7 @@ def keep(
     def write(index: int, model: AutoencoderModule, outcome: Codes | CodesError) -> CodesError | None:
         if isinstance(outcome, CodesError):
             return outcome
-        runs[index].keep(model, outcome, seconds, names)
+        RunWriter(runs[index]).keep(model, outcome, seconds, names)
         return None
 
     with writers() as pool:
@@ -37,21 +38,23 @@ def conclude(run: Run) -> None:
     """Say how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good
     weights stays.
     """
-    run.conclude()
+    writer = RunWriter(run)
+    writer.conclude()
     failure = run.failure
-    run.log("finished" if failure is None else f"failed at step {failure.step}: {failure.reason}")
+    writer.log("finished" if failure is None else f"failed at step {failure.step}: {failure.reason}")
     remove_checkpoints(run)
 
 
 def keep_unencodable(run: Run, step: int, error: CodesError, fleet: Sequence[str]) -> None:
     """Keep that the last step of a run led where no loss was computed any more."""
-    run.keep_failure(step, f"its last step led to a model that cannot encode the images ({error})", None, fleet)
+    reason = f"its last step led to a model that cannot encode the images ({error})"
+    RunWriter(run).keep_failure(step, reason, None, fleet)
 
 
 def keep_failed(run: Run, state: MemberState, reason: str, fleet: Sequence[str]) -> None:
     """Keep that a member of the fleet has failed, and its last good weights."""
     assert state.failed_at is not None
-    run.keep_failure(state.failed_at, reason, save_last_good(run, state), fleet)
+    RunWriter(run).keep_failure(state.failed_at, reason, save_last_good(run, state), fleet)
 
 
 def _encoded(

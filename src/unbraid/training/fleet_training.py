@@ -5,14 +5,16 @@ from typing import final
 
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingError
+from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.environment import Environment
-from unbraid.training.events import Compiling, Encoding, Warn, Watch
+from unbraid.training.events import Compiling, Encoding
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet, Member, Reason
 from unbraid.training.interrupt import Interrupt, interruptible
+from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
 from unbraid.training.starts import Start
@@ -31,31 +33,31 @@ class FleetTraining:
         self,
         start: Start,
         images: FactorImages,
+        options: TrainingOptions,
         *,
         programs: Programs,
-        checkpoint_every: int | None,
         later: Later,
-        watch: Watch,
-        warn: Warn,
     ) -> None:
         self._began = time.monotonic()
-        self._runs, self._images, self._watch, self._warn = start.runs, images, watch, warn
+        self._runs, self._images, self._watch, self._warn = start.runs, images, options.watch, options.warn
         self._num_steps = start.runs[0].spec.num_steps
         self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, programs=programs)
         self._fleet.restore(start.states())
         for run in start.runs:
             remove_later(run, start.step)
         for run in start.runs:
-            run.log(
+            RunWriter(run).log(
                 f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on "
                 f"{images.device}"
             )
         moved = Environment.of(images.device, programs.inductor).record(start.runs, start.step)
         if moved:
-            warn(moved)
+            self._warn(moved)
         self._prepare()
-        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, watch, later, histories=start.histories())
-        self._times = CheckpointTimes(checkpoint_every, self._fleet.num_bytes)
+        self._reporter = Reporter(
+            start.runs, self._fleet, self._num_steps, options.watch, later, histories=start.histories()
+        )
+        self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
 
     def run(self) -> bool:
@@ -91,7 +93,7 @@ class FleetTraining:
         with other last bits.
         """
         for history, run in zip(self._reporter.histories, self._runs, strict=True):
-            history.write(run.folder / "history.csv")
+            RunWriter(run).write_history(history)
         failed = {index for index in range(len(self._runs)) if self._fleet.failed_at(index) is not None}
         remaining = [index for index in range(len(self._runs)) if index not in failed]
         errors: dict[int, CodesError] = {}
@@ -131,7 +133,7 @@ class FleetTraining:
 
         def save(index: int) -> None:
             history = self._reporter.histories[index]
-            history.write(self._runs[index].folder / "history.csv")
+            RunWriter(self._runs[index]).write_history(history)
             save_checkpoint(self._runs[index], self._fleet.state(index), fleet, history)
 
         with self._times.saving(), writers() as pool:

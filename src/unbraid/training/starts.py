@@ -7,7 +7,7 @@ from typing import final
 
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
-from unbraid.training.checkpoint import Checkpoint, load_checkpoint, load_history, usable_checkpoints
+from unbraid.training.checkpoint import Checkpoint, load_checkpoint, usable_checkpoints
 from unbraid.training.events import Warn
 from unbraid.training.fleet import MemberState
 from unbraid.training.layout import member_layout
@@ -36,8 +36,9 @@ class Start:
         ]
 
     def histories(self) -> list[History]:
-        """Returns what was logged of each run until this step."""
-        return [load_history(checkpoint) for checkpoint in self.checkpoints] or [History() for _ in self.runs]
+        """Returns what was logged of each run until this step, to be gone on with."""
+        logged = [checkpoint.history for checkpoint in self.checkpoints]
+        return [History(each.columns, list(each.rows)) for each in logged] or [History() for _ in self.runs]
 
     def split(self, sizes: Sequence[int]) -> list["Start"]:
         """The same in smaller fleets."""

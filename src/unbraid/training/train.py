@@ -1,12 +1,11 @@
 """Specs and seeds in, finished runs out."""
 
 import contextlib
-import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import torch
 
@@ -15,16 +14,18 @@ from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import RunError, TrainingError
 from unbraid.runs.run import Run
+from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
-from unbraid.training.events import Plan, Warn, Watch, ignore
+from unbraid.training.events import Plan, Warn, Watch, ignore, log_warning
 from unbraid.training.finish import conclude
 from unbraid.training.fleet import Member, fleet_key
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.memory import give_back_memory, is_out_of_memory
+from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream, usable_device
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
@@ -45,7 +46,7 @@ def train(
     stream: bool | None = None,
     deterministic: bool = False,
     watch: Watch = ignore,
-    warn: Warn = ignore,
+    warn: Warn = log_warning,
 ) -> list[Run]:
     """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
 
@@ -55,61 +56,47 @@ def train(
     changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
     steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). `watch` is told how it
-    goes, `warn` what a person should know.
+    goes, and `warn` what a person should know, which is otherwise logged.
+
+    Three things of the process change. On a CPU, glibc is told to keep freed memory, for good, unless the environment
+    has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
+    taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and ends training with a
+    TrainingError; afterwards the handlers are what they were.
     """
     numbers = list(seeds)
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
-    return train_runs(
-        runs,
-        device=device,
-        resume=resume,
-        force=force,
-        checkpoint_every=checkpoint_every,
-        stream=stream,
-        deterministic=deterministic,
-        watch=watch,
-        warn=warn,
-    )
+    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, watch, warn)
+    return train_runs(runs, options)
 
 
-def train_runs(
-    runs: Sequence[Run],
-    *,
-    device: torch.device | str = "cpu",
-    resume: bool = False,
-    force: bool = False,
-    checkpoint_every: int | None = None,
-    stream: bool | None = None,
-    deterministic: bool = False,
-    watch: Watch = ignore,
-    warn: Warn = ignore,
-) -> list[Run]:
+def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
-    CheckpointTimes(checkpoint_every)  # refuses what cannot be
-    place = usable_device(device)
-    if place.type == "cpu":
+    CheckpointTimes(options.checkpoint_every)  # refuses what cannot be
+    device = usable_device(options.device)
+    if device.type == "cpu":
         keep_freed_memory()
-    if force:
+    options = replace(options, device=device, watch=noticing_busy_cores(options.watch, device))
+    if options.force:
         _refuse_those_in_use(runs)
         for run in runs:
-            put_aside(run)
-    if not resume:
+            RunWriter(run).put_aside()
+    if not options.resume:
         _refuse_unfinished(runs)
     _check_specs(runs)
-    _name_other_versions(runs, warn)
+    _name_other_versions(runs, options.warn)
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
     parts = _parts(runs)
     for part in parts[1:]:  # those of the first are about to be opened
         part[0].spec.check_images(part[0].spec.open())
-    num_later, watch = len(pending), noticing_busy_cores(watch, place)
+    num_later = len(pending)
     for part in parts:
         num_later -= len(part)
         with _naming_folders():
-            _train_part(part, _Orders(place, checkpoint_every, stream, deterministic, num_later, watch, warn))
+            _train_part(part, num_later, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
@@ -122,17 +109,6 @@ def _why(run: Run) -> str:
     return "" if run.failure is None else f"{run.failure.reason} at step {run.failure.step}"
 
 
-def put_aside(run: Run) -> Path | None:
-    """Move the folder of a run to `.aside/` beside it, under a name that is free. Nothing is ever deleted."""
-    if run.status == "new":
-        return None
-    with _locked(run):
-        aside = run.folder.parent / ".aside"
-        aside.mkdir(exist_ok=True)
-        target = next(path for number in itertools.count(1) if not (path := aside / f"{run.name}-{number}").exists())
-        return run.folder.rename(target)
-
-
 def _refuse_unfinished(runs: Sequence[Run]) -> None:
     unfinished = [run for run in runs if run.status == "unfinished"]
     if unfinished:
@@ -143,25 +119,9 @@ def _refuse_unfinished(runs: Sequence[Run]) -> None:
 
 
 def _refuse_those_in_use(runs: Sequence[Run]) -> None:
-    """Before anything is read or made. They are locked later, so this only saves whoever is to be refused the wait."""
+    """Raises before anything is read or made. The runs are locked later, so this only saves a wait in vain."""
     for run in runs:
-        if (run.folder / ".lock").exists():
-            with _locked(run):
-                pass
-
-
-@contextlib.contextmanager
-def _locked(run: Run) -> Iterator[None]:
-    """Hold the lock of a run. A folder in which nothing else was made is removed with it."""
-    lock = run.folder / ".lock"
-    with files.locked(lock, wait=False, purpose=f"training {run.name}"):
-        try:
-            yield
-        finally:
-            if run.status == "new":
-                with contextlib.suppress(OSError):  # it was moved, or holds what is not ours
-                    lock.unlink()
-                    run.folder.rmdir()
+        RunWriter(run).check_unlocked()
 
 
 @contextlib.contextmanager
@@ -179,7 +139,7 @@ def _check_specs(runs: Sequence[Run]) -> None:
     """Raises if the folder of a run holds the spec of another."""
     for run in runs:
         if run.status != "new":
-            run.check_spec()
+            RunWriter(run).check_spec()
 
 
 def _name_other_versions(runs: Sequence[Run], warn: Warn) -> None:
@@ -221,47 +181,27 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     return [pending for part in parts if (pending := _pending(part))]
 
 
-@final
-@dataclass(frozen=True)
-class _Orders:
-    """How to train, and who is told."""
-
-    device: torch.device
-    checkpoint_every: int | None
-    stream: bool | None
-    deterministic: bool
-    num_later: int
-    watch: Watch
-    warn: Warn
-
-
-def _train_part(runs: Sequence[Run], orders: _Orders) -> None:
-    """Train runs that can share a fleet, each under its lock."""
-    images = load_or_stream(runs[0].spec, orders.device, orders.stream)
+def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -> None:
+    """Train runs that can share a fleet, each under its lock, before `num_later` others."""
+    images = load_or_stream(runs[0].spec, options.device, options.stream)
     with _stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
         for run in runs:
-            locks.enter_context(_locked(run))
+            locks.enter_context(RunWriter(run).locked())
         _conclude(runs)
         # Asked again under the locks: another process may have finished some of them while the images were loaded.
         pending = _pending(runs)
         for run in pending:
-            run.create()
-            run.sweep()
-            run.forget_kept()
+            RunWriter(run).begin()
         capacity = len(runs) if memory is None else memory.capacity
-        _train_fleets(
-            [part for start in starts(pending, orders.warn) for part in _fitting(start, capacity)],
-            images,
-            memory,
-            orders,
-        )
+        fleets = [part for start in starts(pending, options.warn) for part in _fitting(start, capacity)]
+        _train_fleets(fleets, images, memory, num_later, options)
 
 
 def _conclude(runs: Sequence[Run]) -> None:
     """Say that runs are finished whose process died when there was nothing else left to do."""
-    for run in [run for run in runs if run.can_conclude]:
+    for run in [run for run in runs if RunWriter(run).can_conclude]:
         conclude(run)
 
 
@@ -283,13 +223,15 @@ def _fitting(start: Start, capacity: int) -> list[Start]:
     return start.split(fleet_sizes(len(start.runs), capacity))
 
 
-def _train_fleets(fleets: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
+def _train_fleets(
+    fleets: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, options: TrainingOptions
+) -> None:
     """Train the fleets one after the other. One for which memory is short is halved, and so are those after it."""
-    waiting, programs, tried = deque(fleets), Programs(Inductor(orders.deterministic)), list[int]()
-    _tell_plan(waiting, images, memory, orders)
+    waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
+    _tell_plan(waiting, images, memory, num_later, options.watch)
     while waiting:
         start = waiting.popleft()
-        shortage = _train_fleet(start, images, programs, _later(waiting, orders.num_later), orders)
+        shortage = _train_fleet(start, images, programs, _later(waiting, num_later), options)
         give_back_memory(images.device)
         if shortage is None:
             continue
@@ -297,23 +239,22 @@ def _train_fleets(fleets: Sequence[Start], images: FactorImages, memory: Memory 
         if len(start.runs) == 1:
             raise _too_large(tried, images, shortage)
         half = (len(start.runs) + 1) // 2
-        orders.warn(
+        options.warn(
             f"{len(start.runs)} models side by side were too many for the memory of {images.device} ({shortage}). "
             f"Going on with {half}."
         )
-        left = starts(_pending(start.runs), orders.warn)
+        left = starts(_pending(start.runs), options.warn)
         waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
-        _tell_plan(waiting, images, memory, orders)
+        _tell_plan(waiting, images, memory, num_later, options.watch)
 
 
-def _train_fleet(start: Start, images: FactorImages, programs: Programs, later: Later, orders: _Orders) -> str | None:
+def _train_fleet(
+    start: Start, images: FactorImages, programs: Programs, later: Later, options: TrainingOptions
+) -> str | None:
     """Train one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
-    every, watch, warn = orders.checkpoint_every, orders.watch, orders.warn
     try:
         with _stoppable():
-            training = FleetTraining(
-                start, images, programs=programs, checkpoint_every=every, later=later, watch=watch, warn=warn
-            )
+            training = FleetTraining(start, images, options, programs=programs, later=later)
         is_to_stop = training.run()
     except Exception as error:
         if not is_out_of_memory(error):
@@ -345,10 +286,12 @@ def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
     )
 
 
-def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, orders: _Orders) -> None:
+def _tell_plan(
+    waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, watch: Watch
+) -> None:
     if waiting:
         fleets = [start.runs for start in waiting]
-        orders.watch(Plan(fleets, fleets[0][0].spec.num_steps, images.device, memory, orders.num_later))
+        watch(Plan(fleets, fleets[0][0].spec.num_steps, images.device, memory, num_later))
 
 
 def _in_short(error: Exception) -> str:
