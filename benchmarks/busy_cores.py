@@ -40,7 +40,7 @@ def steps_per_second(seconds: float) -> float:
     """Of the quickstart's fleet in this process, over so many seconds after its first steps."""
     keep_freed_memory()
     specs = [recipe(objective, 1000) for objective in (VAE(), BetaTCVAE(beta=4.0))]
-    fleet = Fleet([Member(spec, seed) for spec in specs for seed in range(NUM_SEEDS)], specs[0].load())
+    fleet = Fleet([Member(spec, seed) for spec in specs for seed in range(NUM_SEEDS)], specs[0].training_data.load())
     for _ in range(2):
         fleet.advance()
     began, first = time.perf_counter(), fleet.step

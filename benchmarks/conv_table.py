@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     spec = base_spec(given.precision, given.learning_rate, given.init, small=given.small)
     num_steps = given.steps
     if num_steps is None:
-        images = spec.load(given.device)
+        images = spec.training_data.load(given.device)
         timed = [
             seconds_a_step(family, spec, seeds, images, 2 if given.small else NUM_TIMED_STEPS) for family in FAMILIES
         ]

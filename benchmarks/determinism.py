@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     title = "One member in several fleets"
     sheet = Sheet(title, Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)
     numbers = given.steps or ([4] if given.small else [100, 1000])
-    images = spec_of("beta-TCVAE", "float32", 1, small=given.small).load(given.device)
+    images = spec_of("beta-TCVAE", "float32", 1, small=given.small).training_data.load(given.device)
     sheet.begin_table(COLUMNS)
     found: list[Difference] = []
     for objective in given.objectives:

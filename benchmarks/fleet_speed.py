@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sheet = Sheet(
         "A training step in a fleet", Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out
     )
-    images = {row.spec.dataset: row.spec.load(given.device) for row in rows}
+    images = {row.spec.dataset: row.spec.training_data.load(given.device) for row in rows}
     loops = {row.title: measure_loop(row, images[row.spec.dataset], length) for row in rows}
     found: list[Measured] = []
     sheet.begin_table(COLUMNS)

@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     circumstances = Circumstances.of(__spec__.name, arguments, given.device, given.commit)
     sheet, stages = Sheet("Twenty models of dSprites", circumstances, given.out), Stages(given.device)
     spec = next(iter(of.values()))
-    spec.open()  # drawn, if they never were, before the clock starts
+    spec.training_data.open()  # drawn, if they never were, before the clock starts
     with tempfile.TemporaryDirectory() as scratch:
         placed = {
             name: [Run.place(given.folder or Path(scratch), each, seed) for seed in range(num_seeds[name])]
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, seed, mig in migs(runs, stages):
             scores[name][seed] = mig
             sheet.keep(mig=scores, seconds=stages.seconds)
-        alone = encoding_seconds(runs, spec.load(given.device), given.precision)
+        alone = encoding_seconds(runs, spec.training_data.load(given.device), given.precision)
     sheet.add(f"{spec.num_steps:,} steps of {spec.batch_size} images each, precision {spec.precision}.")
     sheet.add(score_table(scores))
     sheet.add(

@@ -75,7 +75,7 @@ MLPS = [kind for kind in KINDS if kind.net == "MLP"]
 def train_here(kind: Kind, *, deterministic: bool, num_steps: int, device: str, small: bool) -> dict[str, Any]:
     """What one process does and prints."""
     spec = kind.spec(4 * num_steps, small=small)
-    images = spec.load(device)
+    images = spec.training_data.load(device)
     members = [Member(spec, seed) for seed in range(2 if small else kind.num_members)]
     fleet = Fleet(members, images, programs=Programs(Inductor(deterministic)))
     began = now(device)

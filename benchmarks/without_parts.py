@@ -67,7 +67,7 @@ def measured_here(row_index: int, without: str, device: str, *, small: bool) -> 
     leave_out(without)
     row = every_row(small=small)[row_index]
     spec = row.spec if small else replace(row.spec, precision="bf16")
-    fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], spec.load(device))
+    fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], spec.training_data.load(device))
     compile_seconds = fleet.prepare()
     with (Path(tempfile.gettempdir()) / "unbraid-without-parts.lock").open("w") as lock:  # one is timed at a time
         fcntl.flock(lock, fcntl.LOCK_EX)

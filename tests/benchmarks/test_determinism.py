@@ -7,7 +7,7 @@ from benchmarks.determinism import Ways, main, spec_of
 
 def test_the_member_is_the_same_one_in_every_way():
     spec = spec_of("beta-TCVAE", "float64", 2, small=True)
-    ways = Ways(spec, spec.load())
+    ways = Ways(spec, spec.training_data.load())
     compared = ways.compared(2)
     assert set(compared) == {"the same fleet again", "another order", "split halfway", "alone"}
     for four, otherwise in compared.values():

@@ -38,11 +38,11 @@ def test_the_elbo_of_a_model_with_discrete_latents_is_that_of_hard_categories(sp
     latents = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
     (run,) = train([replace(spec(), model=replace(spec().model, latents=latents))], [0], folder=tmp_path)
     (read,) = read_members([run])
-    expected = hard_elbo(run.model(), run.spec.open())
+    expected = hard_elbo(run.model(), run.spec.training_data.open())
     assert (read.elbo, read.distortion, read.rate) == (expected.value, expected.distortion, expected.rate)
     assert read.distortion != run.history.at_the_end("distortion")
     page = write_report([run], tmp_path / "report.html").read_text()
-    assert f"from {len(run.spec.open())} images: only so it is a bound" in page
+    assert f"from {len(run.spec.training_data.open())} images: only so it is a bound" in page
 
 
 def test_members_are_ordered_best_first_and_those_without_a_value_last(member):

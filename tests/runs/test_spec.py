@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
-from unbraid.data import MNIST, DSprites
+from unbraid.data import MNIST, DSprites, TrainingData
 from unbraid.distributions import (
     ConcreteLatents,
     DeterministicLatents,
@@ -242,27 +242,9 @@ def test_precision_is_a_dtype():
 # Which images, and how likely
 
 
-def test_the_images_are_those_of_the_subset_with_the_weights_of_the_joint():
-    joint = ChenDesign("D", ("position_x", "position_y"))
-    spec = replace(SPEC, subset=HeldOutCombinations(("scale", "orientation"), ((0, 1),)), sampling=joint, batch_size=8)
-    images, whole = spec.open(), DATA.open()
-    kept = (whole.factors[:, 1] != 0) | (whole.factors[:, 2] != 1)
-    assert len(images) == 48
-    assert torch.equal(images.factors, whole.factors[kept])
-    assert torch.equal(images.pixels[:], whole.pixels[:][kept])
-    table = torch.zeros(4, 4, dtype=torch.float64).index_put_(
-        tuple(images.factors[:, 3:].T), images.weights, accumulate=True
-    )
-    torch.testing.assert_close(table, joint.table((4, 4)), rtol=1e-12, atol=0)
-    loaded = spec.load("cpu")
-    assert torch.equal(loaded.pixels[:], images.pixels[:])
-    assert torch.equal(loaded.weights, images.weights)
-
-
-def test_without_either_they_are_the_images_of_the_data_set():
-    images = SPEC.open()
-    assert len(images) == DATA.num_images
-    assert images.weights is None
+def test_a_spec_is_trained_on_its_data_set_subset_and_sampling():
+    subset, joint = RandomSplit(0.9), Uniform(("scale",))
+    assert replace(SPEC, subset=subset, sampling=joint).training_data == TrainingData(DATA, joint, subset)
 
 
 @pytest.mark.parametrize(
@@ -290,12 +272,12 @@ def test_a_batch_larger_than_the_subset_is_refused_once_the_images_are_there():
         SpecError,
         match=r"batch_size is 11, and the subset has 10 images\. Use a batch_size of at most 10, or a larger subset\.",
     ):
-        spec.check_images(spec.open())
-    replace(spec, batch_size=10).check_images(spec.open())
+        spec.check_images(spec.training_data.open())
+    replace(spec, batch_size=10).check_images(spec.training_data.open())
 
 
 def test_weights_of_the_images_themselves_are_refused_where_none_may_be():
-    spec, images = replace(SPEC, objective=BetaTCVAE(estimator="mss")), SPEC.open()
+    spec, images = replace(SPEC, objective=BetaTCVAE(estimator="mss")), SPEC.training_data.open()
     spec.check_images(images)
     with pytest.raises(SpecError, match="'mss'"):
         spec.check_images(replace(images, weights=torch.full((64,), 1 / 64)))

@@ -267,6 +267,6 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     [run] = [Run.place(tmp_path, spec, 0)]
     other = Run(run.folder, spec, 1)
     RunWriter(run).begin()
-    save_checkpoint(run, Fleet([Member(spec, 0)], spec.load()).state(0), [run.name], History())
+    save_checkpoint(run, Fleet([Member(spec, 0)], spec.training_data.load()).state(0), [run.name], History())
     with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
         usable_checkpoints(other, member_layout(spec), warn=pytest.fail)

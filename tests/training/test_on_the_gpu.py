@@ -67,7 +67,7 @@ IN_FLOAT32 = [name for name, spec in CASES.items() if spec.precision == "float32
 
 @functools.cache
 def images_of(case, device=DEVICE):
-    images = CASES[case].open()
+    images = CASES[case].training_data.open()
     if case == "conv-weighted":
         images = replace(images, weights=torch.linspace(0, 1, len(images)) / torch.linspace(0, 1, len(images)).sum())
     return images.streamed_to(device) if case == "critic-streamed" else images.to(device)

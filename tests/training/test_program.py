@@ -255,7 +255,11 @@ def test_schedules_tell_programs_apart_by_what_they_are_and_by_whose_they_are():
 
 
 def test_on_a_cpu_nothing_is_compiled():
-    fleet = Fleet([Member(FIRST, 0)], FIRST.load(), programs=Programs(lambda graph, examples: pytest.fail("compiled")))
+    fleet = Fleet(
+        [Member(FIRST, 0)],
+        FIRST.training_data.load(),
+        programs=Programs(lambda graph, examples: pytest.fail("compiled")),
+    )
     assert fleet.prepare() == 0.0
     fleet.advance()
     assert fleet.prepare() == 0.0

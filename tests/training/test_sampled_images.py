@@ -28,7 +28,7 @@ def inputs_at(fleet, step):
 
 def seen_rows(spec, num_steps):
     """The factors of the images in each batch, from the white square in them."""
-    fleet = Fleet([Member(spec, 0)], spec.load())
+    fleet = Fleet([Member(spec, 0)], spec.training_data.load())
     rows = []
     for step in range(num_steps):
         x = inputs_at(fleet, step)["x"][0, :, 0]
@@ -47,7 +47,7 @@ def test_batches_are_drawn_as_the_table_says():
 
 
 def test_the_estimators_are_told_how_likely_the_images_of_the_batch_are():
-    fleet, images = Fleet([Member(SPEC, 0), Member(SPEC, 1)], SPEC.load()), SPEC.load()
+    fleet, images = Fleet([Member(SPEC, 0), Member(SPEC, 1)], SPEC.training_data.load()), SPEC.training_data.load()
     weights = inputs_at(fleet, 0)["weights"]
     assert weights.shape == (2, 8)
     assert set(weights.flatten().tolist()) <= set(images.weights.tolist())
@@ -67,7 +67,7 @@ def test_a_run_on_a_subset_has_the_codes_of_the_subset_and_the_rest_can_be_encod
     codes = run.codes()
     assert len(codes) == 34
     assert [labels.values.tolist()[0] for labels in codes.factors] == [0, 1]
-    held_out = encode(run.model(), replace(run.spec, subset=replace(subset, part="test")).open())
+    held_out = encode(run.model(), replace(run.spec.training_data, subset=replace(subset, part="test")).open())
     assert [labels.values.tolist() for labels in held_out.factors] == [[0, 5], [0, 5]]
 
 
@@ -75,7 +75,7 @@ def test_a_subset_is_what_its_images_alone_would_be():
     """Training on a subset is training on a data set that has no other images."""
     rows, images = torch.arange(36)[torch.arange(36) % 6 < 4], Squares().load()
     spec = replace(MLP_SPEC, subset=FactorValues("column", (0, 1, 2, 3)))
-    of_subset = Fleet([Member(spec, 0)], spec.load())
+    of_subset = Fleet([Member(spec, 0)], spec.training_data.load())
     alone = Fleet([Member(MLP_SPEC, 0)], replace(images, pixels=images.pixels[rows], factors=images.factors[rows]))
     for _ in range(5):
         of_subset.advance()

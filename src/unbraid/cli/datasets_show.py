@@ -2,9 +2,9 @@
 
 import inspect
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Annotated, Any
 
 import typer
 
@@ -13,37 +13,12 @@ from unbraid.cli.console import say, stage
 from unbraid.cli.datasets import images_in_words, named
 from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
 from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.selected import subset_of, weighted
+from unbraid.data.training_data import TrainingData
 from unbraid.errors import RunError, SpecError
 from unbraid.names import kebab_case
 from unbraid.runs.spec_words import in_words, value_in_words
-from unbraid.sampling import Joint, Subset
 
-
-@final
-@dataclass(frozen=True)
-class Shown:
-    """What is shown: a data set, perhaps some of its images, perhaps with weights."""
-
-    dataset: FactorDataset
-    sampling: Joint | None = None
-    subset: Subset | None = None
-
-    def check(self) -> None:
-        """Refuse what cannot be, before the images are drawn or converted."""
-        if self.subset is not None:
-            self.subset.check(self.dataset.factors, self.dataset.num_images)
-        if self.sampling is not None:
-            self.sampling.check(self.dataset.factors)
-
-    def open(self) -> FactorImages:
-        images = self.dataset.open()
-        if self.subset is not None:
-            images = subset_of(images, self.subset)
-        return images if self.sampling is None else weighted(images, self.sampling)
-
-
-_FLAGS = flags_of(Shown)
+_FLAGS = flags_of(TrainingData)
 _OWN = ("sampling", "subset", "out", "joint", "seed", "force", "help")
 _PANELS = {
     "": "Which images, and how likely they are",
@@ -96,7 +71,7 @@ def show(
     dataset_name = kebab_case(named(name), FactorDataset)
     path = Path(f"{dataset_name}.png") if out is None else out
     _check_place(path, force)
-    shown = _only(build(Shown, {"dataset": [dataset_name], **given}, _FLAGS))
+    shown = _only(build(TrainingData, {"dataset": [dataset_name], **given}, _FLAGS))
     shown.check()
     pair = None if joint is None else _pair(joint, shown.dataset)
     images = shown.open()
@@ -113,7 +88,7 @@ def _check_place(path: Path, force: bool) -> None:
         raise RunError(f"{path} exists. Name another file with --out, or replace it with --force.")
 
 
-def _only(built: list[Shown]) -> Shown:
+def _only(built: list[TrainingData]) -> TrainingData:
     if len(built) > 1:
         raise SpecError(
             f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value."
@@ -129,7 +104,7 @@ def _pair(joint: str, dataset: FactorDataset) -> list[str]:
     return names
 
 
-def _write(path: Path, shown: Shown, images: FactorImages, pair: list[str] | None, seed: int) -> None:
+def _write(path: Path, shown: TrainingData, images: FactorImages, pair: list[str] | None, seed: int) -> None:
     from unbraid.report.dataset_sheet import write_dataset_sheet
     from unbraid.report.joint_map import map_of_images, maps_of_joint
 

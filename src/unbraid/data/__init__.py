@@ -20,3 +20,4 @@ from unbraid.data.published.mnist import MNIST as MNIST
 from unbraid.data.published.mpi3d import MPI3D as MPI3D
 from unbraid.data.published.shapes3d import Shapes3D as Shapes3D
 from unbraid.data.published.small_norb import SmallNORB as SmallNORB
+from unbraid.data.training_data import TrainingData as TrainingData

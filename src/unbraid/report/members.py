@@ -126,7 +126,7 @@ def _hard(run: Run) -> ELBO | None:
     """The ELBO with hard categories, of a model that has discrete latents and a rate."""
     if run.spec.model.latents.num_discrete == 0 or math.isnan(run.history.at_the_end("rate")):
         return None
-    return hard_elbo(run.model(), run.spec.open())
+    return hard_elbo(run.model(), run.spec.training_data.open())
 
 
 def _num_unused(run: Run, mig: Score | None) -> int:

@@ -52,7 +52,7 @@ def _images_of(member: Member) -> tuple[FactorDataset, Subset | None]:
 
 def _of_images(members: Mapping[Role, Member]) -> Reconstructions:
     """Of members that were trained on the same images."""
-    images = next(iter(members.values())).run.spec.open()
+    images = next(iter(members.values())).run.spec.training_data.open()
     rows = some_rows(len(images), NUM_IMAGES)
     return Reconstructions(
         originals=sheet(images.batch(rows)[None]),

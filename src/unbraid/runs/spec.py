@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.selected import subset_of, weighted
+from unbraid.data.training_data import TrainingData
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.critic import Critic
@@ -64,10 +64,8 @@ class RunSpec:
         self._check_optimiser()
         if self.critic is not None and self.objective.critic_reads is None:
             raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
-        if self.subset is not None:
-            self.subset.check(self.dataset.factors, self.dataset.num_images)
+        self.training_data.check()
         if self.sampling is not None:
-            self.sampling.check(self.dataset.factors)
             self._check_weights()
         self.objective.check(self.model)
         self._check_nets()
@@ -116,18 +114,10 @@ class RunSpec:
                 "Use 'eq13', its symmetric form, or 'mws'."
             )
 
-    def open(self, *, verify: bool = False) -> FactorImages:
-        """The images of the run on the CPU, memory-mapped where they are many: those of the data set, of them the
-        subset, with the weights of `sampling`.
-        """
-        images = self.dataset.open(verify=verify)
-        if self.subset is not None:
-            images = subset_of(images, self.subset)
-        return images if self.sampling is None else weighted(images, self.sampling)
-
-    def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """The images of the run, verified, on the device."""
-        return self.open(verify=True).to(device)
+    @property
+    def training_data(self) -> TrainingData:
+        """What the run is trained on: the data set, its subset and how it is sampled."""
+        return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
         """Refuse to train on images that turn out to be too few, or to have weights where none may be."""

@@ -34,7 +34,7 @@ def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | Non
     batches either way. Only who asks for streaming is spared a first reading of it all, which takes its checksum.
     """
     device = torch.device(device)
-    images = spec.open(verify=not stream)
+    images = spec.training_data.open(verify=not stream)
     spec.check_images(images)
     if stream is None:
         stream = images.pixels.nbytes > _SHARE_FOR_IMAGES * free_memory(device)

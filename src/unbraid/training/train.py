@@ -91,7 +91,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     _refuse_those_in_use(pending)
     parts = _parts(runs)
     for part in parts[1:]:  # those of the first are about to be opened
-        part[0].spec.check_images(part[0].spec.open())
+        part[0].spec.check_images(part[0].spec.training_data.open())
     num_later = len(pending)
     for part in parts:
         num_later -= len(part)
