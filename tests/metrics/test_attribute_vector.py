@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbraid.codes import Codes, Labels
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.metrics.attribute_vector import AttributeVector, hinge_bias
 
 
@@ -148,8 +148,3 @@ def test_soft_labels_are_refused_by_name():
     codes = dataclasses.replace(random_codes(8), factors=(Labels("p", torch.full((300, 2), 0.5)),))
     with pytest.raises(CodesError, match="soft labels .p."):
         AttributeVector()(codes)
-
-
-def test_no_rows_are_refused():
-    with pytest.raises(SpecError, match="num_test is 0"):
-        AttributeVector(num_test=0)

@@ -156,10 +156,6 @@ def test_continuous_factors_are_refused_by_name():
         SMALL(dataclasses.replace(grid(), factors=(Labels("angle", torch.linspace(0, 1, 20)),)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [({"batch_size": 1}, "at least 2 images"), ({"min_std": -1.0}, "0 or more"), ({"num_test": 0}, "num_test is 0")],
-)
-def test_impossible_settings_are_refused(arguments, message):
-    with pytest.raises(SpecError, match=message):
-        FactorVAEScore(**arguments)
+def test_a_negative_floor_is_refused():
+    with pytest.raises(SpecError, match="0 or more"):
+        FactorVAEScore(min_std=-1.0)

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from tests.metrics.latent_codes import correlated_codes, grid, latents, random_codes
-from unbraid.errors import SpecError
 from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
@@ -57,8 +56,3 @@ def test_it_can_be_divided_by_the_entropy_in_bins():
     )
     entropy = Informativeness(Quantised(num_bins=50)).of(shared).tables["latent_entropy"]
     torch.testing.assert_close(divided.double(), plain.double() / entropy, rtol=1e-6, atol=1e-9)
-
-
-def test_one_bin_normalises_nothing():
-    with pytest.raises(SpecError, match="normalise_bins is 1"):
-        INDIN(normalise_bins=1)

@@ -320,10 +320,10 @@ def test_a_std_of_zero_is_refused_by_the_exact_estimator():
         (lambda: Sampled(1), "num_samples is 1"),
         (lambda: Exact(quadrature="fast"), "auto, direct, binned"),
         (lambda: Quantised(masses="erf"), "erf_edge, erf_renorm, rectangle"),
-        (lambda: Quantised(1), "fewer than 2"),
-        (lambda: MeansHistogram(1), "fewer than 2"),
+        (lambda: Quantised(1), r"num_bins is 1; expected 2 to 100,000 \(the default is 100\)"),
+        (lambda: MeansHistogram(1), "num_bins is 1; expected 2 to"),
         (lambda: Quantised(low=4.0, high=-4.0), "the smaller first"),
-        (lambda: Neighbours(k=0), "at least 1 neighbour"),
+        (lambda: Neighbours(k=0), "k is 0; expected 1 to"),
         (lambda: MIG(Neighbours(), value_weights="uniform"), "MIG reads entropies of latents, and Neighbours"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.latent_codes import grid, latents, random_codes, rows
 from unbraid.codes import Codes, Labels
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.information.quantised import Bins, quantise
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.misjed import MISJED
@@ -137,13 +137,3 @@ def test_discrete_latents_are_refused():
 def test_means_alone_are_refused():
     with pytest.raises(CodesError, match="means without std"):
         MISJED()(dataclasses.replace(random_codes(0), std=None))
-
-
-def test_one_bin_is_refused():
-    with pytest.raises(SpecError, match="num_bins is 1"):
-        MISJED(Quantised(num_bins=1))
-
-
-def test_an_empty_range_is_refused():
-    with pytest.raises(SpecError, match="smaller first"):
-        MISJED(Quantised(low=1.0, high=-1.0))

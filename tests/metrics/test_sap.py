@@ -232,7 +232,6 @@ def test_a_constant_factor_is_undefined_and_named():
     [
         ({"classifier": "tree"}, "svm, threshold"),
         ({"factors_as": "x"}, "labels, measurements"),
-        ({"num_test": 0}, "num_test"),
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):

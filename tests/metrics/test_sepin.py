@@ -256,8 +256,3 @@ def test_a_floor_is_above_zero(floor):
 def test_a_floor_refuses_correlated_posteriors():
     with pytest.raises(CodesError, match="correlated posteriors"):
         SEPIN(conditional="mc", density_floor=1e-8)(correlated_codes(0))
-
-
-def test_one_bin_normalises_nothing():
-    with pytest.raises(SpecError, match="normalise_bins is 1"):
-        SEPIN(normalise_bins=1)

@@ -1,11 +1,16 @@
+import dataclasses
+
 import jaxtyping
 import numpy as np
 import pytest
 
+from tests.discovery import concrete_subclasses
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff, evaluate
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Estimator, Quantised, Sampled
+from unbraid.metrics.metric import Metric
 from unbraid.metrics.selection import metric_of, select
+from unbraid.metrics.settings import SIZES
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +69,17 @@ def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
 def test_absurd_sizes_are_refused(name):
     with pytest.raises(SpecError, match="expected"):
         metric_of(name)
+
+
+@pytest.mark.parametrize("cls", [*concrete_subclasses(Metric), *concrete_subclasses(Estimator)])
+def test_counts_have_a_least_and_a_most(cls):
+    for field in dataclasses.fields(cls):
+        least, most = SIZES.get(field.name, (0, 0))
+        for wrong in (least - 1, most + 1) if most else ():
+            with pytest.raises(
+                SpecError, match=f"{cls.__name__}: {field.name} is {wrong}; expected {least:,} to {most:,}"
+            ):
+                cls(**{field.name: wrong})
 
 
 def test_more_pairs_than_memory_holds_are_refused():

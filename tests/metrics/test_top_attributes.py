@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbraid.codes import Codes, Labels
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.metrics.top_attributes import TopAttributes
 
 
@@ -98,8 +98,3 @@ def test_factors_without_any_order_are_refused():
     codes = dataclasses.replace(random_codes(4), factors=(Labels("shape", torch.arange(80) % 3, ordered=False),))
     with pytest.raises(CodesError, match="shape have no order"):
         TopAttributes()(codes)
-
-
-def test_no_top_is_refused():
-    with pytest.raises(SpecError, match="num_top is 0"):
-        TopAttributes(num_top=0)

@@ -11,10 +11,9 @@ from torch import Tensor
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread, wilson
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, prediction_tasks
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts
 
 
 @final
@@ -35,22 +34,9 @@ class AttributeVector(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts("AttributeVector", num_train=self.num_train, num_test=self.num_test)
-
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "missing labels",
-                "weights",
-                "means without std",
-                "draws without densities",
-                "correlated posteriors",
-            }
-        )
+        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         factors = statistics.codes.factors

@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.metrics import pearson
 from unbraid.metrics.bootstrap import spread
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import Statistics
 
 
@@ -34,17 +34,7 @@ class Correlations(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "soft labels",
-                "missing labels",
-                "weights",
-                "means without std",
-                "draws without densities",
-                "correlated posteriors",
-            }
-        )
+        return OF_MEANS | {"continuous factors", "soft labels"}
 
     def measure(self, statistics: Statistics) -> Score:
         mean, weights = statistics.codes.mean, statistics.weights

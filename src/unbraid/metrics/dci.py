@@ -21,10 +21,9 @@ from unbraid.metrics.factor_predictors import (
     fitted_predictor,
     refitted_importances,
 )
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts
 
 CompletenessAverage = Literal["mean", "weighted"]
 _NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}
@@ -73,12 +72,6 @@ class DCI(Metric):
                 f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at "
                 "least two."
             )
-        trees = {
-            name: count
-            for name, count in (("num_trees", self.num_trees), ("max_depth", self.max_depth))
-            if count is not None
-        }
-        check_counts("DCI", num_train=self.num_train, num_test=self.num_test, **trees)
 
     @property
     def sees_scale(self) -> bool:
@@ -87,16 +80,7 @@ class DCI(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "missing labels",
-                "weights",
-                "correlated posteriors",
-                "means without std",
-                "draws without densities",
-            }
-        )
+        return OF_MEANS | {"continuous factors"}
 
     @property
     def predictor_settings(self) -> PredictorSettings:

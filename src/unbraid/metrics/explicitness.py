@@ -11,11 +11,10 @@ from torch import Tensor
 from unbraid.errors import CodesError
 from unbraid.metrics.bootstrap import settled_by_half
 from unbraid.metrics.convergence import quietly
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.roc_auc import roc_auc
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
 
@@ -40,15 +39,9 @@ class Explicitness(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts("Explicitness", num_train=self.num_train, num_test=self.num_test)
-
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
-        )
+        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)

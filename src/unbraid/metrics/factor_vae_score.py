@@ -11,10 +11,9 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, wilson
-from unbraid.metrics.metric import QUANTILE, Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.value_groups import (
-    check_counts,
     check_num_drawn,
     chunks,
     of_one_factor,
@@ -47,20 +46,13 @@ class FactorVAEScore(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts("FactorVAEScore", num_train=self.num_train, num_test=self.num_test)
-        if self.batch_size < 2:
-            raise SpecError(
-                f"FactorVAEScore: batch_size is {self.batch_size}; a variance needs at least 2 images (64 is usual)."
-            )
         if not self.min_std >= 0:
             raise SpecError(f"FactorVAEScore: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
         check_num_drawn("FactorVAEScore", self.num_train + self.num_test, "batch_size", self.batch_size)
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
-        )
+        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes, varying = statistics.codes, varying_factors(statistics)

@@ -12,7 +12,7 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.errors import SpecError
 from unbraid.metrics.bootstrap import settled_by_half, spread
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS, Statistics
 
 ValueWeights = Literal["empirical", "uniform"]
@@ -53,9 +53,7 @@ class IRS(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {"missing labels", "weights", "means without std", "draws without densities", "correlated posteriors"}
-        )
+        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes

@@ -194,6 +194,11 @@ class Metric(Recipe, ABC):
         }
 
 
+# What a metric takes that reads the means of latents and looks at a factor where it is known.
+OF_MEANS: frozenset[Feature] = frozenset(
+    {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
+)
+
 ADVICE: dict[Feature, str] = {
     "continuous factors": "If they are value indices, pass them as integers; "
     "else put them in bins with Codes.with_binned_factors.",

@@ -1,6 +1,5 @@
 """Metrics that are functions of joint entropies, averaged over draws."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,9 @@ from torch import Tensor
 from unbraid.codes import Codes
 from unbraid.information.delta import Averages
 from unbraid.metrics.estimators import Sampled
-from unbraid.metrics.metric import OF_FACTORS, QUANTILE, Feature, Interval, Metric, Score, Value, score_of
+from unbraid.metrics.estimators.estimator import settled
+from unbraid.metrics.estimators.sampled import FIRST_HALF
+from unbraid.metrics.metric import OF_FACTORS, Feature, Interval, Metric, Score, Value, score_of
 from unbraid.metrics.sampled_entropies import Conditional, SampledEntropies
 from unbraid.metrics.statistics import Statistics
 
@@ -81,10 +82,9 @@ def sampled_score(
 
     errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
     value = Value.of(found["value"], errors["value"], bounds)
-    settled, notes = _settled(
-        value.value, float(numbers(entropies.half)["value"]), errors["value"], entropies.num_draws
-    )
-    return score_of(name, found, errors, value, settled=settled, notes=notes, settings=settings)
+    moved = float(numbers(entropies.half)["value"]) - value.value
+    is_settled, notes = settled(value, (moved, FIRST_HALF), _ROUNDING)
+    return score_of(name, found, errors, value, settled=is_settled, notes=notes, settings=settings)
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
@@ -94,18 +94,3 @@ def labels_aside(statistics: Statistics) -> Statistics:
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)
     return statistics
-
-
-def _settled(value: float, of_half: float, error: float, num_draws: int) -> tuple[bool | None, tuple[str, ...]]:
-    """Whether the first half of the draws agrees with all of them, to within the interval."""
-    moved = value - of_half
-    if math.isnan(moved) or math.isnan(error):
-        return None, ()
-    if abs(moved) <= QUANTILE * error + _ROUNDING:
-        return True, ()
-    return False, (
-        (
-            f"The second half of the {num_draws} draws moved it by {moved:+.2g}, more than its interval: take more "
-            "samples."
-        ),
-    )

@@ -14,10 +14,9 @@ from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_
 from unbraid.metrics.gaps import top_two
 from unbraid.metrics.label_numbers import label_numbers
 from unbraid.metrics.linear_svm import fitted_svm
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts
 
 LatentClassifier = Literal["svm", "threshold"]
 FactorsAs = Literal["labels", "measurements"]
@@ -48,26 +47,13 @@ class SAP(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts("SAP", num_train=self.num_train, num_test=self.num_test)
-
     @property
     def sees_scale(self) -> bool:
         return self.classifier == "svm"
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "missing labels",
-                "weights",
-                "correlated posteriors",
-                "means without std",
-                "draws without densities",
-            }
-        )
+        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)

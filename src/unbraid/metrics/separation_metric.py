@@ -97,10 +97,6 @@ class WeightedSeparation(SeparationMetric):
     def tables_of(self, terms: Terms) -> dict[str, Tensor]:
         """What it was computed from, beside I(x, z_i)."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_normaliser(type(self).__name__, self.normalise_bins)
-
     @final
     def entropies(self, statistics: Statistics) -> SampledEntropies:
         return with_normaliser(self.sampled(statistics), statistics, self.normalise_bins)
@@ -156,12 +152,4 @@ def check_floor(name: str, density_floor: float | None, conditional: str) -> Non
         raise SpecError(
             f"{name}: density_floor is for Do & Tran's numbers, whose H(z | x) is averaged over draws. Add "
             "conditional='mc'."
-        )
-
-
-def check_normaliser(name: str, num_bins: int | None) -> None:
-    """Refuse a normaliser that is always 0."""
-    if num_bins is not None and num_bins < 2:
-        raise SpecError(
-            f"{name}: normalise_bins is {num_bins}; expected at least 2 (100 is usual), or None not to normalise."
         )

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 from unbraid.metrics.bootstrap import spread
-from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.pearson import correlate_with_factors
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import check_counts
 
 
 @final
@@ -32,22 +31,9 @@ class TopAttributes(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts("TopAttributes", num_top=self.num_top)
-
     @property
     def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "missing labels",
-                "weights",
-                "means without std",
-                "draws without densities",
-                "correlated posteriors",
-            }
-        )
+        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         matrix, resampled, skipped = correlate_with_factors(statistics.codes, statistics.weights)

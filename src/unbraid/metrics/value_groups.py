@@ -33,13 +33,6 @@ def chunks(num_points: int, num_each: int) -> Sequence[slice]:
     return [slice(start, min(num_points, start + size)) for start in range(0, num_points, size)]
 
 
-def check_counts(name: str, **counts: int) -> None:
-    """Refuse a setting that counts something and is less than 1."""
-    for setting, count in counts.items():
-        if count < 1:
-            raise SpecError(f"{name}: {setting} is {count}; expected at least 1.")
-
-
 def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
     """Refuse to draw more images than memory holds."""
     if num_points * num_each > _MAX_DRAWN:

@@ -14,7 +14,6 @@ from unbraid.metrics.linear_svm import fitted_svm
 from unbraid.metrics.metric import Feature, Metric, Score
 from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.value_groups import (
-    check_counts,
     check_num_drawn,
     chunks,
     of_one_factor,
@@ -51,7 +50,6 @@ class ZDiff(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts("ZDiff", pairs_per_point=self.pairs_per_point, num_train=self.num_train, num_test=self.num_test)
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
 
     @property

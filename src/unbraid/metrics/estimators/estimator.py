@@ -93,13 +93,15 @@ class Estimator(Recipe, ABC):
         return score
 
 
-def settled(value: Value, change: tuple[float, str] | None) -> tuple[bool | None, tuple[str, ...]]:
+def settled(
+    value: Value, change: tuple[float, str] | None, rounding: float = 1e-9
+) -> tuple[bool | None, tuple[str, ...]]:
     """Returns whether a finer estimate stays within the interval of the value, and a note if not. None: no telling."""
     if change is None or value.interval is None or math.isnan(change[0]):
         return None, ()
     (moved, what), (low, high) = change, value.interval
     # Rounding is no change: a perfect code has an interval of no width.
-    if low - 1e-9 <= value.value + moved <= high + 1e-9:
+    if low - rounding <= value.value + moved <= high + rounding:
         return True, ()
     return False, (f"{what} would move it by {moved:+.2g}, more than its interval.",)
 

@@ -5,7 +5,6 @@ from typing import final
 
 import torch
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.means_histogram import histogram_bins, means_histogram_information
 from unbraid.information.quantised import QuantisedStatistics, Quantiser, statistics_of_masses
@@ -25,14 +24,6 @@ class MeansHistogram(Estimator):
     """
 
     num_bins: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_bins < 2:
-            raise SpecError(
-                f"MeansHistogram: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. The "
-                "papers use 20 and 100."
-            )
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.codes import Labels
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation, stacked
 from unbraid.metrics.estimators.estimator import Deviations, Estimator
 from unbraid.metrics.metric import Feature
@@ -37,11 +36,6 @@ class Neighbours(Estimator):
 
     k: int = 3
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k < 1:
-            raise SpecError(f"Neighbours: k is {self.k}; expected at least 1 neighbour (3 is usual).")
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation, information_of_tables
 from unbraid.information.quantised import (
     Bins,
@@ -44,11 +43,6 @@ class Quantised(Estimator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.num_bins < 2:
-            raise SpecError(
-                f"Quantised: num_bins is {self.num_bins}; with fewer than 2 bins no latent says anything. The papers "
-                "use 50 and 100."
-            )
         _ = self.bins  # checks the range and the masses
 
     @property

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.posteriors import Draws
 from unbraid.information.sampled import LogDensities, log_densities
@@ -13,6 +12,8 @@ from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Esti
 from unbraid.metrics.estimators.image_influences import Influences, density_influences
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.statistics import Statistics
+
+FIRST_HALF = "The first half of the draws in place of all"
 
 
 @final
@@ -26,11 +27,6 @@ class Sampled(Estimator):
 
     num_samples: int = 10_000
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_samples < 2:
-            raise SpecError(f"Sampled: num_samples is {self.num_samples}; expected at least 2 (10,000 is usual).")
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -65,7 +61,7 @@ class Sampled(Estimator):
         num_draws = len(self.draws(statistics))
         half = {name: getattr(found, name) + part[: num_draws // 2].mean(dim=0) for name, part in deviations.items()}
         moved = value(LatentInformation(**(vars(found) | half))) - value(found)
-        return moved, "The first half of the draws in place of all"
+        return moved, FIRST_HALF
 
     def used(self, statistics: Statistics) -> dict[str, Any]:
         """Returns the number of draws that were made and their seed; no seed where they were given."""
