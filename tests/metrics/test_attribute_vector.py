@@ -128,23 +128,7 @@ def test_an_attribute_that_no_training_image_has_is_left_out():
     assert "one value in the training rows" in score.notes[-1]
 
 
-def test_constant_factors_are_undefined():
-    codes = random_codes(6)
-    with pytest.warns(UserWarning, match="still never vary"):
-        score = AttributeVector()(
-            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.ones(300, dtype=torch.int64))))
-        )
-    assert math.isnan(score.per_factor["still"])
-    assert score.value == pytest.approx(AttributeVector()(codes).value)
-
-
 def test_codes_without_a_binary_factor_are_refused():
     codes = dataclasses.replace(random_codes(7), factors=(Labels("size", torch.arange(300) % 3),))
     with pytest.raises(CodesError, match=r"two values.*size \(3 values\)"):
-        AttributeVector()(codes)
-
-
-def test_soft_labels_are_refused_by_name():
-    codes = dataclasses.replace(random_codes(8), factors=(Labels("p", torch.full((300, 2), 0.5)),))
-    with pytest.raises(CodesError, match="soft labels .p."):
         AttributeVector()(codes)

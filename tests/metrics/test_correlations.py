@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbraid.codes import Codes, Labels
-from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.statistics import Statistics
@@ -134,22 +133,6 @@ def test_the_interval_covers_the_truth_in_most_samples():
     assert covered >= 34
 
 
-def test_weights_count_like_repetitions():
-    codes = random_codes(4)
-    counts = 1 + torch.arange(60) % 3
-    index = torch.arange(60).repeat_interleave(counts)
-    repeated = Codes(codes.mean[index], codes.std[index])
-    assert Correlations()(dataclasses.replace(codes, weights=counts.double())).value == pytest.approx(
-        Correlations()(repeated).value
-    )
-
-
-def test_the_same_seed_gives_the_same_score():
-    codes = random_codes(5)
-    assert Correlations(seed=3)(codes).parts == Correlations(seed=3)(codes).parts
-    assert Correlations(seed=3)(codes).parts["stochastic"] != Correlations(seed=4)(codes).parts["stochastic"]
-
-
 def test_float32_scores_the_same():
     codes = random_codes(6)
     single = dataclasses.replace(codes, mean=codes.mean.float(), std=codes.std.float())
@@ -180,8 +163,3 @@ def test_factors_without_order_are_named():
     score = Correlations()(codes)
     assert score.tables["latent_factor"].isnan().all()
     assert "shape" in score.notes[0]
-
-
-def test_discrete_latents_are_refused():
-    with pytest.raises(CodesError, match="discrete latents"):
-        Correlations()(dataclasses.replace(random_codes(9), probabilities=(torch.full((60, 2), 0.5),)))

@@ -237,14 +237,6 @@ def test_many_classes_are_no_reason_to_warn():
     assert 0 <= PREDICTORS["boosted_trees"](codes).value <= 1
 
 
-def test_a_constant_factor_is_not_counted():
-    codes = codes_of()
-    with pytest.warns(UserWarning, match="still never vary"):
-        score = DCI()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((90,), 7)))))
-    assert bool(score.tables["importance"][:, 2].isnan().all())
-    assert score.value == pytest.approx(DCI()(codes).value)
-
-
 def test_fewer_images_than_classes_are_refused_by_classifiers():
     codes = Codes(torch.arange(12).double()[:, None], factors=(Labels("id", torch.arange(12)),))
     with pytest.raises(CodesError, match="fewer images than classes"):

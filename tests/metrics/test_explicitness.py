@@ -130,24 +130,9 @@ def test_fewer_images_than_classes_are_refused():
         Explicitness()(Codes(torch.arange(12).double()[:, None], factors=(Labels("id", torch.arange(12)),)))
 
 
-def test_continuous_factors_are_refused_by_name():
-    with pytest.raises(CodesError, match="angle.*integers"):
-        Explicitness()(Codes(torch.arange(12).double()[:, None], factors=(Labels("angle", torch.linspace(0, 1, 12)),)))
-
-
 def test_many_classes_are_no_reason_to_warn():
     codes = Codes(torch.arange(30).double()[:, None] % 15, factors=(Labels("id", torch.arange(30) % 15),))
     assert 0 <= Explicitness()(codes).value <= 1
-
-
-def test_a_constant_factor_is_undefined_and_named():
-    codes = codes_of()
-    with pytest.warns(UserWarning, match="still never vary"):
-        score = Explicitness()(
-            dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((150,), 7))))
-        )
-    assert math.isnan(score.per_factor["still"])
-    assert score.value == pytest.approx(1)
 
 
 def test_impossible_settings_are_refused():

@@ -140,11 +140,6 @@ def test_means_alone_will_do():
         GaussianTotalCorrelation("aggregate")(Codes(codes.mean))
 
 
-def test_discrete_latents_are_refused():
-    with pytest.raises(CodesError, match="discrete latents"):
-        METRIC(dataclasses.replace(random_codes(0), probabilities=(torch.full((30, 2), 0.5, dtype=torch.float64),)))
-
-
 def test_an_unknown_covariance_is_refused():
     jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
     try:

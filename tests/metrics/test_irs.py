@@ -198,16 +198,6 @@ def test_many_values_lose_no_digits():
 # What it refuses
 
 
-def test_a_constant_factor_is_undefined():
-    codes = random_codes(5)
-    with pytest.warns(UserWarning, match="still never vary"):
-        score = IRS()(
-            dataclasses.replace(codes, factors=(Labels("still", torch.ones(120, dtype=torch.int64)), *codes.factors))
-        )
-    assert score.tables["irs"][:, 0].isnan().all()
-    assert score.value == pytest.approx(IRS()(codes).value)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -219,14 +219,6 @@ def test_many_classes_are_no_reason_to_warn():
     assert 0 <= SAP()(codes).value <= 1
 
 
-def test_a_constant_factor_is_undefined_and_named():
-    codes = binary_codes(60)
-    with pytest.warns(UserWarning, match="still never vary"):
-        score = SAP()(dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.full((60,), 7)))))
-    assert math.isnan(score.per_factor["still"])
-    assert score.value == pytest.approx(SAP()(codes).value)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

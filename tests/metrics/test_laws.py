@@ -1,0 +1,60 @@
+"""What holds for every metric: which codes it refuses, factors that never vary, and its seed."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from tests.discovery import concrete_subclasses
+from tests.metrics.test_metric import with_everything
+from unbraid import sampling
+from unbraid.codes import Codes, Labels
+from unbraid.errors import CodesError
+from unbraid.metrics.metric import Metric, features
+from unbraid.metrics.selection import select
+
+EVERY = concrete_subclasses(Metric)
+OF_FACTORS = [cls for cls in EVERY if cls.needs_factors]
+
+
+def noisy_codes(num_images=240):
+    """Two binary factors and one of three values, each read through noise by a latent."""
+    values = [torch.arange(num_images) // step % size for step, size in ((1, 2), (2, 3), (6, 2))]
+    noise = sampling.normal((num_images, 3), 0, "test/laws").double()
+    mean = torch.stack(values, dim=1) + 0.4 * noise
+    factors = tuple(Labels(name, each) for name, each in zip("abc", values, strict=True))
+    return Codes(mean, torch.full_like(mean, 0.3), factors=factors)
+
+
+@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+def test_what_it_does_not_take_it_refuses_by_name(cls):
+    for feature, codes in with_everything().items():
+        if feature not in cls().accepts:
+            named = features(codes)[feature]
+            with pytest.raises(CodesError) as refused:
+                cls()(codes)
+            assert f"{cls.__name__} does not take {feature}{named}" in str(refused.value)
+
+
+@pytest.mark.parametrize("cls", OF_FACTORS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_factor_that_never_varies_is_named_undefined_and_not_counted(cls, place):
+    codes, metric = noisy_codes(), cls()
+    factors = list(codes.factors)
+    factors.insert(place, Labels("still", torch.full((240,), 7)))
+    with pytest.warns(UserWarning, match=f"{cls.__name__}: still never vary"):
+        score = metric(dataclasses.replace(codes, factors=tuple(factors)))
+    without = metric(codes)
+    assert score.value == pytest.approx(without.value, nan_ok=True)
+    assert math.isnan(score.per_factor.get("still", math.nan))
+    for name in {"importance", "votes", "irs"} & score.tables.keys():
+        assert bool(score.tables[name][:, place].isnan().all()), name
+
+
+@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+def test_the_same_seed_gives_the_same_score(cls):
+    codes = noisy_codes()
+    first, again, other = (next(iter(select([cls()], seed).metrics.values()))(codes) for seed in (3, 3, 4))
+    assert first == again
+    assert (other == first) is ("seed" not in cls().settings)
