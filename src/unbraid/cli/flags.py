@@ -63,16 +63,17 @@ class Flag:
     @property
     def help(self) -> str:
         """Who has the field, and its default; or the names to choose from."""
-        if self.kinds:
-            default = self.holders[0].default
-            of_default = kebab_case(type(default), _kind(self.holders[0].annotation))
-            return ", ".join(f"{name} (default)" if name == of_default else name for name in self.kinds)
-        by_default: dict[str, list[str]] = defaultdict(list)
+        by_default: dict[str, dict[str, None]] = defaultdict(dict)
         for holder in self.holders:
-            by_default[_tell_default(holder.default)].append(holder.name)
-        return "; ".join(
-            f"{', '.join(names)}: {default}" if any(names) else default for default, names in by_default.items()
-        )
+            default, kind = holder.default, _kind(holder.annotation)
+            told = kebab_case(type(default), kind) if self.kinds else _tell_default(default)
+            by_default[told] |= {holder.name: None} if holder.name else {}
+        of = {default: ", ".join(names) for default, names in by_default.items()}
+        if self.kinds:
+            only = len(of) == 1
+            marks = {name: " (default)" if only else f" (default of {names})" for name, names in of.items()}
+            return ", ".join(name + marks.get(name, "") for name in self.kinds)
+        return "; ".join(f"{names}: {default}" if names else default for default, names in of.items())
 
 
 def spelled(path: str) -> str:
