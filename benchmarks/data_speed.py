@@ -60,14 +60,10 @@ class Patches(FactorDataset):
         return ImageStore(Path(self.folder))
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        if self.store.flaw(verify=verify) is not None:
-            generator = np.random.default_rng(0)
-            block = generator.integers(0, 256, (1000, *IMAGE_SHAPE), dtype=np.uint8)
-            factors = np.empty((self.count, 0), dtype=np.int64)
-            self.store.make(
-                Plan(IMAGE_SHAPE, (), factors, lambda start: iter([block] * (self.count // 1000))), {}, "making patches"
-            )
-        return self.store.images()
+        block = np.random.default_rng(0).integers(0, 256, (1000, *IMAGE_SHAPE), dtype=np.uint8)
+        factors = np.empty((self.count, 0), dtype=np.int64)
+        plan = Plan(IMAGE_SHAPE, (), factors, lambda _: iter([block] * (self.count // 1000)))
+        return self.store.ensure(lambda: plan, "making patches", verify=verify)
 
 
 def main() -> None:

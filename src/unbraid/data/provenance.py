@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,8 +154,12 @@ def stamp(path: Path) -> list[int]:
     """Returns what changes when the file is written, another takes its place, or one is added to the folder. Costs no
     reading.
     """
-    about = path.stat()
-    return [0 if path.is_dir() else about.st_size, about.st_mtime_ns, about.st_ino, about.st_dev]
+    return stamp_of(path.stat())
+
+
+def stamp_of(about: os.stat_result) -> list[int]:
+    """Returns the stamp of what the system says this of."""
+    return [0 if stat.S_ISDIR(about.st_mode) else about.st_size, about.st_mtime_ns, about.st_ino, about.st_dev]
 
 
 def is_settled(modified_ns: int) -> bool:

@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from tests.data.mutants import flips
+from unbraid.data import provenance
 from unbraid.data.dataset import Factor
 from unbraid.data.pictures import folder_survey
 from unbraid.data.pictures.folder_survey import Place
@@ -26,13 +27,13 @@ def place(tmp_path):
     return Place(folder, tmp_path / "labels.csv", recursive=True)
 
 
-def test_pictures_are_listed_by_name_with_size_and_time(place):
+def test_pictures_are_listed_by_name_with_their_stamps(place):
     listed = folder_survey.listing(place)
-    assert [name for name, _, _ in listed.entries] == ["a.png", "b.png", "inside/c.bmp"]
-    assert [size for _, size, _ in listed.entries] == [
-        (place.folder / name).stat().st_size for name in ("a.png", "b.png", "inside/c.bmp")
+    assert [name for name, _ in listed.entries] == ["a.png", "b.png", "inside/c.bmp"]
+    assert [stamp for _, stamp in listed.entries] == [
+        provenance.stamp(place.folder / name) for name, _ in listed.entries
     ]
-    assert {modified for _, _, modified in listed.entries} == {10**18}
+    assert {stamp[1] for _, stamp in listed.entries} == {10**18}
     assert listed.is_settled
 
 
@@ -49,7 +50,7 @@ def test_the_stamp_changes_when_something_is_written(place, touched):
 def test_pictures_with_labels_are_used(place):
     used = folder_survey.labelled(place, folder_survey.listing(place))
     assert [member.name for member in used.members] == ["b.png", "inside/c.bmp"]
-    assert used.modified_ns == (10**18, 10**18)
+    assert [stamp[1] for stamp in used.stamps] == [10**18, 10**18]
     assert used.factors.tolist() == [[1], [0]]
     assert used.factor_table == (Factor("size", 2),)
 
@@ -83,13 +84,13 @@ def test_the_checksum_is_of_names_contents_and_labels_that_are_used(place):
 
 def test_pictures_that_were_written_since_they_were_listed_are_refused(place):
     used = folder_survey.labelled(place, folder_survey.listing(place))
-    folder_survey.check_unchanged(place.folder, used.members, used.modified_ns)
+    used.check_unchanged(place.folder)
     os.utime(place.folder / "b.png")
     with pytest.raises(DataError, match=r"b\.png was changed while it was read"):
-        folder_survey.check_unchanged(place.folder, used.members, used.modified_ns)
+        used.check_unchanged(place.folder)
     (place.folder / "b.png").unlink()
     with pytest.raises(DataError, match=r"b\.png was changed while it was read"):
-        folder_survey.check_unchanged(place.folder, used.members, used.modified_ns)
+        used.check_unchanged(place.folder)
 
 
 def test_labels_whose_name_no_file_can_have_are_refused(place):

@@ -189,12 +189,6 @@ def test_whoever_watches_sees_the_cars_go_by(official, put_archive):
     ]
 
 
-def test_an_archive_that_is_not_the_published_one_is_refused(tmp_path, official):
-    put({ARCHIVE: tar(official)}, tmp_path)
-    with pytest.raises(DataError, match=f"{ARCHIVE}.*4e866a7919c1beedf53964e6f7a23686"):
-        Cars3D(root=str(tmp_path)).load()
-
-
 @pytest.mark.parametrize(
     ("content", "match"),
     [

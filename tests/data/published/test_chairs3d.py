@@ -296,12 +296,6 @@ def test_a_tar_that_leads_elsewhere_is_refused(tmp_path):
         chairs(tmp_path).load()
 
 
-@pytest.mark.usefixtures("no_data_folder")
-def test_missing_files_are_named_with_the_way_to_them(tmp_path):
-    with pytest.raises(DataError, match=r"rendered_chairs\.tar.*unbraid datasets fetch chairs3d"):
-        chairs(tmp_path).load()
-
-
 def test_the_recipe_describes_the_images_before_they_are_read():
     assert Chairs3D().num_images == 86_366
     assert Chairs3D(models="809").num_images == 50_158

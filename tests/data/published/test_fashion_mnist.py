@@ -4,7 +4,6 @@ import struct
 import pytest
 
 from unbraid.data import MNIST, Factor, FashionMNIST
-from unbraid.errors import DataError, SpecError
 
 
 def put(folder, label):
@@ -35,26 +34,6 @@ def test_the_recipe_describes_the_images_before_they_are_read():
     assert (FashionMNIST().num_images, FashionMNIST(split="test").num_images) == (60_000, 10_000)
     assert FashionMNIST().image_shape == (1, 28, 28)
     assert FashionMNIST().factors == (Factor("class", 10, ordered=False),)
-
-
-@pytest.mark.usefixtures("no_data_folder")
-def test_without_a_folder_it_says_how_to_name_one():
-    with pytest.raises(
-        DataError, match=r"datasets fetch fashion-mnist.*FashionMNIST\(root=.*--dataset\.root.*UNBRAID_DATA"
-    ):
-        FashionMNIST().load()
-
-
-def test_a_folder_is_found_from_every_other(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert FashionMNIST(root="data") == FashionMNIST(root=str(tmp_path / "data"))
-    assert FashionMNIST().root is None
-
-
-def test_a_split_that_does_not_exist_is_refused():
-    # With types checked, as in these tests, the signature speaks first.
-    with pytest.raises((SpecError, TypeError)):
-        FashionMNIST(split="validation")
 
 
 @pytest.mark.real_data

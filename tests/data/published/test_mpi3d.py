@@ -76,13 +76,6 @@ def test_going_on_does_not_read_what_is_done(tmp_path, monkeypatch):
     assert sum(unpacked) < 1000
 
 
-@pytest.mark.usefixtures("small_grid")
-def test_a_file_that_is_not_the_published_one_is_refused(tmp_path):
-    write(tmp_path)
-    with pytest.raises(DataError, match=r"mpi3d_real\.npz has the md5 .*0f33f609918fb5c97996692f91129802"):
-        MPI3D(root=str(tmp_path)).load()
-
-
 def test_the_recipe_describes_the_images_before_they_are_read():
     dataset = MPI3D()
     assert dataset.published_num_images == 1_036_800

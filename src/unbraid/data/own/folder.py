@@ -167,7 +167,7 @@ class _Converter:
     squares: set[int] | None
 
     def blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-        members, modified, done = self.used.members, self.used.modified_ns, start
+        members, done = self.used.members, start
         decoded = self._decoded(members[start:])
         while done < len(members):
             try:
@@ -178,7 +178,7 @@ class _Converter:
                     raise own_pictures.unreadable(str(self.source.path), flaws, len(members)) from error
                 raise
             until = done + len(block)
-            folder_survey.check_unchanged(self.source.path, members[done:until], modified[done:until])
+            self.used.check_unchanged(self.source.path, done, until)
             yield block
             done = until
 

@@ -14,14 +14,13 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from unbraid import files
-from unbraid.data import factor_columns, progress
+from unbraid.data import factor_columns, progress, provenance
 from unbraid.data.dataset import Factor
 from unbraid.data.factor_columns import FactorColumn
 from unbraid.data.formats.archives import Folder, Member
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.pictures import pictures
 from unbraid.data.pictures.own_pictures import PictureShapes, unreadable
-from unbraid.data.provenance import is_settled, recalled, remember
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
@@ -43,23 +42,19 @@ class Place:
 @final
 @dataclass(frozen=True)
 class Listing:
-    """The pictures of a folder by name: (name, bytes, nanosecond of the last writing). Bare, because they may be many
-    and are listed at every opening.
-    """
+    """The pictures of a folder by name, each with its stamp."""
 
-    entries: tuple[tuple[str, int, int], ...]
+    entries: tuple[tuple[str, list[int]], ...]
     num_others: int
     stamp: str
     """Changes when a picture or the file of labels is added, removed or written. Costs no reading."""
     is_settled: bool
     """Whether nothing was written so recently that the stamp might miss another writing."""
 
-    def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[int, ...]]:
-        """Some of the pictures, and when each was written."""
+    def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[list[int], ...]]:
+        """Returns some of the pictures, and the stamp of each."""
         chosen = [self.entries[index] for index in indices]
-        return tuple(Member(name, num_bytes) for name, num_bytes, _ in chosen), tuple(
-            modified for _, _, modified in chosen
-        )
+        return tuple(Member(name, stamp[0]) for name, stamp in chosen), tuple(stamp for _, stamp in chosen)
 
 
 @final
@@ -87,12 +82,17 @@ class Labelled:
     """The pictures that are used, with their labels."""
 
     members: tuple[Member, ...]
-    modified_ns: tuple[int, ...]
+    stamps: tuple[list[int], ...]
     factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
     factor_table: tuple[Factor, ...]
     words: dict[str, tuple[str, ...]]
     num_rows: int = 0
-    """Of the file of labels."""
+    """How many rows the file of labels has."""
+
+    def check_unchanged(self, folder: Path, first: int = 0, until: int | None = None) -> None:
+        """Refuses pictures, of all or of these, that were written since they were listed."""
+        paths = [folder / member.name for member in self.members[first:until]]
+        provenance.check_unchanged(paths, self.stamps[first:until])
 
 
 def listing(place: Place) -> Listing:
@@ -104,10 +104,10 @@ def listing(place: Place) -> Listing:
     try:
         for name, about in _walk(place.folder, place.recursive):
             if name[name.rfind(".") :].lower() in suffixes:
-                found.append((name, about.st_size, about.st_mtime_ns))
+                found.append((name, provenance.stamp_of(about)))
             else:
                 num_others += 1
-        labels = None if place.csv is None else place.csv.stat()
+        labels = None if place.csv is None else provenance.stamp(place.csv)
     except (OSError, ValueError) as error:  # the latter of a name that no file can have
         where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
@@ -120,9 +120,9 @@ def listing(place: Place) -> Listing:
             "holds them."
         )
     found.sort()
-    content = json.dumps([found, labels and [labels.st_size, labels.st_mtime_ns]])
-    times = [modified for _, _, modified in found] + ([] if labels is None else [labels.st_mtime_ns])
-    return Listing(tuple(found), num_others, hashlib.sha256(content.encode()).hexdigest(), all(map(is_settled, times)))
+    digest = hashlib.sha256(json.dumps([found, labels]).encode()).hexdigest()
+    stamps = [*(stamp for _, stamp in found), *([] if labels is None else [labels])]
+    return Listing(tuple(found), num_others, digest, all(provenance.is_settled(stamp[1]) for stamp in stamps))
 
 
 def survey(place: Place) -> Survey:
@@ -134,14 +134,14 @@ def survey(place: Place) -> Survey:
     if known is not None and known.is_settled and known.stamp == listed.stamp:
         return known
     found = _look_through(place, listed)
-    remember({"survey": asdict(found)}, *_key(place))
+    provenance.remember({"survey": asdict(found)}, *_key(place))
     return found
 
 
 def remembered(place: Place) -> Survey | None:
     """What the last survey of this folder found, whether or not it still holds."""
     try:
-        survey = (recalled(*_key(place)) or {})["survey"]
+        survey = (provenance.recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
         table = tuple(Factor(**factor) for factor in survey.pop("factor_table"))
         return Survey(**survey, shapes=PictureShapes(counts), factor_table=table)
@@ -156,13 +156,13 @@ def labelled(place: Place, listed: Listing) -> Labelled:
             *listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {}
         )
     table = read_label_csv(place.csv)
-    if any(name == table.name_column for name, _, _ in listed.entries):
+    if any(name == table.name_column for name, _ in listed.entries):
         raise DataError(
             f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the "
             "columns. Put them into a line before it, "
             "such as file,size."
         )
-    members, modified = listed.used(index for index, (name, _, _) in enumerate(listed.entries) if name in table.labels)
+    members, stamps = listed.used(index for index, (name, _) in enumerate(listed.entries) if name in table.labels)
     if not members:
         raise DataError(
             f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} "
@@ -175,21 +175,7 @@ def labelled(place: Place, listed: Listing) -> Labelled:
     ]
     factors, factor_table = factor_columns.table(columns, len(members))
     words = {column.factor.name: column.words for column in columns if column.words}
-    return Labelled(members, modified, factors, factor_table, words, len(table.labels))
-
-
-def check_unchanged(folder: Path, members: Sequence[Member], modified_ns: Sequence[int]) -> None:
-    """Refuse pictures that were written since they were listed."""
-    for member, modified in zip(members, modified_ns, strict=True):
-        try:
-            about = (folder / member.name).stat()
-        except OSError:
-            about = None
-        if about is None or (about.st_size, about.st_mtime_ns) != (member.num_bytes, modified):
-            raise DataError(
-                f"{folder / member.name} was changed while it was read. Leave the folder alone until its pictures are "
-                "converted."
-            )
+    return Labelled(members, stamps, factors, factor_table, words, len(table.labels))
 
 
 def _look_through(place: Place, listed: Listing) -> Survey:
@@ -216,7 +202,7 @@ def _look_through(place: Place, listed: Listing) -> Survey:
         raise unreadable(str(place.folder), flaws, len(used.members))
     if place.csv is not None:
         digest.update(files.sha256(place.csv).encode())
-    check_unchanged(place.folder, used.members, used.modified_ns)
+    used.check_unchanged(place.folder)
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
 
 

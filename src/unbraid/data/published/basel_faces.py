@@ -8,12 +8,13 @@ from typing import ClassVar, final
 
 import numpy as np
 import torch
-from jaxtyping import Int64, UInt8
+from jaxtyping import UInt8
 from torch import Tensor
 
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.formats.pth import read_tensor
+from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
@@ -82,7 +83,7 @@ class BaselFaces(ConvertedDataset):
                 block = _as_bytes(path, first, images[first : first + _IMAGES_PER_BLOCK])
                 yield block.reshape(-1, 1, _SIDE, _SIDE).numpy()
 
-        return Plan(self.image_shape, self.factors, _grid(tuple(factor.size for factor in _FACTORS)), blocks)
+        return Plan(self.image_shape, self.factors, grid_rows(_FACTORS), blocks)
 
 
 def _as_list(path: Path, tensor: Tensor) -> Tensor:
@@ -121,8 +122,3 @@ def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
             "numbers from 0 to 255. Get the file that their code reads."
         )
     return as_bytes
-
-
-def _grid(sizes: tuple[int, ...]) -> Int64[np.ndarray, "image factor"]:
-    """Every combination once, the last factor fastest."""
-    return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1).astype(np.int64)
