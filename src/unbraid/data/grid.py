@@ -7,6 +7,6 @@ from unbraid.data.dataset import Factor
 
 
 def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
-    """Every combination of value indices, the last factor changing fastest."""
+    """Returns every combination of value indices, the last factor changing fastest."""
     sizes = [factor.size for factor in factors]
     return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()

@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def array(self) -> np.ndarray:
-        """All images as they will lie in the file, but for their values: no memory is taken."""
+        """Returns all images as they will lie in the file, but for their values: no memory is taken."""
         (channels, height, width), num_images = self.image_shape, len(self.factors)
         if self.packing == "bytes":
             return np.broadcast_to(np.uint8(0), (num_images, channels, height, width))
@@ -78,7 +78,9 @@ class ImageStore:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What was written down when the store was finished; None if it never was, in another format, or damaged."""
+        """Returns what was written down when the store was finished; None if it never was, in another format, or
+        damaged.
+        """
         content = _read_record(self.folder / "record.json")
         return content if content.get("format") == _FORMAT else None
 
@@ -88,7 +90,7 @@ class ImageStore:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the images were made from, as whoever made them put it."""
+        """Returns what the images were made from, as the plan put it."""
         return dict((self.record or {}).get("facts", {}))
 
     @property
@@ -96,13 +98,13 @@ class ImageStore:
         return (self.record or {}).get("files")
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Put the facts differently. A folder that cannot be written to keeps the old ones."""
+        """Puts the facts differently. A folder that cannot be written to keeps the old ones."""
         with contextlib.suppress(OSError):
             files.write_sealed(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
-        """What is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done for small
-        ones.
+        """Returns what is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done
+        for small ones.
         """
         if (record := self.record) is None:
             return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
@@ -124,12 +126,12 @@ class ImageStore:
         return None
 
     def images(self) -> FactorImages:
-        """The images and factors of a store without a flaw, memory-mapped on the CPU."""
+        """Returns the images and factors of a store without a flaw, memory-mapped on the CPU."""
         table, finished, width = self.factor_table, self._finished_files, (self.record or {}).get("shape", (0,))[-1]
         images, factors = self._mapped("images.npy"), torch.from_numpy(self._mapped("factors.npy"))
         pixels = torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.of(images, width)
-        # Whoever makes a store again removes its record first: as long as it is there, and the same, images and factors
-        # belong together.
+        # A process that makes a store again removes its record first: as long as it is there, and the same, images and
+        # factors belong together.
         if finished is None or self._finished_files != finished:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
         return FactorImages(pixels, factors, table)
@@ -199,7 +201,7 @@ class ImageStore:
         return self.images()
 
     def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
-        """How many images of an interrupted making of the same thing can be kept."""
+        """Returns how many images of an interrupted making of the same thing can be kept."""
         content = _read_record(self.folder / "progress.json")
         done = content.pop("done", 0)
         part = self.folder / "images.part"

@@ -1,4 +1,4 @@
-"""Long work tells how far it is, and whoever wants to watches: no signature on the way carries a callback."""
+"""Long work tells how far it is, and a watcher listens: no signature on the way carries a callback."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -15,9 +15,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def advance(what: str, done: int, total: int, unit: str) -> None:
-    """Tell that `done` of `total` (0: nobody knows how many) of `what` is done; nothing happens where nobody
-    watches.
-    """
+    """Tells a watcher, if there is one, that `done` of `total` (0 if it is unknown) of `what` is done."""
     if (watcher := _watcher.get()) is not None:
         watcher(what, done, total, unit)
 
@@ -35,7 +33,7 @@ def watched(watcher: Watcher | None) -> Iterator[None]:
 
 
 def for_thread(work: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """The same work, to be given to another thread: there too it is watched by whoever watches here, now."""
+    """Returns the same work, to be given to another thread, where it has the watcher that it has here."""
     watcher = _watcher.get()
 
     def watched_work(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:

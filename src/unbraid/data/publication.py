@@ -10,8 +10,8 @@ class PublishedFile:
     """One file, under the name that its owner gave it.
 
     `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and
-    `checksum_source` says who published it; where nobody did, the SHA-256 of the first file seen is recorded and later
-    ones are compared with it.
+    `checksum_source` says who published it; where none is published, the SHA-256 of the first file seen is recorded and
+    later ones are compared with it.
     """
 
     name: str

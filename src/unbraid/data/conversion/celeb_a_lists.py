@@ -59,7 +59,7 @@ _VALUES = {b"1": 1, b"-1": 0}
 
 
 def read_attributes(path: Path) -> dict[str, bytes]:
-    """The attributes of each face, by its name: a byte for each, 1 if it is there and 0 if not.
+    """Returns the attributes of each face, by its name: a byte for each, 1 if it is there and 0 if not.
 
     The first line is the number of faces, the second the names of the attributes; each other is a name and then 1 or -1
     for each attribute.
@@ -91,7 +91,7 @@ def read_attributes(path: Path) -> dict[str, bytes]:
 
 
 def read_partition(path: Path) -> dict[str, int]:
-    """The part of each face, by its name: 0 to train on, 1 to validate with, 2 to test on."""
+    """Returns the part of each face, by its name: 0 to train on, 1 to validate with, 2 to test on."""
     found: dict[str, int] = {}
     for number, fields in _lines(path):
         if len(fields) != 2 or fields[1] not in (b"0", b"1", b"2"):
@@ -115,8 +115,8 @@ def _add(found: dict, name: bytes, value: object, path: Path, number: int) -> No
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Number and fields of each line that has any. Fields are parted by any number of spaces, and mirrors have other
-    ends of lines.
+    """Yields the number and the fields of each line that has any. Fields are parted by any number of spaces, and
+    mirrors have other ends of lines.
     """
     try:
         if (num_bytes := path.stat().st_size) > _MAX_BYTES:

@@ -47,7 +47,7 @@ _FETCH = (
 
 
 def official_path(root: str) -> Path:
-    """The file, where `root` is it, or the folder that holds it, or the one above."""
+    """Returns the file, where `root` is it, or the folder that holds it, or the one above."""
     for path in (
         Path(root),
         Path(root) / OFFICIAL_FILE,

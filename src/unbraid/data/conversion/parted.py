@@ -16,7 +16,7 @@ class PartedDataset(ConvertedDataset):
 
     @abstractmethod
     def part(self, images: FactorImages) -> FactorImages:
-        """What of all that was converted is in the split."""
+        """Returns what of all that was converted is in the split."""
 
     @property
     def num_images(self) -> int:

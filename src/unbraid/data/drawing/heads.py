@@ -95,7 +95,7 @@ class Head:
 
 
 def numbered(identity: int) -> Head:
-    """The person of this number: the same one always, however many others there are."""
+    """Returns the person of this number: the same one always, however many others there are."""
     uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
     names = [field.name for field in fields(Head)]
     return Head(
@@ -107,7 +107,7 @@ def numbered(identity: int) -> Head:
 
 
 def surfaces(head: Head) -> tuple[Surface, ...]:
-    """All that is seen of a person: face and hair, both ears, neck."""
+    """Returns all that is seen of a person: face and hair, both ears, neck."""
     return (
         Surface(
             lambda polar, longitude: _face(head, polar, longitude),
@@ -140,8 +140,8 @@ def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
 
 
 def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
-    """An egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the jaw
-    brought forward.
+    """Returns an egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the
+    jaw brought forward.
     """
     y = np.cos(polar)
     exponent = np.where(y < 0, head.jaw, 2.25)
@@ -154,7 +154,7 @@ def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values
 
 
 def _features(head: Head, x: Values, y: Values) -> Values:
-    """How far the face stands out from the egg."""
+    """Returns how far the face stands out from the egg."""
     eyes, brows, tip, mouth, lips = head.eye_height, head.brow_height, head.nose_tip, head.mouth_height, head.lips
     across_mouth = np.exp(-((x / head.mouth_width) ** 4))
     return (
@@ -173,7 +173,7 @@ def _features(head: Head, x: Values, y: Values) -> Values:
 
 
 def _nose(head: Head, x: Values, y: Values) -> Values:
-    """A ridge from between the eyes to the tip, rising and widening on the way, cut off below."""
+    """Returns a ridge from between the eyes to the tip, rising and widening on the way, cut off below."""
     root = head.eye_height + 0.08
     down = np.clip((root - y) / (root - head.nose_tip), 0, 1)
     width = 0.05 + (head.nose_width - 0.05) * down
@@ -182,8 +182,8 @@ def _nose(head: Head, x: Values, y: Values) -> Values:
 
 
 def _hair(head: Head, y: Values, longitude: Values) -> Values:
-    """1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides and
-    lowest behind.
+    """Returns 1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides
+    and lowest behind.
     """
     side = 0.35 - 0.9 * head.hair_length
     turned = np.abs(longitude)
@@ -196,7 +196,7 @@ def _hair(head: Head, y: Values, longitude: Values) -> Values:
 
 
 def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
-    """A flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror
+    """Returns a flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror
     image.
     """
     thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
@@ -207,7 +207,7 @@ def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64
 
 
 def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
-    """A column that leans back, widens below and leaves the image."""
+    """Returns a column that leans back, widens below and leaves the image."""
     down = 1.6 * polar / math.pi
     flare = _step(down, 0.8, 1.5)
     x = (head.neck + 0.35 * flare) * np.sin(longitude)
@@ -245,14 +245,14 @@ def _paint(head: Head, polar: Values, longitude: Values) -> Values:
 
 
 def _beard(head: Head, y: Values, longitude: Values) -> Values:
-    """Below a line from under the nose to the ears."""
+    """Returns 1 below a line from under the nose to the ears."""
     turned = np.abs(longitude)
     line = head.nose_tip - 0.07 + (0.05 - head.nose_tip) * _step(turned, 0.45, 1.2)
     return _step(line - y, 0.0, 0.08) * (1 - _step(turned, 1.3, 1.6))
 
 
 def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
-    """Darker within the rim."""
+    """Returns the albedo of an ear, which is darker within the rim."""
     return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
 
 
@@ -260,7 +260,9 @@ def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
 
 
 def _is_front(longitude: Values) -> Values:
-    """1 in front, 0 at the sides and behind, with a soft edge: what keeps the features off the back of the head."""
+    """Returns 1 in front, 0 at the sides and behind, with a soft edge: what keeps the features off the back of the
+    head.
+    """
     return _step(np.cos(longitude), 0.0, 0.5)
 
 
@@ -271,10 +273,10 @@ def _step(value: Values, start: float, end: float) -> Values:
 
 
 def _inside(square: Values, softness: float) -> Values:
-    """1 where the square of a distance is below 1, 0 where it is above, with a soft edge."""
+    """Returns 1 where the square of a distance is below 1, 0 where it is above, with a soft edge."""
     return 1 - _step(square, 1 - softness, 1 + softness)
 
 
 def _bumps(x: Values, y: Values, aside: float, height: float, width: float, length: float) -> Values:
-    """A bump of height 1 on either side of the middle, or on the middle itself."""
+    """Returns a bump of height 1 on either side of the middle, or on the middle itself."""
     return np.exp(-(((np.abs(x) - aside) / width) ** 2) - ((y - height) / length) ** 2)

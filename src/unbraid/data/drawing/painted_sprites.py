@@ -24,7 +24,7 @@ class Paint(ABC):
     def __call__(
         self, masks: UInt8[Tensor, "image 1 height width"], rows: Int64[Tensor, " image"]
     ) -> UInt8[Tensor, "image 3 height width"]:
-        """The images of these rows, given their sprites: 255 where the sprite is, else 0."""
+        """Returns the images of these rows, given their sprites: 255 where the sprite is, else 0."""
 
     @abstractmethod
     def to(self, device: torch.device | str) -> "Paint": ...
@@ -32,7 +32,7 @@ class Paint(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """What it takes to keep it, in bytes."""
+        """Returns what it takes to keep it, in bytes."""
 
 
 @final
@@ -71,6 +71,6 @@ class PaintedSprites(Pixels):
 def random_bytes(
     seed: int, stream: str, rows: Int64[Tensor, " image"], num_bytes: int
 ) -> UInt8[Tensor, "image {num_bytes}"]:
-    """Uniform from 0 to 255, from (seed, stream, row, position) alone."""
+    """Returns bytes that are uniform from 0 to 255, and depend on (seed, stream, row, position) alone."""
     words = draws.bits(torch.full_like(rows, seed), stream, rows, (-(-num_bytes // 8),))
     return words.view(torch.uint8)[:, :num_bytes]

@@ -37,8 +37,8 @@ _AT_ONCE = 30_000
 
 
 def spacing_for(resolution: int) -> float:
-    """How close points must lie to leave no gap: however a surface is turned, each square of one sample then holds one
-    of its points.
+    """Returns how close points must lie to leave no gap: however a surface is turned, each square of one sample then
+    holds one of its points.
     """
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
 
@@ -50,8 +50,8 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """The points at one azimuth and each of some elevations, lit by each lamp. Angles in radians; a lamp is the unit
-    vector towards it.
+    """Returns the points at one azimuth and each of some elevations, lit by each lamp. Angles in radians; a lamp is the
+    unit vector towards it.
     """
     if len(points) >= 2**_NUMBER_BITS or any(abs(elevation) > MAX_ELEVATION for elevation in elevations):
         raise ValueError(
@@ -96,7 +96,7 @@ class _Turned:
 
 
 def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> Int64[Tensor, "sample pixel"]:
-    """Which point is seen in each sample of each pixel; -1 where there is none. Of equally near ones the last."""
+    """Returns which point is seen in each sample of each pixel, the last of equally near ones; -1 where none is."""
     side = _SAMPLES * resolution
     cell = 2 * FRAME / side
     nearest = torch.full(((side + 2) ** 2,), _NOTHING, dtype=torch.int64)
@@ -117,7 +117,7 @@ def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> In
 def _lit(
     points: SurfacePoints, nearest: Int64[Tensor, "sample pixel"], lamps: Sequence[Sequence[int]]
 ) -> Iterator[UInt8[Tensor, " pixel"]]:
-    """For each lamp Lambert's law in each sample, and the mean of the samples of each pixel."""
+    """Yields the light of each lamp: Lambert's law in each sample, and the mean of the samples of each pixel."""
     unit = _SAMPLES**2 * _LIGHT_UNIT
     number = nearest.clamp(min=0).flatten()
     albedo = points.albedos.index_select(0, number).view_as(nearest).mul_(nearest >= 0)
@@ -130,7 +130,7 @@ def _lit(
 
 
 def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: float) -> list[list[int]]:
-    """The lamps as the turned object has them around it, in whole numbers: it is cheaper to turn them than all
+    """Returns the lamps as the turned object has them around it, in whole numbers: it is cheaper to turn them than all
     normals.
     """
     x, y, z = lamps.T
@@ -142,8 +142,8 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Two coordinates, turned by the angle from the second towards the first. Comes out in units `_ROTATION_UNIT` times
-    as fine.
+    """Returns two coordinates, turned by the angle from the second towards the first. Comes out in units
+    `_ROTATION_UNIT` times as fine.
     """
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin

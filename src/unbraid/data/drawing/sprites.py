@@ -16,7 +16,7 @@ _ALL_COLUMNS = np.uint64(2**64 - 1)
 
 
 def outline(shape: str, resolution: int) -> Float64[np.ndarray, "vertex 2"]:
-    """The vertices (x, y) of a shape at scale 1, in pixels, around the point about which it turns."""
+    """Returns the vertices (x, y) of a shape at scale 1, in pixels, around the point about which it turns."""
     pixel = resolution / 64
     if shape == "square":
         return pixel * 9.6 * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
@@ -37,8 +37,8 @@ def draw(
     centres_y: Float64[np.ndarray, " y"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x y row"]:
-    """A polygon turned counter-clockwise by `angle` radians, drawn once at each pair of centres; it must lie within the
-    image.
+    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centres; it must lie
+    within the image.
 
     A pixel is white iff its centre is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row
     of centres leaves out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right
@@ -68,8 +68,8 @@ def _row_centres(resolution: int) -> Int64[np.ndarray, " row"]:
 def _crossings(
     ys: Int64[np.ndarray, "y vertex"], resolution: int
 ) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
-    """Each crossing of a line of centres by an edge, sorted by line. Line `y * resolution + row`; edge k joins vertices
-    k and k + 1.
+    """Returns each crossing of a line of centres by an edge, sorted by line. Line `y * resolution + row`; edge k joins
+    vertices k and k + 1.
     """
     above = ys[:, None, :] < _row_centres(resolution)[:, None]
     crosses = above != np.roll(above, -1, axis=2)
@@ -84,7 +84,7 @@ def _half_lines(
     edge: Int64[np.ndarray, " crossing"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x crossing"]:
-    """For each crossing the pixels at or right of it, as the bits of a word."""
+    """Returns for each crossing the pixels at or right of it, as the bits of a word."""
     y, row = np.divmod(line, resolution)
     end = (edge + 1) % xs.shape[1]
     rise = ys[y, end] - ys[y, edge]

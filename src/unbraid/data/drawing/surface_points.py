@@ -88,8 +88,8 @@ def _sampled(
 
 
 def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
-    """Polar angles and longitudes of the points: a grid, each cell of which is divided as finely as the surface is
-    stretched there.
+    """Returns polar angles and longitudes of the points: a grid, each cell of which is divided as finely as the surface
+    is stretched there.
     """
     num_rings, num_meridians = _grid_for(surface, spacing)
     height, width = math.pi / num_rings, 2 * math.pi / num_meridians
@@ -113,8 +113,8 @@ def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
 
 
 def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
-    """How many rings and meridians make cells of the size that is wanted where the surface is widest. The meridians are
-    even in number.
+    """Returns how many rings and meridians make cells of the size that is wanted where the surface is widest. The
+    meridians are even in number.
     """
     place = surface.place(*_grid(32, 64)).reshape(3, 32, 64)
     meridian = _length(np.diff(place, axis=1)).sum(axis=0).max()
@@ -123,7 +123,7 @@ def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
 
 
 def _grid(num_rings: int, num_meridians: int) -> tuple[Angles, Angles]:
-    """The middles of cells. None lies on the plane of symmetry, so that each has its mirror image."""
+    """Returns the middles of cells. None lies on the plane of symmetry, so that each has its mirror image."""
     rings = (np.arange(num_rings) + 0.5) * (math.pi / num_rings)
     # Counted from the front to either side: rounding treats both alike.
     meridians = (np.arange(num_meridians) - (num_meridians - 1) / 2) * (2 * math.pi / num_meridians)

@@ -29,7 +29,7 @@ def texture(
 
 
 def _octave(seed: int, stream: str, height: int, width: int, octave: int) -> Int64[np.ndarray, "3 height width"]:
-    """In units of octave⁻⁶."""
+    """Returns one octave, in units of octave⁻⁶."""
     num_rows, num_columns = -(-height // octave) + 1, -(-width // octave) + 1
     rows = torch.arange(num_rows)
     corners = (
@@ -43,7 +43,7 @@ def _octave(seed: int, stream: str, height: int, width: int, octave: int) -> Int
 
 
 def _interpolated(values: Int64[np.ndarray, "..."], length: int, octave: int, axis: int) -> Int64[np.ndarray, "..."]:
-    """In units of octave⁻³."""
+    """Interpolates along one axis, in units of octave⁻³."""
     square, t = np.divmod(np.arange(length), octave)
     weight = (t * t * (3 * octave - 2 * t)).reshape([-1 if axis == other else 1 for other in range(values.ndim)])
     return np.take(values, square, axis) * (octave**3 - weight) + np.take(values, square + 1, axis) * weight

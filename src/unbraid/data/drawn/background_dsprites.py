@@ -46,8 +46,8 @@ class BackgroundDSprites(DSpritesVariant):
             object.__setattr__(self, "background_sha256", self.background_sha256 or _checksum(Path(self.background)))
 
     def picture(self) -> UInt8[np.ndarray, "3 height width"]:
-        """What the patches are cut from: 350 pixels wide and 274 high, or as much of that as the shape of a user's
-        picture allows.
+        """Returns what the patches are cut from: 350 pixels wide and 274 high, or as much of that as the shape of a
+        user's picture allows.
         """
         if self.background is None:
             return texture(self.seed, "background-dsprites/texture", _MAX_HEIGHT, _MAX_WIDTH, _OCTAVES)
@@ -74,7 +74,7 @@ class _Patches(Paint):
         return tinted ^ masks
 
     def _patches(self, rows: Int64[Tensor, " image"], height: int, width: int) -> UInt8[Tensor, "image 3 height width"]:
-        """Every place where a patch fits is as likely as any other."""
+        """Returns a patch for each row: every place where one fits is as likely as any other."""
         windows = self.picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
         down, right = (

@@ -49,8 +49,8 @@ class Patience:
 
     @property
     def worthwhile_bytes(self) -> float:
-        """What must have come for the count of tries to start again. Not a single byte: a file in single bytes would
-        never end.
+        """Returns what must have come for the count of tries to start again. Not a single byte: a file in single bytes
+        would never end.
         """
         return self.slowest_bytes_a_second * self.window_seconds
 
@@ -75,11 +75,11 @@ class Download:
 
     @property
     def num_bytes(self) -> int:
-        """How much of it is here."""
+        """Returns how much of it is here."""
         return self.part.stat().st_size if self.part.exists() else 0
 
     def receive_all(self) -> bool:
-        """Have every byte in the part. Whether they came over more than one connection."""
+        """Receives every byte of the part. Returns whether they came over more than one connection."""
         failures, mark, resumed = 0, self.num_bytes, False
         while True:
             resumed = resumed or self.num_bytes > 0
@@ -111,13 +111,13 @@ class Download:
                 self.patience.sleep(wait)
 
     def discard(self) -> None:
-        """Forget what came, so that the next try starts anew."""
+        """Forgets what came, so that the next try starts anew."""
         # The part first: what is known of a part that is gone does no harm.
         self.part.unlink(missing_ok=True)
         self.forget()
 
     def forget(self) -> None:
-        """Remove what is known of the part, which has its place by now."""
+        """Removes what is known of the part, which has its place by now."""
         self._about.unlink(missing_ok=True)
 
     @property
@@ -125,7 +125,7 @@ class Download:
         return self.folder / f"{self.published.name}.part.json"
 
     def _receive(self) -> None:
-        """One connection: ask for what is missing, and add what comes to the part."""
+        """Asks for what is missing, over one connection, and adds what comes to the part."""
         begun, start = self._begun(), self.num_bytes
         if begun is not None and begun.num_bytes == start:
             return
@@ -141,7 +141,7 @@ class Download:
                 raise web.unwanted(response)
 
     def _begun(self) -> "_Remote | None":
-        """What is known of the part. One that cannot be gone on with is removed."""
+        """Returns what is known of the part. One that cannot be gone on with is removed."""
         begun, size = _read_remote(self._about), self.num_bytes
         if (
             size > 0
@@ -156,7 +156,7 @@ class Download:
         return None
 
     def _begin(self, response: http.client.HTTPResponse) -> int | None:
-        """Start anew with what the server sends; how many bytes that is, if anyone knows."""
+        """Starts anew with what the server sends. Returns how many bytes that is, if it is known."""
         self.discard()
         promised, published = response.length, self.published.num_bytes
         if promised is not None and published is not None and promised != published:
@@ -188,7 +188,7 @@ class Download:
         return total
 
     def _check_whole(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> None:
-        """The server has nothing after the part: that was all, or else the file has changed."""
+        """Checks that the part is all, where the server has nothing after it; else the file has changed."""
         total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", "").strip())
         if begun.num_bytes is not None or not total or int(total[1]) != start:
             self.discard()
@@ -225,19 +225,19 @@ class _Remote:
 
     @property
     def validator(self) -> str | None:
-        """What tells this version of the file from others, byte for byte. A weak ETag does not: it promises the same
-        meaning.
+        """Returns what tells this version of the file from others, byte for byte. A weak ETag does not: it promises the
+        same meaning.
         """
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     def headers(self, start: int) -> dict[str, str]:
-        """What asks for the rest of this version, or all of another."""
+        """Returns what asks for the rest of this version, or all of another."""
         condition = {"If-Range": self.validator} if self.validator else {}
         return {"Range": f"bytes={start}-"} | condition
 
 
 def _read_remote(path: Path) -> _Remote | None:
-    """None where there is nothing, or nothing that was written here."""
+    """Returns what is known of a part; None where there is nothing, or nothing that was written here."""
     try:
         return _Remote(**files.read_sealed(path))
     except (OSError, ValueError, TypeError):

@@ -19,12 +19,13 @@ log = logging.getLogger(__name__)
 
 
 def fetched_folder(publication: Publication) -> Path:
-    """Where a fetch puts the files, unless told otherwise."""
+    """Returns where a fetch puts the files, unless told otherwise."""
     return Path(files.absolute(str(files.cache_folder() / "files" / publication.subfolders[0])))
 
 
 def fetch(publication: Publication, folder: Path | None = None, *, patience: Patience = PATIENCE) -> tuple[Path, ...]:
-    """The files of the publication, in `folder`: downloaded where they are not there yet, verified where they are.
+    """Returns the files of the publication, in `folder`: downloaded where they are not there yet, verified where they
+    are.
 
     A file without an address has to be put there by hand; while it is missing, the error says how to get it and where
     to put it.
@@ -63,7 +64,7 @@ class _Fetch:
         if not _is_there(self.path):
             try:
                 with self._alone():
-                    # Whoever held the lock before may have fetched it.
+                    # Another process that held the lock may have fetched it.
                     if not _is_there(self.path):
                         return self._fetch()
             except OSError as error:

@@ -38,8 +38,8 @@ class Refused(Exception):  # noqa: N818 - as above
 
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str], seconds_a_read: float) -> Iterator[http.client.HTTPResponse]:
-    """The answer to a request, after redirects, whatever its status. No operation on the connection may take longer
-    than `seconds_a_read`.
+    """Opens the answer to a request, after redirects, whatever its status. No operation on the connection may take
+    longer than `seconds_a_read`.
     """
     visited = [url]
     while True:
@@ -53,7 +53,7 @@ def opened(url: str, headers: Mapping[str, str], seconds_a_read: float) -> Itera
 
 
 def redirect_target(visited: Sequence[str], location: str) -> str:
-    """The address that a redirect leads to, from the last of those visited; one that must not be followed is
+    """Returns the address that a redirect leads to, from the last of those visited; one that must not be followed is
     refused.
     """
     try:
@@ -73,7 +73,7 @@ def redirect_target(visited: Sequence[str], location: str) -> str:
 
 
 def read(response: http.client.HTTPResponse) -> bytes:
-    """What has come in, a byte or more; nothing at the end."""
+    """Returns what has come in, a byte or more; nothing at the end."""
     try:
         # Not read(), which waits until all that was asked for is there, however slowly it comes.
         return response.read1(_BYTES_A_READ)
@@ -82,7 +82,7 @@ def read(response: http.client.HTTPResponse) -> bytes:
 
 
 def unwanted(response: http.client.HTTPResponse) -> Dropped | Refused:
-    """What to raise at an answer that does not bring the file."""
+    """Returns what to raise at an answer that does not bring the file."""
     said = f"the server answered {_status(response)}"
     if response.status in _PASSING or response.status >= 500:
         asked = response.headers.get("Retry-After", "")

@@ -46,7 +46,7 @@ _FUNCTION, _PROTOCOL, _STOP = ord("c"), 0x80, ord(".")
 
 
 def read_tensor(path: Path) -> Tensor:
-    """The tensor in the file, on the CPU; memory-mapped, where torch 1.6 or later wrote the file."""
+    """Returns the tensor in the file, on the CPU; memory-mapped, where torch 1.6 or later wrote the file."""
     try:
         with files.opened(path) as stream:
             is_zip = stream.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
@@ -86,8 +86,8 @@ def read_tensor(path: Path) -> Tensor:
 
 
 def _zipped_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
-    """The pickle in a file of torch 1.6 or later, a zip: FOLDER/data.pkl, and the values in FOLDER/data/0, none of them
-    compressed.
+    """Yields the pickle in a file of torch 1.6 or later, a zip: FOLDER/data.pkl, and the values in FOLDER/data/0, none
+    of them compressed.
     """
     with zipfile.ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
@@ -106,7 +106,7 @@ def _zipped_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
 
 
 def _legacy_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
-    """The five pickles with which a file of torch before 1.6 begins."""
+    """Yields the five pickles with which a file of torch before 1.6 begins."""
     content = stream.read(_MAX_PICKLE_BYTES)
     if not content.startswith(_LEGACY_MAGIC):
         raise ValueError("it does not begin as files of torch.save do")
@@ -116,7 +116,7 @@ def _legacy_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
 
 
 def _check_harmless(pickled: io.BytesIO) -> None:
-    """Read over one pickle, without doing what it says."""
+    """Reads over one pickle, without doing what it says."""
     while (instruction := _exactly(pickled, 1)[0]) != _STOP:
         if instruction == _FUNCTION:
             module, name = pickled.readline(), pickled.readline()

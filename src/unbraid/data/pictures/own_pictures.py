@@ -38,8 +38,8 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Of the images that these pictures become. Colour if any of them is in colour; sizes that differ are refused,
-        unless a resolution is given.
+        """Returns the shape of the images that these pictures become. Colour if any of them is in colour; sizes that
+        differ are refused, unless a resolution is given.
         """
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
@@ -63,7 +63,7 @@ class PictureShapes:
 
     @property
     def squares(self) -> set[int]:
-        """The sides of the central squares that are cut out."""
+        """Returns the sides of the central squares that are cut out."""
         return {min(height, width) for (_, height, width), _, _ in self.counts}
 
 
@@ -83,14 +83,14 @@ def check_settings(name: str, resolution: int | None, channels: int | None) -> N
 def square_image(
     content: bytes, name: str, image_shape: tuple[int, int, int]
 ) -> UInt8[np.ndarray, "channel height width"]:
-    """The central square of the picture, as large as it can be, resized."""
+    """Returns the central square of the picture, as large as it can be, resized."""
     side = min(pictures.shape_of(content, name)[1:])
     return pictures.framed(content, name, pictures.Framing(image_shape, crop=(side, side)))
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
-    """The error for pictures that cannot be read, given what is wrong with each by its name: a few are named, all are
-    counted.
+    """Returns the error for pictures that cannot be read, given what is wrong with each by its name: a few are named,
+    all are counted.
     """
     named = ", ".join(list(flaws)[:_MAX_NAMED]) + (
         f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else ""
@@ -103,6 +103,6 @@ def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) ->
 
 
 def store_for(kind: str, *content: Any) -> ImageStore:
-    """The place in the cache that belongs to this content."""
+    """Returns the place in the cache that belongs to this content."""
     digest = hashlib.sha256(json.dumps([_VERSION, *content]).encode()).hexdigest()[:16]
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")

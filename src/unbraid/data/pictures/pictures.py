@@ -77,8 +77,8 @@ class Framing:
 
 
 def decode(content: bytes, name: str) -> UInt8[np.ndarray, "height width channel"]:
-    """The picture, upright: one channel if it is grey, three if it is in colour. What one can see through lies on
-    black, which is nothing in most sets.
+    """Returns the picture, upright: one channel if it is grey, three if it is in colour. What one can see through lies
+    on black, which is nothing in most sets.
     """
     with _strict_pillow(), _opened(content, name) as picture:
         image = np.asarray(_plain(_upright(picture), name, "black"))
@@ -96,7 +96,9 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
 def with_channels(
     image: UInt8[np.ndarray, "height width channel"], channels: int
 ) -> UInt8[np.ndarray, "height width channels"]:
-    """Grey or colour, as Pillow turns one into the other: brightness by ITU-R BT.601, or the same grey three times."""
+    """Returns the image in grey or colour, as Pillow turns one into the other: brightness by ITU-R BT.601, or the same
+    grey three times.
+    """
     from PIL import Image
 
     plain = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
@@ -104,7 +106,7 @@ def with_channels(
 
 
 def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "channel height width"]:
-    """The picture as an image."""
+    """Returns the picture as an image."""
     with _strict_pillow():
         return _framed(content, name, framing)
 
@@ -175,7 +177,7 @@ def _decode_into(
 
 @contextlib.contextmanager
 def _strict_pillow() -> Iterator[None]:
-    """Inside the block a warning of Pillow's is an error."""
+    """Makes a warning of Pillow's an error inside the block."""
     with _warning_filters, warnings.catch_warnings():
         warnings.filterwarnings("error", module=r"PIL\.")
         yield
@@ -183,7 +185,7 @@ def _strict_pillow() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -> Iterator["Image.Image"]:
-    """The picture, not yet decoded. Whatever goes wrong inside the block is said of the picture."""
+    """Opens the picture, not yet decoded. Whatever goes wrong inside the block is said of the picture."""
     from PIL import Image, UnidentifiedImageError
 
     is_limited = formats is not None
@@ -215,7 +217,7 @@ def _upright(picture: "Image.Image") -> "Image.Image":
 
 
 def _plain(picture: "Image.Image", name: str, background: str) -> "Image.Image":
-    """Eight bits a channel, grey or colour, and nothing to see through."""
+    """Returns the picture with eight bits a channel, grey or colour, and nothing to see through."""
     from PIL import Image
 
     if picture.mode.startswith("I;16"):
@@ -241,7 +243,7 @@ def _middle(picture: "Image.Image", crop: tuple[int, int], name: str) -> "Image.
 
 
 def _any(differs: np.ndarray) -> UInt8[np.ndarray, "height width"]:
-    """255 where any channel differs."""
+    """Returns 255 where any channel differs, else 0."""
     return np.where(differs if differs.ndim == 2 else differs.any(axis=2), np.uint8(255), np.uint8(0))
 
 

@@ -24,7 +24,7 @@ class Bitmaps(Pixels):
 
     @classmethod
     def of(cls, bits: UInt64[np.ndarray, "image row"], num_columns: int) -> "Bitmaps":
-        """On the CPU, without a copy: what is memory-mapped stays so."""
+        """Wraps words on the CPU without a copy: what is memory-mapped stays so."""
         little_endian = bits.astype("<u8", copy=False)
         return cls(torch.from_numpy(little_endian[:, :, None].view(np.uint8)), num_columns)
 
@@ -55,7 +55,7 @@ class Bitmaps(Pixels):
 
 
 def shifted_apart(words: UInt8[Tensor, "*batch row 8"], num_columns: int) -> UInt8[Tensor, "*batch row {num_columns}"]:
-    """The bits as bytes, by torch alone: for devices that NumPy cannot reach."""
+    """Returns the bits as bytes, by torch alone: for devices that NumPy cannot reach."""
     places = torch.arange(8, dtype=torch.uint8, device=words.device)
     return ((words[..., None] >> places) & 1).flatten(-2)[..., :num_columns] * 255
 

@@ -13,7 +13,7 @@ class Pixels(ABC):
     @property
     @abstractmethod
     def shape(self) -> torch.Size:
-        """(image, channel, height, width)."""
+        """Returns (image, channel, height, width)."""
 
     @property
     @abstractmethod
@@ -22,11 +22,11 @@ class Pixels(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """What it takes to keep them, in bytes."""
+        """Returns what it takes to keep them, in bytes."""
 
     @abstractmethod
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
-        """The images of these rows: (*batch, channel, height, width)."""
+        """Returns the images of these rows: (*batch, channel, height, width)."""
 
     @abstractmethod
     def to(self, device: torch.device | str) -> "Pixels": ...

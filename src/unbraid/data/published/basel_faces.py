@@ -87,8 +87,8 @@ class BaselFaces(ConvertedDataset):
 
 
 def _as_list(path: Path, tensor: Tensor) -> Tensor:
-    """One image after the other, however the tensor has its axes: their code takes any that has as many numbers an
-    image.
+    """Returns one image after the other, however the tensor has its axes: their code takes any that has as many numbers
+    an image.
     """
     sizes = tuple(factor.size for factor in _FACTORS)
     num_images = math.prod(sizes)

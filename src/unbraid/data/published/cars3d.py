@@ -70,7 +70,7 @@ class Cars3D(ConvertedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Of the cars that were converted, or as published if none were yet."""
+        """Returns the factors of the cars that were converted, or the published ones if none were yet."""
         return self.store.factor_table or _factor_table(_NUM_CARS)
 
     @property
@@ -141,7 +141,9 @@ def _listed(source: Container, member: Member | None) -> list[str]:
 def _images(
     source: Container, cars: tuple[Member, ...], side: int
 ) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
-    """All cars. They are read in the order in which they lie there, because a gzipped archive is read forwards only."""
+    """Returns all cars. They are read in the order in which they lie there, because a gzipped archive is read forwards
+    only.
+    """
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
     contents = source.contents(cars[place] for place in places)

@@ -188,7 +188,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, Member]:
-    """The faces that have attributes, by name. The log tells of the others."""
+    """Returns the faces that have attributes, by name. The log tells of the others."""
     found: dict[str, Member] = {}
     for member in source.members():
         name = PurePosixPath(member.name).name

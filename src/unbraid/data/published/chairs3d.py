@@ -85,7 +85,7 @@ class Chairs3D(PartedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Of the chairs that were converted, or as published if none were yet."""
+        """Returns the factors of the chairs that were converted, or the published ones if none were yet."""
         return self.store.factor_table or _factor_table(_NUM_MODELS[self.models])
 
     @property
@@ -99,7 +99,7 @@ class Chairs3D(PartedDataset):
         return (3 if self.colour else 1, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """The tar, or else the folder that it holds; and the list of models, where it is asked for and there."""
+        """Returns the tar, or else the folder that it holds, and the list of models, if it is asked for and there."""
         places = [folder / _ARCHIVE, folder / _FOLDER, *([folder] if folder.name == _FOLDER else [])]
         if (source := next((place for place in places if place.exists()), None)) is None:
             return None
@@ -153,7 +153,7 @@ def _factor_table(num_models: int) -> tuple[Factor, ...]:
 
 
 def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[View, Member]]:
-    """The views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
+    """Returns the views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
     angles.
     """
     found: dict[str, dict[View, Member]] = {}
@@ -191,7 +191,7 @@ def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[Vie
 
 
 def _official_names(source: Container, members: Sequence[Member]) -> list[str]:
-    """All models in the order of the official list; none where there is no list, as in old files."""
+    """Returns all models in the order of the official list; none where there is no list, as in old files."""
     listing = next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)
     if listing is None:
         log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
@@ -201,12 +201,12 @@ def _official_names(source: Container, members: Sequence[Member]) -> list[str]:
 
 
 def _ordered(models: Collection[str], names: Sequence[str]) -> list[str]:
-    """The models in the order of these names; then those that are not among them, by name."""
+    """Returns the models in the order of these names; then those that are not among them, by name."""
     return [*(name for name in dict.fromkeys(names) if name in models), *sorted(set(models) - set(names))]
 
 
 def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names: Sequence[str]) -> list[str]:
-    """The models of the list, in its order."""
+    """Returns the models of the list, in its order."""
     if not lists:
         raise DataError(
             f"Chairs3D: which models the 809 are is told by a list that the tar does not hold. Put {_SELECTED} (of "
@@ -249,7 +249,7 @@ def _content(path: Path) -> bytes:
 
 
 def _square_size(source: Container, first: Member) -> tuple[int, int]:
-    """Height and width of the first render, which all others must have."""
+    """Returns height and width of the first render, which all others must have."""
     (content,) = source.contents([first])
     _, height, width = shape_of(content, source.named(first))
     if height != width:

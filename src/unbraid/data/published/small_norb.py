@@ -160,7 +160,7 @@ def _matrices(
 
 
 def _pairs_from(matrices: list[norb.Matrix], start: int) -> Iterator[UInt8[np.ndarray, "block 2 height width"]]:
-    """All pairs from number `start` on, of one file after the other."""
+    """Yields all pairs from number `start` on, of one file after the other."""
     for matrix in matrices:
         if start < matrix.shape[0]:
             yield from matrix.blocks(_PAIRS_PER_BLOCK, start)
