@@ -156,7 +156,8 @@ class _Way:
 def _unfed(members: list[Member], images: FactorImages) -> Fleet:
     """A fleet that sees one batch for ever."""
     fleet = Fleet(members, images)
-    fleet._feeds[""] = _Still(fleet._feeds[""])
+    feeds = fleet._steps.feeds
+    feeds["first"] = _Still(feeds["first"])
     return fleet
 
 

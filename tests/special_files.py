@@ -44,7 +44,7 @@ from unbraid.runs.codes_input import read_codes
 from unbraid.runs.run_writer import RunWriter
 from unbraid.sampling.listed_rows import Rows
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
-from unbraid.training.fleet import MemberState
+from unbraid.training.state import Carried, MemberState, Net
 
 _SECONDS_A_READER = 60
 _BYTES_A_READER = 2**29
@@ -102,7 +102,8 @@ def run_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[
     for suffix in (".json", ".safetensors"):
         run = Run.place(folder / suffix, MLP_SPEC, 0)
         RunWriter(run).begin()
-        save_checkpoint(run, MemberState(5, {"step": torch.ones(1)}, None, None), [], History())
+        carried = Carried(Net({"0": torch.ones(1)}, {}), Net({}, {}), {})
+        save_checkpoint(run, MemberState(5, carried, None, None), [], History())
         place(next((run.folder / "checkpoints").glob(f"*{suffix}")))
         readers[f"{suffix} of a checkpoint"] = partial(_checkpoints, run)
     return readers

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tests.discovery import concrete_subclasses
 from tests.distributions.families import FAMILIES, WITHOUT_DENSITY
@@ -28,8 +29,9 @@ from unbraid.recipes import from_json
 from unbraid.runs import History, Run, RunSpec
 from unbraid.schedule import Cosine, Cyclic, Linear
 from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable_checkpoints
-from unbraid.training.fleet import Fleet, Member
-from unbraid.training.layout import member_layout
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member, layout
+from unbraid.training.trees import named_leaves
 
 NUM_STEPS = 4
 
@@ -235,11 +237,11 @@ def spec_survives_json(spec):
     )
 
 
-def idle_weights(state, prefix="second_moment."):
+def idle_weights(net):
     """The names of the parameters that no gradient has ever reached: Adam's average of its square is still 0
     everywhere.
     """
-    return {name for name, tensor in state.tensors.items() if name.startswith(prefix) and not bool(tensor.any())}
+    return {name for name, tensor in net.memory["second_moment"].items() if not bool(tensor.any())}
 
 
 @every_row
@@ -257,32 +259,31 @@ def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
             save_checkpoint(run, halfway, [run.name], History())
     end = alone.state(0)
     assert end.failed_at is None
-    assert all(bool(tensor.isfinite().all()) for tensor in end.tensors.values())
-    of_critic = {name for name in end.tensors if name.startswith("critic_second_moment.")}
-    assert not of_critic or idle_weights(end, "critic_second_moment.") < of_critic
+    assert all(bool(tensor.isfinite().all()) for tensor in tree_leaves(end.carried))
+    assert spec.critic is None or idle_weights(end.carried.critic) < end.carried.critic.weights.keys()
 
     resumed = Fleet([Member(spec, 3)], images)
-    layout = member_layout(spec)
-    resumed.restore([load_checkpoint(run, usable_checkpoints(run, layout, warn=pytest.fail)[2], layout)])
+    checkpoint = usable_checkpoints(run, layout(spec), warn=pytest.fail)[2]
+    resumed.restore([load_checkpoint(run, checkpoint, layout(spec))])
     for _ in range(2):
         resumed.advance()
     again = resumed.state(0)
-    assert again.tensors.keys() == end.tensors.keys()
-    assert all(torch.equal(tensor, end.tensors[name]) for name, tensor in again.tensors.items())
+    assert all(tree_leaves(tree_map(torch.equal, again.carried, end.carried)))
 
     company = Fleet([Member(spec, 0), Member(spec, 3)], images)
     for _ in range(2):
         company.advance()
-    for name, tensor in company.state(1).tensors.items():
+    before = named_leaves(halfway.carried)
+    for name, tensor in named_leaves(company.state(1).carried).items():
         # Moments are gradients, as large as the weights of an objective make them; at the second step they have seen
         # weights that differ by rounding. A weight of 1000 on the distance from the capacity makes rounding larger, and
         # Adam turns it into steps.
         of_weights = 1e-7 if isinstance(spec.objective, AnnealedVAE) else 1e-8
         tolerance = (
             of_weights
-            if name.startswith(("weights.", "critic_weights."))
+            if name.startswith(("model.weights.", "critic.weights."))
             else 1e-6 * max(1.0, float(tensor.abs().max()))
         )
-        torch.testing.assert_close(tensor, halfway.tensors[name], rtol=0, atol=tolerance)
+        torch.testing.assert_close(tensor, before[name], rtol=0, atol=tolerance)
     # In one member or the other: the ReLUs of a net this small may all be dead from the start.
-    assert idle_weights(end) & idle_weights(company.state(0)) == set()
+    assert idle_weights(end.carried.model) & idle_weights(company.state(0).carried.model) == set()

@@ -6,13 +6,15 @@ from typing import final
 import pytest
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import GaussianLatents, LearnedGaussianPrior
 from unbraid.models import MLP, Architecture, Autoencoder, Critic, encode
 from unbraid.objectives import FactorVAE, Loss, Objective, Step
 from unbraid.precision import kept_in, matrix_units, nets_run_in
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 
 def settings():
@@ -163,7 +165,7 @@ def test_nets_run_in_the_type_asked_for_and_all_else_in_that_of_the_weights(prec
     assert types.pop("encoder") == types.pop("decoder") == {inside}
     assert types.keys() == {"images", "posterior", "codes", "prior", "likelihood", "critic", "decoded", "loss"}
     assert set().union(*types.values()) == {kept}
-    assert {tensor.dtype for tensor in (*losses.values(), *fleet.state(0).tensors.values())} == {kept}
+    assert {tensor.dtype for tensor in (*losses.values(), *tree_leaves(fleet.state(0).carried))} == {kept}
     assert {tensor.dtype for tensor in fleet.model(0).state_dict().values()} == {kept}
 
 

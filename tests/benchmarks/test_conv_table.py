@@ -13,7 +13,7 @@ from benchmarks.conv_table import (
     score_table,
     steps_that_fit,
 )
-from unbraid.training.fleet import fleet_key
+from unbraid.training.state import fleet_key
 
 
 def test_a_family_is_one_fleet():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks.discrete_measures import category_information, main, settings
-from unbraid.training.fleet import fleet_key
+from unbraid.training.state import fleet_key
 
 
 def test_there_are_twelve_settings_in_six_fleets():

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import twenty_models
 from benchmarks.twenty_models import GROUPS, main, score_table, specs, verdict
 from unbraid.errors import TrainingError
-from unbraid.training.fleet import fleet_key
+from unbraid.training.state import fleet_key
 
 SCORES = {"VAE": {0: 0.1, 1: 0.05}, "β-VAE, β = 4": {0: 0.15, 1: 0.2}, "β-TCVAE, β = 6": {0: 0.1, 1: 0.5}}
 

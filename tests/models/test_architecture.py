@@ -23,7 +23,8 @@ from unbraid.models.batch_norm import set_population_statistics
 from unbraid.names import kebab_case
 from unbraid.runs import Run
 from unbraid.training import train
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 EVERY = concrete_subclasses(Architecture)
 every_net = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)

@@ -25,7 +25,8 @@ from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.objectives import VAE
 from unbraid.runs import Run
 from unbraid.training import train
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 SMALL = MLP(hidden=(8,), decoder_hidden=(6, 6))
 SHAPE = (1, 4, 4)

@@ -12,7 +12,8 @@ from unbraid.models import Autoencoder, ChenConv, EsmaeiliCelebA, encode
 from unbraid.models.batch_norm import set_population_statistics
 from unbraid.runs import Run
 from unbraid.training import train
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 NETS = {
     "ChenConv": ChenConv(channels=(3, 4), hidden=8),

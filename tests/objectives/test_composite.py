@@ -28,7 +28,8 @@ from unbraid.objectives import (
 from unbraid.recipes import from_json, to_json
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Linear
-from unbraid.training.fleet import Fleet, Member, fleet_key
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member, fleet_key
 
 CASES = [
     (VAE(), Composite()),

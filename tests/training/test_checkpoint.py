@@ -1,10 +1,11 @@
 import json
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.utils._pytree import tree_leaves, tree_map
 
 import unbraid
 from tests.training.squares import MLP_SPEC
@@ -19,41 +20,34 @@ from unbraid.training.checkpoint import (
     save_last_good,
     usable_checkpoints,
 )
-from unbraid.training.fleet import Fleet, Member, MemberState
-from unbraid.training.layout import member_layout
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Carried, Member, MemberState, Net, layout
+from unbraid.training.trees import named_leaves
 
-DATA = Path(__file__).parent / "data"
+
+def carried(weights, moments, of_critic, covariance, started):
+    double = partial(torch.tensor, dtype=torch.float64)
+    memory = zip(("first_moment", "second_moment"), moments, strict=True)
+    return Carried(
+        model=Net({"0": double(weights)}, {name: {"0": double(moment)} for name, moment in memory}),
+        critic=Net({"0": torch.tensor(of_critic)}, {}),
+        objective={"covariance": double(covariance), "started": double(started)},
+    )
 
 
-LAYOUT = {
-    "weights.0": torch.zeros(2, dtype=torch.float64),
-    "first_moment.0": torch.zeros(2, dtype=torch.float64),
-    "second_moment.0": torch.zeros(2, dtype=torch.float64),
-    "critic_weights.0": torch.zeros(1),
-    "state.covariance": torch.zeros(2, 2, dtype=torch.float64),
-    "state.started": torch.zeros((), dtype=torch.float64),
-}
+LAYOUT = carried([0.0] * 2, ([0.0] * 2, [0.0] * 2), [0.0], [[0.0] * 2] * 2, 0.0)
 
 
 def state(step, failed_at=None):
-    numbers = {
-        "weights.0": [step + 0.1, 0.2],
-        "first_moment.0": [1e-30, -0.0],
-        "second_moment.0": [float("inf"), 3.0],
-        "critic_weights.0": [0.25],
-        "state.covariance": [[1.0, 0.5], [0.5, 2.0]],
-        "state.started": 1.0,
-    }
-    tensors = {name: torch.tensor(values, dtype=LAYOUT[name].dtype) for name, values in numbers.items()}
-    return MemberState(step=step, tensors=tensors, failed_at=failed_at)
+    moments = [1e-30, -0.0], [float("inf"), 3.0]
+    return MemberState(step, carried([step + 0.1, 0.2], moments, [0.25], [[1.0, 0.5], [0.5, 2.0]], 1.0), failed_at)
 
 
 def same(a, b):
-    known = (a.step, a.failed_at, a.tensors.keys()) == (b.step, b.failed_at, b.tensors.keys())
-    return known and all(
-        torch.equal(tensor, b.tensors[name]) and tensor.dtype == b.tensors[name].dtype
-        for name, tensor in a.tensors.items()
-    )
+    def equal(one, other):
+        return torch.equal(one, other) and one.dtype == other.dtype
+
+    return (a.step, a.failed_at) == (b.step, b.failed_at) and all(tree_leaves(tree_map(equal, a.carried, b.carried)))
 
 
 @pytest.fixture
@@ -71,11 +65,11 @@ def save(run, state, fleet=("a", "b")):
     save_checkpoint(run, state, fleet, History())
 
 
-def loaded(run, layout=LAYOUT):
+def loaded(run, expected=LAYOUT):
     """What the good checkpoints hold, and what was said of the others."""
     said = []
-    found = usable_checkpoints(run, layout, said.append)
-    return {step: load_checkpoint(run, checkpoint, layout) for step, checkpoint in found.items()}, said
+    found = usable_checkpoints(run, expected, said.append)
+    return {step: load_checkpoint(run, checkpoint, expected) for step, checkpoint in found.items()}, said
 
 
 @pytest.mark.parametrize("failed_at", [None, 17])
@@ -91,11 +85,11 @@ def test_it_is_a_safetensors_file_and_a_json_that_tells_what_it_is(run):
     save(run, state(20))
     assert names(run) == ["step-0000000020.json", "step-0000000020.safetensors"]
     record = json.loads((run.folder / "checkpoints" / "step-0000000020.json").read_text())
-    assert (record["format"], record["unbraid"], record["torch"]) == (3, unbraid.__version__, torch.__version__)
+    assert (record["format"], record["unbraid"], record["torch"]) == (4, unbraid.__version__, torch.__version__)
     assert (record["digest"], record["seed"], record["step"], record["fleet"]) == (MLP_SPEC.digest, 3, 20, ["a", "b"])
-    assert record["tensors"]["weights.0"] == {"dtype": "float64", "shape": [2]}
-    assert record["tensors"]["critic_weights.0"] == {"dtype": "float32", "shape": [1]}
-    assert record["tensors"].keys() == LAYOUT.keys()
+    assert record["tensors"]["model.weights.0"] == {"dtype": "float64", "shape": [2]}
+    assert record["tensors"]["critic.weights.0"] == {"dtype": "float32", "shape": [1]}
+    assert record["tensors"].keys() == named_leaves(LAYOUT).keys()
 
 
 def test_it_remembers_who_was_trained_beside_it(run):
@@ -110,7 +104,7 @@ def test_the_weights_before_a_failure_are_kept_under_the_step_that_led_to_them_w
     assert path == run.folder / "checkpoints" / "last-good-0000000007.safetensors"
     remove_checkpoints(run)
     assert names(run) == ["last-good-0000000007.json", "last-good-0000000007.safetensors"]
-    assert torch.equal(load_file(path)["weights.0"], state(20).tensors["weights.0"])
+    assert torch.equal(load_file(path)["model.weights.0"], state(20).carried.model.weights["0"])
     record = json.loads(path.with_suffix(".json").read_text())
     assert (record["step"], record["failed_at"]) == (7, 8)
 
@@ -245,21 +239,22 @@ def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
 
 def test_tensors_of_another_shape_are_refused_by_name(run):
     save(run, state(20))
-    states, said = loaded(run, LAYOUT | {"weights.0": torch.zeros(3, dtype=torch.float64)})
+    wider = carried([0.0] * 3, ([0.0] * 2, [0.0] * 2), [0.0], [[0.0] * 2] * 2, 0.0)
+    states, said = loaded(run, wider)
     assert states == {}
-    assert "(weights.0 is float64 of (2,); expected float64 of (3,))" in said[0]
+    assert "(model.weights.0 is float64 of (2,); expected float64 of (3,))" in said[0]
 
 
-@pytest.mark.parametrize("number", [2, 99])
+@pytest.mark.parametrize("number", [3, 99])
 def test_another_format_is_passed_over_by_its_number(run, number):
     save(run, state(20))
     path = run.folder / "checkpoints" / "step-0000000020.json"
-    assert '"format": 3' in path.read_text()
-    path.write_text(path.read_text().replace('"format": 3', f'"format": {number}'))
+    assert '"format": 4' in path.read_text()
+    path.write_text(path.read_text().replace('"format": 4', f'"format": {number}'))
     states, said = loaded(run)
     assert states == {}
     assert f"it has format {number}, written by unbraid" in said[0]
-    assert "this version reads 3" in said[0]
+    assert "this version reads 4" in said[0]
 
 
 def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
@@ -269,4 +264,4 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     RunWriter(run).begin()
     save_checkpoint(run, Fleet([Member(spec, 0)], spec.training_data.load()).state(0), [run.name], History())
     with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
-        usable_checkpoints(other, member_layout(spec), warn=pytest.fail)
+        usable_checkpoints(other, layout(spec), warn=pytest.fail)

@@ -25,7 +25,9 @@ from unbraid.recipes import from_json
 from unbraid.runs import RunSpec
 from unbraid.schedule import Cosine, Linear
 from unbraid.training import Progress, train
-from unbraid.training.fleet import Fleet, Member, fleet_key
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member, fleet_key
+from unbraid.training.trees import named_leaves
 
 CRITIC = Critic(hidden=(16, 16), channels=(4,), learning_rate=1e-3)
 
@@ -67,11 +69,11 @@ def seeds_of(spec, *seeds):
 
 
 def tensors(fleet, index):
-    return fleet.state(index).tensors
+    return named_leaves(fleet.state(index).carried)
 
 
 def flat(fleet, index, which):
-    """All tensors of one kind of a member, such as its `critic_weights`, in one row."""
+    """All tensors of one kind of a member, such as its `critic.weights`, in one row."""
     return torch.cat(
         [tensor.flatten() for name, tensor in tensors(fleet, index).items() if name.startswith(f"{which}.")]
     )
@@ -130,12 +132,12 @@ def test_factor_vae_in_a_fleet_is_the_textbook_loop_with_two_optimisers():
     fleet = trained((Member(spec, 3),), 15)
     model, critic = textbook_factor_vae(spec, 3, 15)
     torch.testing.assert_close(fleet.weights[0], model, rtol=0, atol=1e-8)
-    torch.testing.assert_close(flat(fleet, 0, "critic_weights"), critic, rtol=0, atol=1e-8)
+    torch.testing.assert_close(flat(fleet, 0, "critic.weights"), critic, rtol=0, atol=1e-8)
 
 
 def test_the_weights_of_critic_and_model_begin_as_different_numbers():
     fleet = trained(seeds_of(SPECS["aae"], 0), 0)
-    model, critic = fleet.weights[0], flat(fleet, 0, "critic_weights")
+    model, critic = fleet.weights[0], flat(fleet, 0, "critic.weights")
     size = min(len(model), len(critic), 48)
     correlation = torch.corrcoef(torch.stack([model[:size], critic[:size]]))[0, 1]
     assert abs(correlation) < 0.5
@@ -157,13 +159,13 @@ def test_what_the_critic_learns_changes_nothing_for_the_model_within_a_step(spec
         Fleet(seeds_of(replace(spec, objective=_Half(spec.objective, "model")), 0, 1), images),
     )
     deaf = Fleet(seeds_of(replace(spec, objective=_Half(spec.objective, "critic")), 0, 1), images)
-    start = {which: flat(plain, 0, which) for which in ("weights", "critic_weights")}
+    start = {which: flat(plain, 0, which) for which in ("model.weights", "critic.weights")}
     for fleet in (plain, muted, deaf):
         fleet.advance()
     assert torch.equal(plain.weights, muted.weights)
-    assert torch.equal(flat(plain, 0, "critic_weights"), flat(deaf, 0, "critic_weights"))
-    assert torch.equal(flat(muted, 0, "critic_weights"), start["critic_weights"])
-    assert torch.equal(flat(deaf, 0, "weights"), start["weights"])
+    assert torch.equal(flat(plain, 0, "critic.weights"), flat(deaf, 0, "critic.weights"))
+    assert torch.equal(flat(muted, 0, "critic.weights"), start["critic.weights"])
+    assert torch.equal(flat(deaf, 0, "model.weights"), start["model.weights"])
 
 
 @final
@@ -209,7 +211,7 @@ def test_the_encoder_of_an_infogan_does_not_see_real_images():
     one, other = (Fleet(seeds_of(spec, 0), each) for each in (images, dark))
     one.advance(), other.advance()
     assert torch.equal(one.weights, other.weights)
-    assert not torch.equal(flat(one, 0, "critic_weights"), flat(other, 0, "critic_weights"))
+    assert not torch.equal(flat(one, 0, "critic.weights"), flat(other, 0, "critic.weights"))
 
 
 # ---- a member is the same in any company
@@ -251,18 +253,18 @@ def test_what_a_state_holds():
 
     def with_moments(which, net):
         shapes = {name: tuple(parameter.shape) for name, parameter in net.named_parameters()}
-        kinds = ("weights", "first_moment", "second_moment")
-        return {f"{which}{kind}.{name}": shape for kind in kinds for name, shape in shapes.items()}
+        kinds = ("weights", "memory.first_moment", "memory.second_moment")
+        return {f"{which}.{kind}.{name}": shape for kind in kinds for name, shape in shapes.items()}
 
     spec = SPECS["aae"]
-    model = with_moments("", spec.model.build(spec.dataset.image_shape, 0))
+    model = with_moments("model", spec.model.build(spec.dataset.image_shape, 0))
     assert len(model) > 3
     assert held("dip-i") == model
-    assert held("aae") == model | with_moments("critic_", seeded(spec.make_critic, 0, "critic"))
+    assert held("aae") == model | with_moments("critic", seeded(spec.make_critic, 0, "critic"))
     assert held("dip-i-moments") == model | {
-        "state.started": (),
-        "state.first_moment": (3,),
-        "state.second_moment": (3, 3),
+        "objective.started": (),
+        "objective.first_moment": (3,),
+        "objective.second_moment": (3, 3),
     }
 
 
@@ -300,7 +302,7 @@ def test_a_member_that_fails_keeps_its_critic_and_its_state_and_the_others_go_on
     for _ in range(5):
         fleet.advance()
     assert fleet.alive.tolist() == [True, False]
-    kept = [each for each in last_good if each.startswith(("weights.", "critic_weights.", "state."))]
+    kept = [each for each in last_good if each.startswith(("model.weights.", "critic.weights.", "objective."))]
     assert len({each.split(".")[0] for each in kept}) == 2
     for each in kept:
         assert torch.equal(tensors(fleet, 1)[each], last_good[each])
@@ -409,11 +411,11 @@ def test_the_critics_learning_rate_may_follow_a_schedule():
     critic = replace(CRITIC, learning_rate=Linear(0.0, 1e-2))
     spec = replace(SPECS["factor-vae"], critic=critic, num_steps=4)
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
-    begin = {which: flat(fleet, 0, which) for which in ("weights", "critic_weights")}
+    begin = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}
     fleet.advance()
-    first = {which: flat(fleet, 0, which) for which in ("weights", "critic_weights")}
+    first = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}
     fleet.advance()
-    second = {which: flat(fleet, 0, which) for which in ("weights", "critic_weights")}
-    assert torch.equal(first["critic_weights"], begin["critic_weights"])
-    assert not torch.equal(second["critic_weights"], first["critic_weights"])
+    second = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}
+    assert torch.equal(first["critic.weights"], begin["critic.weights"])
+    assert not torch.equal(second["critic.weights"], first["critic.weights"])
     assert not torch.equal(first["weights"], begin["weights"])

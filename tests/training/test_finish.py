@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.utils._pytree import tree_map
 
 from tests.runs.finished_runs import fail
 from tests.training.squares import MLP_SPEC
@@ -12,7 +13,8 @@ from unbraid.models import encode
 from unbraid.runs import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.training.finish import conclude, keep, keep_failed
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 SPEC = replace(MLP_SPEC, precision="float32")
 
@@ -72,7 +74,7 @@ def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs
     fleet.restore(
         [
             fleet.state(0),
-            replace(broken, tensors={n: torch.full_like(t, 1e38) for n, t in broken.tensors.items()}),
+            replace(broken, carried=tree_map(lambda tensor: torch.full_like(tensor, 1e38), broken.carried)),
             fleet.state(2),
         ]
     )

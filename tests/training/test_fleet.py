@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.distributions import Normal
 from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.utils._pytree import tree_leaves
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC, Squares
 from unbraid import draws
@@ -15,7 +16,8 @@ from unbraid.distributions import ConcreteLatents, GaussianLatents, GaussianLike
 from unbraid.models import MLP, Architecture, Autoencoder, encode
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
 from unbraid.training.batches import Batches
-from unbraid.training.fleet import Fleet, Member, fleet_key
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member, fleet_key
 
 SPECS = {"mlp": MLP_SPEC, "conv": CONV_SPEC}
 
@@ -151,7 +153,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     # 1e-6, not 1e-8: a GPU sums in another order, and Adam divides by the root of small second moments.
     here, there = trained(seeds_of(spec, 3, 1)), trained(seeds_of(spec, 3, 1), device="cuda")
     torch.testing.assert_close(there.weights.cpu(), here.weights, rtol=0, atol=1e-6)
-    assert {tensor.device.type for tensor in there.state(0).tensors.values()} == {"cpu"}
+    assert {tensor.device.type for tensor in tree_leaves(there.state(0).carried)} == {"cpu"}
 
 
 # ---- who may share
@@ -283,7 +285,7 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     assert bool(fleet.advance()["loss"].isfinite())
     assert not bool(fleet.alive.any())
-    moments = [tensor for name, tensor in fleet.state(0).tensors.items() if name.startswith("second_moment.")]
+    moments = fleet.state(0).carried.model.memory["second_moment"].values()
     assert moments
     assert all(bool(moment.isfinite().all()) for moment in moments)
 
@@ -348,9 +350,9 @@ def test_a_fleet_goes_on_from_its_states_to_the_same_bits(precision):
 def test_a_state_is_a_copy():
     fleet = Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load())
     state, model = fleet.state(0), fleet.model(0)
-    before = [tensor.clone() for tensor in (*state.tensors.values(), *model.state_dict().values())]
+    before = [tensor.clone() for tensor in (*tree_leaves(state.carried), *model.state_dict().values())]
     fleet.advance()
-    after = [*state.tensors.values(), *model.state_dict().values()]
+    after = [*tree_leaves(state.carried), *model.state_dict().values()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 

@@ -14,14 +14,17 @@ from typing import final
 import pytest
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import GaussianLatents
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.objectives import VAE, AnchorVAE, BetaTCVAE, FactorVAE
 from unbraid.schedule import Linear
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
 from unbraid.training.program import Programs
+from unbraid.training.state import Member
+from unbraid.training.trees import named_leaves
 
 DEVICE = "cuda"
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -116,10 +119,10 @@ def assert_close(ours, theirs, tolerance):
     gradients are all rounding.
     """
     for index in range(len(ours.members)):
-        states = ours.state(index).tensors, theirs.state(index).tensors
+        states = [named_leaves(fleet.state(index).carried) for fleet in (ours, theirs)]
         assert states[0].keys() == states[1].keys()
         for name in states[0]:
-            if name.startswith(("weights.", "critic_weights.")):
+            if name.startswith(("model.weights.", "critic.weights.")):
                 difference, length = float((states[0][name] - states[1][name]).norm()), float(states[1][name].norm())
                 # A bias may still be almost 0: beside the length of twenty steps of Adam, then.
                 most = tolerance * max(length, 1e-3 * NUM_STEPS * math.sqrt(states[1][name].numel()))
@@ -154,7 +157,7 @@ def test_in_bf16_losses_are_about_those_of_float32_and_weights_stay_float32():
     )
     torch.testing.assert_close(losses, train(reference), rtol=0.02, atol=0)
     assert not torch.equal(fleet.weights, reference.weights)
-    assert {tensor.dtype for tensor in (*fleet.state(0).tensors.values(), losses)} == {torch.float32}
+    assert {tensor.dtype for tensor in (*tree_leaves(fleet.state(0).carried), losses)} == {torch.float32}
 
 
 def test_every_part_of_the_loss_is_logged_and_is_not_overwritten_by_the_next_step():

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.utils._pytree import tree_map
 
 from tests.discovery import concrete_subclasses
 from tests.distributions.families import SUMMED
@@ -17,8 +18,10 @@ from unbraid.distributions import CorrelatedGaussianLatents
 from unbraid.models import Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnchorVAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
 from unbraid.schedule import Cosine, Linear
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
 from unbraid.training.program import Programs, Traced, _no_garbage_collected
+from unbraid.training.state import Member
+from unbraid.training.trees import named_leaves
 
 EVERY = concrete_subclasses(Objective)
 VARIANTS = [
@@ -48,12 +51,17 @@ def fleet_of(*specs, seeds=(0, 1), change=lambda images: images):
 
 
 def given(fleet):
-    return fleet._given(fleet._tensors())
+    return fleet._steps.given(fleet._kept())
+
+
+def state(fleet):
+    """All that a step changes, by name."""
+    return named_leaves(fleet._state)
 
 
 def traced(fleet):
     """The step of the fleet and its losses as lists of operations."""
-    both = tuple(Traced.of(function, given(fleet)) for function in (fleet._advance, fleet._observe))
+    both = tuple(Traced.of(function, given(fleet)) for function in (fleet._steps.advance, fleet._steps.observe))
     for each in both:
         assert_makes_no_tensors(each.graph)
     return both
@@ -93,7 +101,7 @@ def assert_trains_alike(eager, other, advance, observe):
     start = eager.weights
     for ours, theirs in zip(train_by(other, advance, observe), train_eagerly(eager), strict=True):
         assert_same_bits(ours, theirs)
-    assert_same_bits(other._changing, eager._changing)
+    assert_same_bits(state(other), state(eager))
     assert not torch.equal(other.weights, start)
 
 
@@ -105,10 +113,10 @@ def assert_trains_alike(eager, other, advance, observe):
 )
 def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_changes_nothing(objective):
     eager, fleet = (fleet_of(spec_of(objective)) for _ in range(2))
-    before = {name: tensor.clone() for name, tensor in given(fleet).items()}
+    before = tree_map(torch.clone, given(fleet))
     advance, observe = traced(fleet)
-    assert_same_bits(given(fleet), before)
-    assert advance.outputs == ()
+    assert_same_bits(named_leaves(given(fleet)), named_leaves(before))
+    assert advance.outputs.num_leaves == 0
     assert_trains_alike(eager, fleet, advance, observe)
 
 
@@ -139,7 +147,7 @@ def test_a_traced_step_stops_a_member_that_diverges_alone():
     train_by(fleet, *traced(fleet))
     assert [fleet.failed_at(index) for index in range(3)] == [None, 2, None]
     # Not the losses, which are NaN and so equal nothing.
-    assert_same_bits(fleet._changing, eager._changing)
+    assert_same_bits(state(fleet), state(eager))
 
 
 # ---- one program, many fleets
@@ -159,7 +167,7 @@ class Compiler:
 
 def compiled(programs, fleet):
     """The step of the fleet, from the programs."""
-    return programs.compiled(fleet._key(), fleet._advance, given(fleet), fleet._images, fleet._scratch)
+    return programs.compiled(fleet._steps.key, fleet._steps.advance, given(fleet), fleet._images, fleet._scratch)
 
 
 FIRST = spec_of(BetaTCVAE(beta=2.0))
@@ -171,9 +179,9 @@ def programs_of_first():
     """Programs that know the fleet of `FIRST` from the seeds 0 and 1."""
     compiler = Compiler()
     programs, fleet = Programs(compiler), fleet_of(FIRST)
-    before = {name: tensor.clone() for name, tensor in fleet._changing.items()}
+    before = tree_map(torch.clone, state(fleet))
     compiled(programs, fleet)
-    assert_same_bits(fleet._changing, before)  # it ran once, on copies
+    assert_same_bits(state(fleet), before)  # it ran once, on copies
     return programs, compiler
 
 
@@ -182,7 +190,7 @@ def test_a_second_fleet_with_other_seeds_and_numbers_finds_the_program_and_becom
     seconds = programs.seconds
     assert seconds > 0
     eager, fleet = (fleet_of(SECOND, FIRST, seeds=(7, 5)) for _ in range(2))
-    assert_trains_alike(eager, fleet, compiled(programs, fleet), fleet._observe)
+    assert_trains_alike(eager, fleet, compiled(programs, fleet), fleet._steps.observe)
     assert len(compiler.graphs) == 1
     assert programs.seconds == seconds
 
@@ -196,7 +204,7 @@ def test_a_program_goes_on_where_a_fleet_was_left():
     while joined.step < NUM_STEPS:
         advance(given(joined))
         joined.step += 1
-    assert_same_bits(joined._changing, eager._changing)
+    assert_same_bits(state(joined), state(eager))
 
 
 def test_a_fleet_of_another_size_is_compiled_anew():
@@ -214,7 +222,7 @@ def test_a_fleet_of_other_images_is_compiled_anew():
 
 
 def key_of(*specs, seeds=(0, 1)):
-    return fleet_of(*specs, seeds=seeds)._key()
+    return fleet_of(*specs, seeds=seeds)._steps.key
 
 
 def test_numbers_are_inputs_but_for_a_zero_that_all_members_share():
@@ -270,7 +278,7 @@ def test_without_a_log_training_is_the_same():
     for _ in range(NUM_STEPS):
         assert logged.advance().keys() >= {"loss", "rate", "distortion"}
         assert silent.advance(log=False) == {}
-    assert_same_bits(silent._changing, logged._changing)
+    assert_same_bits(state(silent), state(logged))
 
 
 # ---- what is weighed by zero
@@ -290,12 +298,12 @@ def holds_pairs(size):
 
 def test_a_fleet_of_vaes_compares_no_pairs_of_codes_in_order_to_learn():
     vae, beta_vae, tcvae = (spec_of(objective, batch_size=7) for objective in (VAE(), BetaVAE(), BetaTCVAE()))
-    learning = Traced.of((fleet := fleet_of(vae, beta_vae))._advance, given(fleet))
+    learning = Traced.of((fleet := fleet_of(vae, beta_vae))._steps.advance, given(fleet))
     assert not [size for size in sizes(learning.graph) if holds_pairs(size)]
     assert any(size % 7 == 0 for size in sizes(learning.graph))
     # Its log does compare them, and so does a step where one member needs it.
-    logging = Traced.of(fleet._observe, given(fleet))
-    company = Traced.of((mixed := fleet_of(vae, tcvae))._advance, given(mixed))
+    logging = Traced.of(fleet._steps.observe, given(fleet))
+    company = Traced.of((mixed := fleet_of(vae, tcvae))._steps.advance, given(mixed))
     assert [size for size in sizes(logging.graph) if holds_pairs(size)]
     assert [size for size in sizes(company.graph) if holds_pairs(size)]
 

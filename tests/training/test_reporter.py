@@ -9,8 +9,9 @@ import torch
 
 from tests.training.squares import MLP_SPEC
 from unbraid.runs import Run
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
 from unbraid.training.reporter import Later, Reporter
+from unbraid.training.state import Member
 
 
 class Clock:

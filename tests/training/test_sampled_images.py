@@ -14,7 +14,8 @@ from unbraid.objectives import BetaTCVAE
 from unbraid.runs import Run
 from unbraid.sampling import ChenDesign, FactorValues, HeldOutCombinations, RandomSplit
 from unbraid.training import Progress, train
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 DESIGN = ChenDesign("D", ("row", "column"))
 SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(estimator="eq13"))
@@ -23,7 +24,7 @@ SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(esti
 def inputs_at(fleet, step):
     """What the members see at this step."""
     fleet.restore([replace(fleet.state(index), step=step) for index in range(len(fleet.members))])
-    return fleet._inputs(fleet._given(fleet._tensors()), torch.zeros((), dtype=torch.float64))
+    return fleet._steps._inputs(fleet._steps.given(fleet._kept()))
 
 
 def seen_rows(spec, num_steps):
@@ -31,7 +32,7 @@ def seen_rows(spec, num_steps):
     fleet = Fleet([Member(spec, 0)], spec.training_data.load())
     rows = []
     for step in range(num_steps):
-        x = inputs_at(fleet, step)["x"][0, :, 0]
+        x = inputs_at(fleet, step).x["first"][0, :, 0]
         rows.append(torch.stack([x.amax(dim=2).argmax(dim=1), x.amax(dim=1).argmax(dim=1)], dim=1))
     return torch.cat(rows)
 
@@ -48,7 +49,7 @@ def test_batches_are_drawn_as_the_table_says():
 
 def test_the_estimators_are_told_how_likely_the_images_of_the_batch_are():
     fleet, images = Fleet([Member(SPEC, 0), Member(SPEC, 1)], SPEC.training_data.load()), SPEC.training_data.load()
-    weights = inputs_at(fleet, 0)["weights"]
+    weights = inputs_at(fleet, 0).weights["first"]
     assert weights.shape == (2, 8)
     assert set(weights.flatten().tolist()) <= set(images.weights.tolist())
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
 from unbraid.training.sizing import Memory, _Tally, fleet_sizes, measured
+from unbraid.training.state import Member
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from unbraid.runs.records import Failure
 from unbraid.runs.run_writer import RunWriter
 from unbraid.sampling import HeldOutCombinations
 from unbraid.training import train
-from unbraid.training.fleet import Fleet, Member
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import Member
 
 SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
 ABSURD = replace(SPEC, learning_rate=1e30)
@@ -358,9 +359,8 @@ def test_the_last_good_weights_of_a_member_that_failed_are_kept_and_nothing_else
     fleet.advance()
     path = bad.failure.last_good
     assert sorted(path.parent.iterdir()) == [path.with_suffix(".json"), path]
-    for name, tensor in fleet.state(0).tensors.items():
-        if name.startswith("weights."):
-            torch.testing.assert_close(load_file(path)[name], tensor)
+    for name, tensor in fleet.state(0).carried.model.weights.items():
+        torch.testing.assert_close(load_file(path)[f"model.weights.{name}"], tensor)
 
 
 def test_a_member_that_failed_unnoticed_before_a_checkpoint_has_its_last_good_weights_kept_in_the_end(tmp_path):

@@ -9,8 +9,8 @@ Of a member that has failed there is one more, which is kept: its last good weig
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -25,11 +25,11 @@ from unbraid.runs.history import History
 from unbraid.runs.records import read_record
 from unbraid.runs.run import Run
 from unbraid.runs.tensor_file import write_tensors
-from unbraid.training.fleet import MemberState
-from unbraid.training.layout import check_layout
+from unbraid.training.state import Carried, MemberState, from_named
+from unbraid.training.trees import named_leaves
 from unbraid.version import __version__
 
-_FORMAT = 3
+_FORMAT = 4
 _NUM_KEPT = 2
 
 
@@ -68,14 +68,14 @@ def save_last_good(run: Run, state: MemberState) -> Path:
     `--force` puts them aside.
     """
     assert state.failed_at is not None
-    good = MemberState(state.failed_at - 1, state.tensors, state.failed_at, state.reason)
+    good = replace(state, step=state.failed_at - 1)
     path = _folder(run) / f"last-good-{good.step:010d}.json"
     if not path.exists():
         _write(path, run, good, ())
     return _tensors(path)
 
 
-def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[str], None]) -> dict[int, Checkpoint]:
+def usable_checkpoints(run: Run, layout: Carried, warn: Callable[[str], None]) -> dict[int, Checkpoint]:
     """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is
     wrong with it.
     """
@@ -95,10 +95,10 @@ def usable_checkpoints(run: Run, layout: Mapping[str, Tensor], warn: Callable[[s
     return found
 
 
-def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Mapping[str, Tensor]) -> MemberState:
+def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> MemberState:
     """The state that a usable checkpoint holds."""
-    record, tensors = _read(checkpoint.path, run, layout)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], tensors=tensors)
+    record, carried = _read(checkpoint.path, run, layout)
+    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], carried=carried)
 
 
 def remove_later(run: Run, step: int) -> None:
@@ -120,6 +120,7 @@ def remove_checkpoints(run: Run) -> None:
 
 
 def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
+    tensors = named_leaves(state.carried)
     record = {
         "format": _FORMAT,
         "unbraid": __version__,
@@ -130,15 +131,15 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
         "failed_at": state.failed_at,
         "reason": state.reason,
         "fleet": list(fleet),
-        "tensors": {name: _described(tensor) for name, tensor in state.tensors.items()},
+        "tensors": {name: _described(tensor) for name, tensor in tensors.items()},
     }
     if history is not None:
         record["history"] = history.to_csv()
-    checksum = write_tensors(_tensors(path), state.tensors, {"unbraid": __version__, "format": str(_FORMAT)})
+    checksum = write_tensors(_tensors(path), tensors, {"unbraid": __version__, "format": str(_FORMAT)})
     files.write_json(path, record | {"sha256": seal(record, checksum)})
 
 
-def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _read(path: Path, run: Run, layout: Carried) -> tuple[dict[str, Any], Carried]:
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
     record = read_record(path)
@@ -158,8 +159,7 @@ def _read(path: Path, run: Run, layout: Mapping[str, Tensor]) -> tuple[dict[str,
     tensors = load(content)
     if {name: _described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
         raise ValueError("its JSON tells of other tensors than it holds")
-    check_layout(tensors, layout)
-    return record, tensors
+    return record, from_named(tensors, layout)
 
 
 def _described(tensor: Tensor) -> dict[str, Any]:

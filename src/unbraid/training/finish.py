@@ -11,7 +11,8 @@ from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import remove_checkpoints, save_last_good
-from unbraid.training.fleet import Fleet, MemberState
+from unbraid.training.fleet import Fleet
+from unbraid.training.state import MemberState
 from unbraid.training.writers import writers
 
 

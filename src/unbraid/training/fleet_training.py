@@ -12,12 +12,13 @@ from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.environment import Environment
 from unbraid.training.events import Compiling, Encoding
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
-from unbraid.training.fleet import Fleet, Member, Reason
+from unbraid.training.fleet import Fleet
 from unbraid.training.interrupt import Interrupt, interruptible
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
 from unbraid.training.starts import Start
+from unbraid.training.state import Member, Reason
 from unbraid.training.writers import writers
 
 GO_ON = "Go on with the same command and --resume (in Python, resume=True)."

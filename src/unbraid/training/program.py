@@ -9,7 +9,7 @@ once.
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -17,45 +17,49 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from unbraid.training.compiler import Inductor
+from unbraid.training.trees import Tree
 
-Tensors = Mapping[str, Tensor]
-Function = Callable[[Tensors], dict[str, Tensor]]
-"""From named tensors to named tensors. It may change the given ones in place."""
+Function = Callable[[Any], Any]
+"""From one tree of tensors to another. It may change the given ones in place."""
 
 
 @final
 @dataclass(frozen=True)
 class Traced:
-    """A function of named tensors as a list of operations on tensors of these shapes."""
+    """A function of a tree of tensors as a list of operations on tensors of these shapes."""
 
     graph: GraphModule
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: TreeSpec
+    outputs: TreeSpec
 
     @classmethod
-    def of(cls, function: Function, tensors: Tensors) -> "Traced":
-        """Trace the function. Nothing is computed, and no tensor is changed. Tensors that it reads beside its arguments
+    def of(cls, function: Function, tree: Tree) -> "Traced":
+        """Traces the function. Nothing is computed, and no tensor is changed. Tensors that it reads beside its argument
         are kept as they are.
         """
-        inputs = tuple(tensors)
-        outputs: list[str] = []
+        leaves, inputs = tree_flatten(tree)
+        outputs: list[TreeSpec] = []
 
         def flat(*values: Tensor) -> tuple[Tensor, ...]:
-            results = function(dict(zip(inputs, values, strict=True)))
-            outputs[:] = results
-            return tuple(results.values())
+            results, structure = tree_flatten(function(tree_unflatten(values, inputs)))
+            outputs[:] = [structure]
+            return tuple(results)
 
-        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*tensors.values())
-        return cls(graph, inputs, tuple(outputs))
+        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*leaves)
+        return cls(graph, inputs, *outputs)
 
-    def __call__(self, tensors: Tensors) -> dict[str, Tensor]:
-        return self.named(self.graph, tensors)
+    def __call__(self, tree: Tree) -> Tree:
+        return self.called(self.graph, tree)
 
-    def named(self, call: Callable[..., Any], tensors: Tensors) -> dict[str, Tensor]:
-        """What `call`, a form of the graph, returns for these tensors."""
-        return dict(zip(self.outputs, call(*(tensors[name] for name in self.inputs)), strict=True))
+    def called(self, call: Callable[..., Any], tree: Tree) -> Tree:
+        """Returns what `call`, a form of the graph, makes of a tree like the one that was traced."""
+        leaves, inputs = tree_flatten(tree)
+        if inputs != self.inputs:
+            raise ValueError(f"the program was traced for {self.inputs}; this is {inputs}")
+        return tree_unflatten(call(*leaves), self.outputs)
 
 
 @final
@@ -73,26 +77,26 @@ class Programs:
         self.seconds = 0.0
 
     def compiled(
-        self, key: Hashable, function: Function, tensors: Tensors, beside: object, scratch: Callable[[], Tensors]
+        self, key: Hashable, function: Function, tree: Tree, beside: object, scratch: Callable[[], Tree]
     ) -> Function:
-        """The function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once: the
-        first call sets up what a CUDA graph cannot record.
+        """Returns the function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once:
+        the first call sets up what a CUDA graph cannot record.
 
-        `beside` is the object whose tensors the function reads besides its arguments: they become part of the program.
+        `beside` is the object whose tensors the function reads besides its argument: they become part of the program.
         """
         key = key, id(beside)
         if key not in self._compiled:
             began = time.perf_counter()
-            traced = Traced.of(function, tensors)
+            traced = Traced.of(function, tree)
             copies = scratch()
-            compiled = self._compile_graph(traced.graph, [copies[name] for name in traced.inputs])
-            traced.named(compiled, copies)
+            compiled = self._compile_graph(traced.graph, tree_leaves(copies))
+            traced.called(compiled, copies)
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
             self._compiled[key] = traced, compiled, beside  # kept, lest another object get its id
             self.seconds += time.perf_counter() - began
         traced, compiled, _ = self._compiled[key]
-        return lambda given: traced.named(compiled, given)
+        return lambda given: traced.called(compiled, given)
 
 
 @final
@@ -104,15 +108,15 @@ class Replayed:
     called at once may share a `pool` of memory.
     """
 
-    def __init__(self, function: Function, complete: Function, tensors: Tensors, pool: Any) -> None:
+    def __init__(self, function: Function, complete: Function, tree: Tree, pool: Any) -> None:
         self._graph = torch.cuda.CUDAGraph()
-        self._tensors = tensors  # kept alive: the graph knows their addresses alone
+        self._tree = tree  # kept alive: the graph knows the addresses of its tensors alone
         torch.cuda.synchronize()
         with _no_garbage_collected(), torch.cuda.graph(self._graph, pool=pool):
-            self._outputs = function(complete(tensors))
+            self._outputs = function(complete(tree))
 
-    def __call__(self) -> dict[str, Tensor]:
-        """What the function returns; overwritten by the next call of any function of the pool."""
+    def __call__(self) -> Tree:
+        """Returns what the function returns; overwritten by the next call of any function of the pool."""
         self._graph.replay()
         return self._outputs
 

@@ -9,8 +9,7 @@ from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.training.checkpoint import Checkpoint, load_checkpoint, usable_checkpoints
 from unbraid.training.events import Warn
-from unbraid.training.fleet import MemberState
-from unbraid.training.layout import member_layout
+from unbraid.training.state import MemberState, layout
 
 
 @final
@@ -29,11 +28,10 @@ class Start:
 
     def states(self) -> list[MemberState]:
         """What the checkpoints hold, read anew."""
-        layout = member_layout(self.runs[0].spec) if self.checkpoints else {}
-        return [
-            load_checkpoint(run, checkpoint, layout)
-            for run, checkpoint in zip(self.runs, self.checkpoints, strict=bool(self.checkpoints))
-        ]
+        if not self.checkpoints:
+            return []
+        of_member = layout(self.runs[0].spec)
+        return [load_checkpoint(*each, of_member) for each in zip(self.runs, self.checkpoints, strict=True)]
 
     def histories(self) -> list[History]:
         """Returns what was logged of each run until this step, to be gone on with."""
@@ -58,8 +56,8 @@ def starts(runs: Sequence[Run], warn: Warn) -> list[Start]:
     """
     if not any((run.folder / "checkpoints").exists() for run in runs):
         return [Start(tuple(runs))] if runs else []
-    layout = member_layout(runs[0].spec)
-    found = [(run, usable_checkpoints(run, layout, warn)) for run in runs]
+    of_member = layout(runs[0].spec)
+    found = [(run, usable_checkpoints(run, of_member, warn)) for run in runs]
     return [start for company in _companies(found) for start in _of_a_company(company)]
 
 

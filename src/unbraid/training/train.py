@@ -22,7 +22,6 @@ from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
 from unbraid.training.events import Plan, Warn, Watch, ignore, log_warning
 from unbraid.training.finish import conclude
-from unbraid.training.fleet import Member, fleet_key
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.memory import give_back_memory, is_out_of_memory
 from unbraid.training.options import TrainingOptions
@@ -31,6 +30,7 @@ from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
 from unbraid.training.starts import Start, starts
+from unbraid.training.state import Member, fleet_key
 from unbraid.version import __version__
 
 

@@ -1,0 +1,141 @@
+"""The loss of one member of a fleet, as a function of its weights and of what it sees at a step."""
+
+import copy
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call, replace_all_batch_norm_modules_
+
+from unbraid.distributions.categories import with_categories
+from unbraid.distributions.posterior import Posterior
+from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.seeded import seeded
+from unbraid.objectives.objective import EncodedBatch, Loss, Step
+from unbraid.precision import nets_run_in
+from unbraid.training.state import Member
+from unbraid.training.trees import as_tree
+
+Weights = dict[str, dict[str, Tensor]]
+"""Weights by the kind of net, "model" or "critic", and by their name."""
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class Inputs:
+    """What members see at one step, with a leading axis of members: images and noise of each batch, and weights of
+    images, where they have any.
+    """
+
+    hyperparameters: dict[str, Tensor]
+    x: dict[str, Tensor]
+    noise: dict[str, Tensor]
+    weights: dict[str, Tensor]
+    draws: dict[str, Tensor]
+    objective: dict[str, Tensor]
+
+
+@final
+class MemberLoss:
+    """What a member minimises: the objective of its spec, through nets like those of `template`. The hyperparameters
+    named in `zeros` are 0 for every member of the fleet.
+    """
+
+    def __init__(
+        self, member: Member, template: AutoencoderModule, dataset_size: int, zeros: Collection[str] = ()
+    ) -> None:
+        self._spec, self._dataset_size, self._zeros = member.spec, dataset_size, zeros
+        self._objective = member.spec.objective.general()
+        # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all
+        # images.
+        self._model = copy.deepcopy(template)
+        replace_all_batch_norm_modules_(self._model)
+        self._critic = seeded(member.spec.make_critic, member.seed, "critic")
+
+    def __call__(
+        self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]
+    ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
+        """Returns the loss of one member; its parts by name, and what the objective carries over. Runs under `vmap`.
+
+        The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the
+        other is minimised over.
+        """
+        # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
+        # would multiply.
+        objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
+        loss = objective(self._step(learned, inputs, progress))
+        total = loss.total if loss.critic is None else loss.total + loss.critic
+        return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
+
+    def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]) -> Step:
+        """Returns what the objective sees of one member."""
+        model, critic, latents = self._model, self._critic, self._model.latents
+
+        def of_model(module: str) -> dict[str, Tensor]:
+            return _under(f"{module}.", learned["model"])
+
+        def encode(x: Tensor) -> Posterior:
+            return latents.posterior(self._through(model.encoder, of_model("encoder"), x), progress)
+
+        def decode(z: Tensor) -> Tensor:
+            seen = with_categories(z, latents.widths, latents.hard_latents)
+            return self._through(model.decoder, of_model("decoder"), seen)
+
+        def encoded(which: str) -> EncodedBatch:
+            posterior = encode(inputs.x[which])
+            return EncodedBatch(inputs.x[which], posterior, posterior.rsample(inputs.noise[which]))
+
+        likelihood = functional_call(model.likelihood_module, of_model("likelihood_module"), ())
+        first = encoded("first")
+        x, z = first.x, first.z
+        return Step(
+            x=x,
+            posterior=first.posterior,
+            z=z,
+            other=encoded("other") if "other" in inputs.x else None,
+            log_likelihood=likelihood.log_prob(x, decode(with_noise_inputs(z, model.noise_inputs))),
+            prior=functional_call(model.prior_module, of_model("prior_module"), (progress,)),
+            dataset_size=self._dataset_size,
+            progress=progress,
+            draws=inputs.draws,
+            weights=inputs.weights.get("first"),
+            encode=encode,
+            decode=decode,
+            critic=None if critic is None else lambda z: self._through(critic, _detached(learned["critic"]), z),
+            critic_in_training=None
+            if critic is None
+            else lambda z: self._through(critic, learned["critic"], z.detach()),
+            state=inputs.objective,
+            groups=latents.groups,
+            widths=latents.widths,
+            likelihood=likelihood,
+        )
+
+    def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
+        """Returns what the net makes of its inputs, computed in the type that the spec asks for."""
+        inner = nets_run_in(self._spec.precision)
+        held = dict(net.named_buffers()) | dict(parameters)
+        output: Tensor = functional_call(
+            net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),)
+        )
+        return output.to(self._spec.dtype)
+
+
+def _parts(loss: Loss) -> dict[str, Tensor]:
+    return loss.parts if loss.critic is None else loss.parts | {"critic": loss.critic}
+
+
+def _detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach() for name, tensor in tensors.items()}
+
+
+def _under(prefix: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): parameter for name, parameter in parameters.items() if name.startswith(prefix)}
+
+
+def _in_type(dtype: torch.dtype, tensor: Tensor) -> Tensor:
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor

@@ -1,0 +1,162 @@
+"""What the members of a fleet carry from step to step: a tree of named tensors.
+
+It is flattened only where a step is traced, and in a checkpoint, where each tensor is named by its path.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
+
+from unbraid.models.architecture import ImageShape
+from unbraid.models.seeded import seeded
+from unbraid.runs.spec import RunSpec
+from unbraid.training.trees import as_tree, named_leaves
+
+_MOMENTS = ("first_moment", "second_moment")
+
+Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
+"""Why a member failed."""
+
+
+@final
+@dataclass(frozen=True)
+class Member:
+    """One model of a fleet: what to train, from which seed."""
+
+    spec: RunSpec
+    seed: int
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class Net:
+    """The weights of a net by name, and what its optimiser remembers of each of them. Both are empty where a spec has
+    no such net.
+    """
+
+    weights: dict[str, Tensor]
+    memory: dict[str, dict[str, Tensor]]
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class Carried:
+    """The tensors that a member carries from step to step: two nets, and what the objective carries over. In a fleet
+    each has a leading axis of members.
+    """
+
+    model: Net
+    critic: Net
+    objective: dict[str, Tensor]
+
+    @property
+    def nets(self) -> dict[str, Net]:
+        """The nets that there are."""
+        return {name: net for name, net in (("model", self.model), ("critic", self.critic)) if net.weights}
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class FleetState:
+    """All that a step changes, in place. `failed_at` is -1 for a member that has not failed; `reason` is 0 for none,
+    then the place in `Reason`, counted from 1.
+    """
+
+    carried: Carried
+    failed_at: Int64[Tensor, " member"]
+    reason: Int64[Tensor, " member"]
+    step: Int64[Tensor, ""]
+
+
+@final
+@dataclass(frozen=True)
+class MemberState:
+    """All that a member needs to leave a fleet and to join another.
+
+    `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
+    finite, or the loss too large.
+    """
+
+    step: int
+    carried: Carried
+    failed_at: int | None
+    reason: Reason | None = None
+
+
+def fleet_key(spec: RunSpec) -> str:
+    """Members with the same key can share a fleet: their specs differ at most in numbers of the objective and in the
+    learning rate.
+    """
+    content = spec.to_json()
+    objective = spec.objective.general()
+    content["objective"] = [
+        type(objective),
+        {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
+    ]
+    del content["learning_rate"]
+    return repr(content)
+
+
+def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor) -> FleetState:
+    """Returns the state of a fleet before its first step, in the type and on the device of `like`."""
+    count, spec = len(members), members[0].spec
+    with torch.device("cpu"):
+        initial = spec.objective.general().initial_state(spec.model.latents)
+    carried = Carried(
+        model=_stacked([member.spec.model.build(image_shape, member.seed) for member in members], like),
+        critic=_stacked([seeded(member.spec.make_critic, member.seed, "critic") for member in members], like),
+        objective={name: value.to(like).expand(count, *value.shape).clone() for name, value in initial.items()},
+    )
+    return FleetState(
+        carried,
+        failed_at=torch.full((count,), -1, device=like.device),
+        reason=torch.zeros(count, dtype=torch.int64, device=like.device),
+        step=torch.zeros((), dtype=torch.int64, device=like.device),
+    )
+
+
+def of_member(carried: Carried, index: int) -> Carried:
+    """Returns the part of one member of a fleet."""
+    return tree_map(lambda tensor: tensor[index], carried)
+
+
+def layout(spec: RunSpec) -> Carried:
+    """Returns what a member of this spec carries, as tensors that have names, shapes and types, and hold nothing."""
+    like = torch.empty(0, dtype=spec.dtype, device="meta")
+    return of_member(fresh_state([Member(spec, 0)], spec.dataset.image_shape, like).carried, 0)
+
+
+def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
+    """Returns the tree of the expected layout that holds these tensors. Refuses others than those of the layout with a
+    ValueError that names the first that differs.
+    """
+    names = named_leaves(expected)
+    for name, like in names.items():
+        if name not in tensors:
+            raise ValueError(f"{name} is missing; expected {in_words(like)}")
+        if in_words(tensors[name]) != in_words(like):
+            raise ValueError(f"{name} is {in_words(tensors[name])}; expected {in_words(like)}")
+    for name in tensors:
+        if name not in names:
+            raise ValueError(f"it holds {name}, {in_words(tensors[name])}, which such a run does not have")
+    return tree_unflatten([tensors[name] for name in names], tree_structure(expected))
+
+
+def in_words(tensor: Tensor) -> str:
+    """Returns its type and shape, such as "float32 of (128, 10)"."""
+    return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
+
+
+def _stacked(nets: Sequence[nn.Module | None], like: Tensor) -> Net:
+    """Returns the stacked weights of one kind of net, and the moments of their Adam."""
+    named = [{} if net is None else dict(net.named_parameters()) for net in nets]
+    weights = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
+    return Net(weights, {moment: tree_map(torch.zeros_like, weights) for moment in _MOMENTS if weights})

@@ -1,0 +1,241 @@
+"""One step of a fleet, written for tensors that are handed to it.
+
+The objective and the nets are written for one model; `vmap` maps them over the members. A step changes the state in
+place and reads no tensor from elsewhere but the images, so that it can be traced once and replayed (`program`).
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+from torch.func import grad, vmap
+
+from unbraid import draws
+from unbraid.data.dataset import FactorImages
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.critic import Critic
+from unbraid.precision import nets_run_in
+from unbraid.schedule import value_at
+from unbraid.training.adam import AdamMoments, adam_step_, bias_correction, clipping, gradient_norm, over_members
+from unbraid.training.feed import Feed
+from unbraid.training.member_loss import Inputs, MemberLoss, Weights
+from unbraid.training.numbers import Numbers
+from unbraid.training.state import FleetState, Member, Net, fleet_key
+from unbraid.training.trees import as_tree
+
+_STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
+"""The names of the random streams of each batch: of its rows, and of its noise."""
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class Kept:
+    """All that stays in its place of memory: what changes from step to step; the weights that nets read in a coarser
+    type than they are kept in, rounded once for all that read them; the numbers of each member; and what the next
+    batches are made of.
+    """
+
+    state: FleetState
+    rounded: Weights
+    hyperparameters: dict[str, Tensor]
+    learning_rate: Tensor
+    supplied: dict[str, dict[str, Tensor]]
+
+
+@as_tree
+@final
+@dataclass(frozen=True)
+class Given:
+    """All that a step sees: what is kept, what is drawn for it, and where in training it is (`progress`, from 0 to
+    1).
+    """
+
+    kept: Kept
+    rows: dict[str, Tensor]
+    noise: dict[str, Tensor]
+    corrections: dict[str, Tensor]
+    progress: Tensor
+    draws: dict[str, Tensor]
+
+    @property
+    def learned(self) -> Weights:
+        """The weights as the nets read them."""
+        rounded = self.kept.rounded
+        return {which: net.weights | rounded.get(which, {}) for which, net in self.kept.state.carried.nets.items()}
+
+
+@final
+class FleetStep:
+    """The step of all members at once: their losses, their gradients, and the way down."""
+
+    def __init__(self, members: Sequence[Member], images: FactorImages, template: AutoencoderModule) -> None:
+        spec = members[0].spec
+        like = torch.empty(0, dtype=spec.dtype, device=images.device)
+        self._members, self._spec, self._images = tuple(members), spec, images
+        self._objective = spec.objective.general()
+        critic = spec.critic or Critic()
+        self._betas = {
+            "model": (spec.adam_beta1, spec.adam_beta2),
+            "critic": (critic.adam_beta1, critic.adam_beta2),
+        }
+        self._seeds = torch.tensor([member.seed for member in members], device=images.device)
+        batches = ("first", "other") if self._objective.needs_other_batch else ("first",)
+        self.feeds = {which: Feed(images, self._seeds, spec.batch_size, _STREAMS[which][0]) for which in batches}
+        self._hyperparameters = {
+            name: Numbers([member.spec.objective.general().hyperparameters[name] for member in members], like)
+            for name in self._objective.hyperparameters
+        }
+        self._learning_rate = Numbers([member.spec.learning_rate for member in members], like)
+        zeros = [name for name, numbers in self._hyperparameters.items() if numbers.are_zero]
+        loss = MemberLoss(members[0], template, len(images), zeros)
+        self._losses = vmap(loss, in_dims=(0, 0, None))
+        self._gradients = vmap(grad(loss, has_aux=True), in_dims=(0, 0, None))
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What the compiled step depends on, beside the images: what fleets may share, how many they are, and numbers
+        that are no inputs.
+        """
+        schedules = [numbers.key for numbers in (*self._hyperparameters.values(), self._learning_rate)]
+        return fleet_key(self._spec), len(self._members), *schedules
+
+    def rounded(self, state: FleetState) -> Weights:
+        """Returns copies of the weights that nets read in a coarser type than they are kept in. They spare every step
+        the rounding of them all.
+        """
+        coarse = nets_run_in(self._spec.precision)
+        if coarse == self._spec.dtype:
+            return {}
+        return {
+            which: {
+                name: tensor.to(coarse)
+                for name, tensor in net.weights.items()
+                if which == "critic" or name.startswith(("encoder.", "decoder."))
+            }
+            for which, net in state.carried.nets.items()
+        }
+
+    def kept(self, state: FleetState, rounded: Weights, step: int) -> Kept:
+        """Returns all that stays in its place, with the supply of this step."""
+        return Kept(
+            state,
+            rounded,
+            {name: numbers.constant for name, numbers in self._hyperparameters.items()},
+            self._learning_rate.constant,
+            {which: feed.supply(step) for which, feed in self.feeds.items()},
+        )
+
+    def given(self, kept: Kept) -> Given:
+        """Returns all that a step sees."""
+        spec, step = self._spec, kept.state.step
+
+        def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
+            return draws.normal(self._seeds, stream, step, shape).to(spec.dtype)
+
+        shapes = self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape)
+        noise_shape = spec.batch_size, spec.model.latents.num_noise
+        return Given(
+            kept,
+            rows={which: feed.rows(kept.supplied[which], step) for which, feed in self.feeds.items()},
+            noise={which: normal(_STREAMS[which][1], noise_shape) for which in self.feeds},
+            # Here and not in the compiled step, which would compute them anew for every weight.
+            corrections={
+                which: bias_correction(step + 1, *self._betas[which]).to(spec.dtype)
+                for which in kept.state.carried.nets
+            },
+            progress=(step.double() / max(1, spec.num_steps - 1)).to(spec.dtype),
+            draws={name: normal(f"objective {name}", shape) for name, shape in shapes.items()},
+        )
+
+    def observe(self, given: Given) -> dict[str, Tensor]:
+        """Returns the loss and its parts at this step, and changes nothing."""
+        _, (losses, _) = self._losses(given.learned, self._inputs(given), given.progress)
+        return losses
+
+    def advance(self, given: Given, log: bool = False) -> dict[str, Tensor]:
+        """Takes one step: changes the state in place. Returns the losses if they are to be logged."""
+        spec, state = self._spec, given.kept.state
+        gradient, (losses, carried_over) = self._gradients(given.learned, self._inputs(given), given.progress)
+        norms = {which: gradient_norm(each).to(spec.dtype) for which, each in gradient.items()}
+        state.step.add_(1)
+        reason = _reasons(losses["loss"], torch.stack(list(norms.values())), spec.max_loss)
+        fails_now = (state.failed_at < 0) & (reason > 0)
+        state.failed_at.copy_(torch.where(fails_now, state.step, state.failed_at))
+        state.reason.copy_(torch.where(fails_now, reason, state.reason))
+        alive = state.failed_at < 0
+        for name, new in carried_over.items():
+            old = state.carried.objective[name]
+            old.copy_(torch.where(over_members(alive, new), new, old))
+        scale = None if spec.max_gradient_norm is None else clipping(norms["model"], spec.max_gradient_norm)
+        rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
+        self._descend("model", given, gradient["model"], alive, rate, scale)
+        if "critic" in gradient:
+            rate = value_at((spec.critic or Critic()).learning_rate, given.progress) * alive.to(spec.dtype)
+            self._descend("critic", given, gradient["critic"], alive, rate)
+        return losses if log else {}
+
+    def _descend(
+        self,
+        which: str,
+        given: Given,
+        gradient: Mapping[str, Tensor],
+        alive: Bool[Tensor, " member"],
+        learning_rate: Float[Tensor, " member"],
+        scale: Float[Tensor, " member"] | None = None,
+    ) -> None:
+        """Takes one step of Adam with one kind of net, down the gradient times `scale`.
+
+        A failed member keeps its last good weights and moments, and the others do not notice.
+        """
+        net: Net = given.kept.state.carried.nets[which]
+        rounded = given.kept.rounded.get(which, {})
+        for name, weights in net.weights.items():
+            slope = gradient[name].to(weights.dtype)
+            slope = slope if scale is None else slope * over_members(scale, slope)
+            adam_step_(
+                weights,
+                slope,
+                AdamMoments(net.memory["first_moment"][name], net.memory["second_moment"][name]),
+                correction=given.corrections[which],
+                learning_rate=learning_rate,
+                alive=alive,
+                beta1=self._betas[which][0],
+                beta2=self._betas[which][1],
+            )
+            if name in rounded:
+                rounded[name].copy_(weights)
+
+    def _inputs(self, given: Given) -> Inputs:
+        """Returns what members see at this step."""
+        spec, kept = self._spec, given.kept
+        return Inputs(
+            hyperparameters={
+                name: numbers.at(given.progress, kept.hyperparameters[name])
+                for name, numbers in self._hyperparameters.items()
+                if not numbers.are_zero
+            },
+            x={
+                which: feed.images(kept.supplied[which], given.rows[which]).to(spec.dtype)
+                for which, feed in self.feeds.items()
+            },
+            noise=given.noise,
+            weights={}
+            if self._images.weights is None
+            else {"first": self._images.weights[given.rows["first"]].to(spec.dtype)},
+            draws=given.draws,
+            objective=kept.state.carried.objective,
+        )
+
+
+def _reasons(
+    loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float
+) -> Int64[Tensor, " member"]:
+    """Returns why each member fails at this step, as a number: 0 if it does not, else its place in `Reason`, counted
+    from 1.
+    """
+    of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
+    return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)
