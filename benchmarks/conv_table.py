@@ -27,6 +27,7 @@ from unbraid.metrics import JEMMIG, RMIG, Metric
 from unbraid.metrics.estimators import Quantised
 from unbraid.models.initial_weights import InitialWeights
 from unbraid.objectives import FactorVAE, Objective
+from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.training import Fleet, Member, train
@@ -68,7 +69,7 @@ def base_spec(precision: Precision, learning_rate: float, init: InitialWeights, 
     """All but the objective and the number of steps."""
     dataset = SMALL_SPRITES if small else DSprites()
     net = Conv(channels=(4, 4), hidden=8, init=init) if small else Conv(init=init)
-    return RunSpec(dataset, Autoencoder(net), learning_rate=learning_rate, adam_beta2=0.99, precision=precision)
+    return RunSpec(dataset, Autoencoder(net), optimiser=Adam(learning_rate, betas=(0.9, 0.99)), precision=precision)
 
 
 def seconds_a_step(family: Family, spec: RunSpec, seeds: Sequence[int], images: FactorImages, num_steps: int) -> float:

@@ -33,6 +33,7 @@ from unbraid.objectives import (
     InfoVAE,
     Objective,
 )
+from unbraid.optimisers import Adam
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Cosine, Linear
 
@@ -43,8 +44,8 @@ CHANNELS = (16, 16, 32, 32)
 
 # Smaller than the papers' five layers of 1000, and quicker to learn: these codes have a few factors, and training is
 # short.
-CRITIC_OF_CODES = Critic(hidden=(256, 256, 256), learning_rate=1e-3)
-CRITIC_OF_IMAGES = Critic(hidden=(128,), channels=(32, 64), learning_rate=2e-4, adam_beta1=0.5, adam_beta2=0.999)
+CRITIC_OF_CODES = Critic(hidden=(256, 256, 256), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+CRITIC_OF_IMAGES = Critic(hidden=(128,), channels=(32, 64), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
 
 WITH_ENCODERS: dict[str, Objective] = {
     "VAE": VAE(),
@@ -65,7 +66,7 @@ def every_objective(base: RunSpec, categories: int | None) -> Settings:
     settings["AAE 10, stochastic"] = _with(base, AAE(10.0))
     for weight in (10.0, 1.0):
         settings[f"AAE {weight:g}, deterministic"] = _with(base, AAE(weight), DeterministicLatents(NUM_LATENTS))
-    settings["InfoGAN"] = replace(_with(base, InfoGAN()), adam_beta1=0.5)
+    settings["InfoGAN"] = replace(_with(base, InfoGAN()), optimiser=replace(base.optimiser, betas=(0.5, 0.999)))
     return settings if categories is None else settings | on_discrete_codes(base, categories)
 
 
@@ -97,7 +98,7 @@ def _on_gaussian_codes(halves: tuple[tuple[int, ...], ...]) -> dict[str, Objecti
 def sprites(num_steps: int) -> RunSpec:
     """The quickstart's recipe: a heart in 6 sizes at 16 x 16 places."""
     model = Autoencoder(Conv(channels=CHANNELS), latents=GaussianLatents(NUM_LATENTS))
-    return RunSpec(HEARTS, model, VAE(), num_steps=num_steps, batch_size=32, learning_rate=2e-3)
+    return RunSpec(HEARTS, model, VAE(), num_steps=num_steps, batch_size=32, optimiser=Adam(2e-3))
 
 
 def encoders(num_steps: int) -> Settings:
@@ -122,7 +123,7 @@ def encoders(num_steps: int) -> Settings:
 def digits(num_steps: int) -> RunSpec:
     """MNIST with the nets of Esmaeili et al."""
     model = Autoencoder(EsmaeiliMNIST(), latents=GaussianLatents(NUM_LATENTS))
-    return RunSpec(MNIST(), model, VAE(), num_steps=num_steps, batch_size=128, learning_rate=1e-3)
+    return RunSpec(MNIST(), model, VAE(), num_steps=num_steps, batch_size=128, optimiser=Adam(1e-3))
 
 
 def categories(dataset: FactorDataset, num_steps: int) -> RunSpec:
@@ -137,7 +138,7 @@ def categories(dataset: FactorDataset, num_steps: int) -> RunSpec:
         objective,
         num_steps=num_steps,
         batch_size=128,
-        learning_rate=1e-3,
+        optimiser=Adam(1e-3),
     )
 
 

@@ -16,6 +16,7 @@ from unbraid.data.dataset import FactorImages
 from unbraid.models.seeded import seeded
 from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d
 from unbraid.objectives import FactorVAE
+from unbraid.optimisers import Adam
 from unbraid.runs.spec import RunSpec
 
 Step = Callable[[], None]
@@ -24,9 +25,10 @@ Step = Callable[[], None]
 def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
     """A function that takes one training step. For Gaussian latents and Bernoulli pixels."""
     net = with_torchs_own_layers(spec.model.build(images.image_shape, seed)).to(images.device)
-    optimiser = torch.optim.Adam(
-        net.parameters(), lr=float(spec.learning_rate), betas=(spec.adam_beta1, spec.adam_beta2)
-    )
+    assert isinstance(spec.optimiser, Adam)
+    beta1, beta2 = spec.optimiser.betas
+    rate = float(spec.optimiser.learning_rate)
+    optimiser = torch.optim.Adam(net.parameters(), lr=rate, betas=(beta1, beta2))
 
     def batch() -> Tensor:
         return images.batch(torch.randint(len(images), (spec.batch_size,), device=images.device))

@@ -27,6 +27,7 @@ from unbraid.errors import TrainingError
 from unbraid.metrics import MIG
 from unbraid.models.encode import encode_all
 from unbraid.objectives import Objective
+from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.training import TrainingOptions, train_runs
@@ -77,7 +78,7 @@ def specs(precision: Precision, *, small: bool = False, num_epochs: int = NUM_EP
             objective,
             num_steps=num_epochs * (dataset.num_images // batch_size),
             batch_size=batch_size,
-            learning_rate=1e-3,
+            optimiser=Adam(1e-3),
             precision=precision,
         )
         for name, (objective, _) in GROUPS.items()

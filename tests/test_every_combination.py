@@ -25,6 +25,7 @@ from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective
+from unbraid.optimisers import Adam
 from unbraid.recipes import from_json
 from unbraid.runs import History, Run, RunSpec
 from unbraid.schedule import Cosine, Cyclic, Linear
@@ -112,10 +113,12 @@ def spec_of(values):
         dataset=values.get("dataset", Squares(32)),
         model=model_of({"encoder": SMALL[0], **values}),
         objective=objective,
-        critic=Critic(hidden=(8, 8), channels=(3,), learning_rate=1e-3) if objective.critic_reads else None,
+        critic=Critic(hidden=(8, 8), channels=(3,), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+        if objective.critic_reads
+        else None,
         num_steps=NUM_STEPS,
         batch_size=6,
-        learning_rate=Linear(1e-3, 1e-4),
+        optimiser=Adam(Linear(1e-3, 1e-4)),
         precision="float64",
     )
 

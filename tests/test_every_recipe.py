@@ -16,6 +16,7 @@ from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Objective
+from unbraid.optimisers.optimiser import Optimiser
 from unbraid.recipes import from_json, parse, text_of, to_json
 from unbraid.recipes.registry import choices
 from unbraid.sampling import (
@@ -39,6 +40,7 @@ KINDS = (
     CategoricalPriorRecipe,
     Likelihood,
     Objective,
+    Optimiser,
     Metric,
     Joint,
     Subset,

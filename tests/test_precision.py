@@ -12,6 +12,7 @@ from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import GaussianLatents, LearnedGaussianPrior
 from unbraid.models import MLP, Architecture, Autoencoder, Critic, encode
 from unbraid.objectives import FactorVAE, Loss, Objective, Step
+from unbraid.optimisers import Adam
 from unbraid.precision import kept_in, matrix_units, nets_run_in
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
@@ -209,14 +210,14 @@ def test_a_net_that_holds_constants_runs_in_bf16():
 
 def test_a_small_change_of_a_weight_is_not_lost_to_bf16():
     # Ten steps of 1e-5 would each round to nothing beside weights of 0.1, if those were kept in bfloat16.
-    spec = replace(MLP_SPEC, learning_rate=1e-5)
+    spec = replace(MLP_SPEC, optimiser=Adam(1e-5))
     moved = (fleet_of(spec, "bf16", 10).weights - fleet_of(spec, "bf16").weights).abs()
     assert float(moved.median()) > 2e-5
 
 
 @pytest.mark.parametrize("spec", [MLP_SPEC, CONV_SPEC], ids=["mlp", "conv"])
 def test_a_model_learns_in_bf16_about_as_well_as_in_float32(spec):
-    spec = replace(spec, learning_rate=3e-3)
+    spec = replace(spec, optimiser=Adam(3e-3))
 
     def last_losses(precision):
         fleet = fleet_of(spec, precision, 100)
@@ -242,7 +243,7 @@ def test_a_fleet_in_bf16_goes_on_from_its_states_to_the_same_bits():
 
 
 def test_a_member_that_diverges_in_bf16_keeps_its_last_good_weights():
-    specs = [replace(MLP_SPEC, precision="bf16", learning_rate=rate) for rate in (1e-3, 1e30)]
+    specs = [replace(MLP_SPEC, precision="bf16", optimiser=Adam(rate)) for rate in (1e-3, 1e30)]
     fleet = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load())
     fleet.advance()
     last_good = fleet.weights[1]

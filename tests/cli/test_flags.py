@@ -10,6 +10,7 @@ from unbraid.metrics import MIG, Metric
 from unbraid.metrics.estimators import Exact, Quantised
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.optimisers import Adam
 from unbraid.runs import RunSpec
 from unbraid.schedule import Cosine, Linear
 
@@ -39,7 +40,8 @@ def test_every_field_can_be_reached():
         objective__beta="4",
         objective__analytic_kl="true",
         num_steps="5",
-        learning_rate="1e-4",
+        optimiser__learning_rate="1e-4",
+        optimiser__betas="0.5,0.99",
         max_gradient_norm="1",
         precision="float64",
     )
@@ -49,7 +51,7 @@ def test_every_field_can_be_reached():
             Autoencoder(Conv(channels=(8, 8)), latents=GaussianLatents(6)),
             BetaTCVAE(beta=4.0, analytic_kl=True),
             num_steps=5,
-            learning_rate=1e-4,
+            optimiser=Adam(1e-4, betas=(0.5, 0.99)),
             max_gradient_norm=1.0,
             precision="float64",
         )
@@ -69,8 +71,10 @@ def test_settings_may_follow_a_name_after_colons():
 
 
 def test_a_repeated_name_and_several_values_give_every_combination():
-    built = specs(dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", learning_rate="0.1,0.2")
-    assert [(spec.objective, spec.learning_rate) for spec in built] == [
+    built = specs(
+        dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", optimiser__learning_rate="0.1,0.2"
+    )
+    assert [(spec.objective, spec.optimiser.learning_rate) for spec in built] == [
         (objective, rate) for objective in (VAE(), BetaVAE(1.0), BetaVAE(4.0)) for rate in (0.1, 0.2)
     ]
 
@@ -147,10 +151,13 @@ def test_a_metric_is_built_as_a_spec_is():
 
 def test_a_number_may_follow_a_schedule():
     built = specs(
-        dataset="dsprites", objective="beta-vae", objective__beta="linear:0:4:0:0.1,1", learning_rate="cosine:0.001:0"
+        dataset="dsprites",
+        objective="beta-vae",
+        objective__beta="linear:0:4:0:0.1,1",
+        optimiser__learning_rate="cosine:0.001:0",
     )
     assert [spec.objective for spec in built] == [BetaVAE(Linear(0.0, 4.0, 0.0, 0.1)), BetaVAE(1.0)]
-    assert built[0].learning_rate == Cosine(0.001, 0.0)
+    assert built[0].optimiser.learning_rate == Cosine(0.001, 0.0)
 
 
 def test_families_and_priors_of_latents_are_chosen_by_name():

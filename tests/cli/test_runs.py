@@ -96,7 +96,7 @@ ODD = {
     "a spec nested deeply": (_spec(model=_nested(300)), True),
     "a spec nested more deeply": (_spec(model=_nested(900)), True),
     "a number of steps beyond 64 bits": (_spec(num_steps=10**30), True),
-    "a learning rate beyond all floats": (_spec(learning_rate=10**400), True),
+    "a number beyond all floats": (_spec(max_loss=10**400), True),
     "nets beyond all memory": (
         _spec(
             model={"type": "unbraid.models.Autoencoder", "encoder": {"type": "unbraid.models.MLP", "hidden": [10**18]}}

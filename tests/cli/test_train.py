@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_line(unbraid, tiny):
 
 
 def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
-    outcome = unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
+    outcome = unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
     [failed] = [run for name in names(tmp_path) if (run := Run.open(tmp_path / name)).status == "failed"]
     assert f"1 of 2 runs failed. It is {failed.folder}: its loss was not finite" in outcome.err
@@ -141,7 +141,7 @@ def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
         f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}."
         in outcome.err
     )
-    assert "--learning-rate" in outcome.err
+    assert "--optimiser.learning-rate" in outcome.err
     assert "Traceback" not in outcome.err
     assert "failed at step 2" in unbraid("runs", tmp_path).out
 
@@ -217,8 +217,8 @@ def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback
 
 
 def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_path):
-    unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
-    outcome = unbraid("train", *tiny, "--learning-rate", "0.001,1e38", "--out", tmp_path)
+    unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
+    outcome = unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
     assert "1 of 2 runs failed" in outcome.err
     assert "Drawing or reading" not in outcome.out

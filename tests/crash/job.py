@@ -15,6 +15,7 @@ from unbraid.distributions.latents import GaussianLatents
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
 from unbraid.objectives.objective import Objective
+from unbraid.optimisers import Adam
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 from unbraid.training.options import TrainingOptions
@@ -35,7 +36,7 @@ def tiny_recipe(objective: Objective, num_steps: int) -> RunSpec:
         objective=objective,
         num_steps=num_steps,
         batch_size=8,
-        learning_rate=2e-3,
+        optimiser=Adam(2e-3),
     )
 
 

@@ -10,6 +10,7 @@ from tests.training.squares import MLP_SPEC, PACKAGES, Squares
 from unbraid.distributions import GaussianLatents
 from unbraid.models import Autoencoder, ChenConv, EsmaeiliCelebA, encode
 from unbraid.models.batch_norm import set_population_statistics
+from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
@@ -144,6 +145,6 @@ def test_a_run_read_back_gives_the_same_codes(spec, tmp_path):
 
 @each_net
 def test_it_learns(spec):
-    fleet = Fleet([Member(replace(spec, learning_rate=1e-2, num_steps=60), 0)], IMAGES)
+    fleet = Fleet([Member(replace(spec, optimiser=Adam(1e-2), num_steps=60), 0)], IMAGES)
     losses = [fleet.advance()["loss"].item() for _ in range(60)]
     assert losses[-1] < 0.5 * losses[0]

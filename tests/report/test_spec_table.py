@@ -4,12 +4,13 @@ from unbraid.data import DSprites
 from unbraid.distributions import GaussianLatents
 from unbraid.models import MLP, Autoencoder
 from unbraid.objectives import VAE, BetaTCVAE
+from unbraid.optimisers import Adam
 from unbraid.report.spec_table import spec_table
 from unbraid.runs import RunSpec
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
 SPEC = RunSpec(
-    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4
+    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, optimiser=Adam(3e-4)
 )
 
 

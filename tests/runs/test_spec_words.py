@@ -8,13 +8,14 @@ from unbraid.data import DSprites, FromArrays
 from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents, LearnedGaussianPrior
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, Composite
+from unbraid.optimisers import Adam
 from unbraid.runs import RunSpec
 from unbraid.runs.spec_words import describe_spec, in_words, spec_labels, value_in_words
 from unbraid.schedule import Cosine, Linear
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
 SPEC = RunSpec(
-    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, learning_rate=3e-4
+    HEARTS, Autoencoder(MLP(hidden=(128, 64)), latents=GaussianLatents(6)), VAE(), num_steps=1000, optimiser=Adam(3e-4)
 )
 
 
@@ -34,7 +35,7 @@ def test_every_field_that_is_set_is_named_in_words():
     assert described["model encoder hidden"] == "128, 64"
     assert described["model likelihood"] == "bernoulli"
     assert described["number of steps"] == "1,000"
-    assert described["learning rate"] == "0.0003"
+    assert described["optimiser learning rate"] == "0.0003"
 
 
 def test_a_field_that_is_not_set_is_left_out():
@@ -72,10 +73,10 @@ def test_lists_of_lists_and_recipes_in_a_list_are_put_into_words():
 
 def test_a_schedule_is_a_value_where_a_number_might_stand():
     described = describe_spec(
-        replace(SPEC, objective=BetaVAE(Linear(0.0, 4.0, finish=0.5)), learning_rate=Cosine(1e-3, 0.0))
+        replace(SPEC, objective=BetaVAE(Linear(0.0, 4.0, finish=0.5)), optimiser=Adam(Cosine(1e-3, 0.0)))
     )
     assert described["objective beta"] == "linear (start 0, end 4, finish 0.5)"
-    assert described["learning rate"] == "cosine (start 0.001, end 0)"
+    assert described["optimiser learning rate"] == "cosine (start 0.001, end 0)"
     assert "objective beta start" not in described
 
 

@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 import unbraid
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import RunError
+from unbraid.optimisers import Adam
 from unbraid.runs import History, Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import (
@@ -230,7 +231,7 @@ def test_no_flipped_bit_goes_unnoticed(run, suffix):
 
 
 def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
-    other = Run.place(tmp_path, replace(MLP_SPEC, learning_rate=0.5), 3)
+    other = Run.place(tmp_path, replace(MLP_SPEC, optimiser=Adam(0.5)), 3)
     save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
     with pytest.raises(RunError, match="is a checkpoint of another run"):

@@ -21,6 +21,7 @@ from unbraid.errors import TrainingError
 from unbraid.models import Critic
 from unbraid.models.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
+from unbraid.optimisers import Adam
 from unbraid.recipes import from_json
 from unbraid.runs import RunSpec
 from unbraid.schedule import Cosine, Linear
@@ -29,7 +30,7 @@ from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member, fleet_key
 from unbraid.training.trees import named_leaves
 
-CRITIC = Critic(hidden=(16, 16), channels=(4,), learning_rate=1e-3)
+CRITIC = Critic(hidden=(16, 16), channels=(4,), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
 
 
 def spec_of(objective, latents=None, noise_inputs=0):
@@ -93,10 +94,8 @@ def textbook_factor_vae(spec, seed, num_steps):
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
     critic = seeded(spec.make_critic, seed, "critic").double()
-    optimiser = torch.optim.Adam(model.parameters(), lr=spec.learning_rate)
-    critics = torch.optim.Adam(
-        critic.parameters(), lr=CRITIC.learning_rate, betas=(CRITIC.adam_beta1, CRITIC.adam_beta2)
-    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=spec.optimiser.learning_rate)
+    critics = torch.optim.Adam(critic.parameters(), lr=CRITIC.optimiser.learning_rate, betas=CRITIC.optimiser.betas)
 
     def encoded(stream, noise, step):
         epoch, place = divmod(step, N // B)
@@ -295,7 +294,7 @@ def test_dip_vaes_with_and_without_a_diagonal_of_their_own_share_a_fleet():
 @pytest.mark.parametrize("name", ["factor-vae", "dip-ii-ema"])
 def test_a_member_that_fails_keeps_its_critic_and_its_state_and_the_others_go_on(name):
     spec = SPECS[name]
-    absurd = replace(spec, learning_rate=1e30)
+    absurd = replace(spec, optimiser=Adam(1e30))
     fleet = Fleet([Member(spec, 0), Member(absurd, 1)], spec.dataset.load())
     fleet.advance()
     last_good = tensors(fleet, 1)
@@ -408,7 +407,7 @@ def test_a_run_that_was_stopped_resumes_to_the_same_bits_critic_and_state_includ
 
 def test_the_critics_learning_rate_may_follow_a_schedule():
     # From 0: at the first step the critic stays where it was, at the second it does not; the model moves at both.
-    critic = replace(CRITIC, learning_rate=Linear(0.0, 1e-2))
+    critic = replace(CRITIC, optimiser=Adam(Linear(0.0, 1e-2), betas=(0.5, 0.9)))
     spec = replace(SPECS["factor-vae"], critic=critic, num_steps=4)
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     begin = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}

@@ -15,6 +15,7 @@ from unbraid import draws
 from unbraid.distributions import ConcreteLatents, GaussianLatents, GaussianLikelihood, GroupedLatents
 from unbraid.models import MLP, Architecture, Autoencoder, encode
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
+from unbraid.optimisers import Adagrad, Adam
 from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member, fleet_key
@@ -49,7 +50,7 @@ def textbook(spec, seed, num_steps):
     images, seeds, beta = spec.dataset.load(), torch.tensor([seed]), spec.objective.beta
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
-    optimiser = torch.optim.Adam(model.parameters(), lr=spec.learning_rate)
+    optimiser = torch.optim.Adam(model.parameters(), lr=spec.optimiser.learning_rate)
     losses = []
     for step in range(num_steps):
         epoch, place = divmod(step, N // B)
@@ -106,7 +107,7 @@ def test_in_float32_company_costs_small_nets_less_than_a_hundredth_of_a_step(spe
 
 def test_a_sweep_in_one_fleet_equals_single_runs():
     rates = {(1.0, 1e-3), (40.0, 1e-3), (40.0, 1e-2)}
-    swept = [replace(MLP_SPEC, objective=BetaTCVAE(beta=beta), learning_rate=rate) for beta, rate in sorted(rates)]
+    swept = [replace(MLP_SPEC, objective=BetaTCVAE(beta=beta), optimiser=Adam(rate)) for beta, rate in sorted(rates)]
     weights = trained(tuple(Member(spec, 0) for spec in swept)).weights
     for row, spec in zip(weights, swept, strict=True):
         torch.testing.assert_close(row, alone(spec, 0), rtol=0, atol=1e-8)
@@ -162,7 +163,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"learning_rate": 0.5},
+        {"optimiser": Adam(0.5)},
         {"objective": BetaTCVAE(beta=1.0)},
         {"objective": BetaTCVAE(alpha=2.0, gamma=3.0)},
         {"objective": VAE()},
@@ -180,7 +181,9 @@ def test_floats_may_differ_in_a_fleet(changes):
         {"num_steps": 51},
         {"precision": "float32"},
         {"max_gradient_norm": 1.0},
-        {"adam_beta1": 0.5},
+        {"optimiser": Adam(betas=(0.5, 0.999))},
+        {"optimiser": Adam(epsilon=1e-4)},
+        {"optimiser": Adagrad(1e-3)},
         {"dataset": Squares(16)},
         {"objective": BetaTCVAE(estimator="mss")},
         {"model": Autoencoder(encoder=MLP(hidden=(13,), decoder_hidden=(12,)), latents=GaussianLatents(3))},
@@ -257,7 +260,7 @@ def test_weighted_images_are_shown_with_their_probabilities():
 
 # ---- members that fail
 
-ABSURD = replace(MLP_SPEC, learning_rate=1e30)
+ABSURD = replace(MLP_SPEC, optimiser=Adam(1e30))
 """Its first step leads to weights of 1e30, from which the second loss is not finite."""
 
 
@@ -290,7 +293,7 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     assert all(bool(moment.isfinite().all()) for moment in moments)
 
 
-HASTY = replace(MLP_SPEC, learning_rate=1.0)
+HASTY = replace(MLP_SPEC, optimiser=Adam(1.0))
 """From seed 1 its losses are 81, then 2e4, then 3e7: finite, and no use."""
 
 

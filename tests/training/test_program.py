@@ -17,6 +17,7 @@ from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import CorrelatedGaussianLatents
 from unbraid.models import Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnchorVAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
+from unbraid.optimisers import Adagrad, Adam
 from unbraid.schedule import Cosine, Linear
 from unbraid.training.fleet import Fleet
 from unbraid.training.program import Programs, Traced, _no_garbage_collected
@@ -34,7 +35,9 @@ NUM_STEPS = 5
 
 
 def spec_of(objective, **changes):
-    critic = Critic(hidden=(4,), channels=(2,), learning_rate=1e-3) if objective.critic_reads else None
+    critic = (
+        Critic(hidden=(4,), channels=(2,), optimiser=Adam(1e-3, betas=(0.5, 0.9))) if objective.critic_reads else None
+    )
     return replace(MLP_SPEC, objective=objective, critic=critic, precision="float32", num_steps=NUM_STEPS, **changes)
 
 
@@ -142,7 +145,7 @@ def test_so_it_is_with_other_nets_and_other_ways_of_images(spec, change):
 
 def test_a_traced_step_stops_a_member_that_diverges_alone():
     spec = spec_of(BetaTCVAE())
-    eager, fleet = (fleet_of(spec, replace(spec, learning_rate=1e30), spec, seeds=(0, 1, 2)) for _ in range(2))
+    eager, fleet = (fleet_of(spec, replace(spec, optimiser=Adam(1e30)), spec, seeds=(0, 1, 2)) for _ in range(2))
     train_eagerly(eager)
     train_by(fleet, *traced(fleet))
     assert [fleet.failed_at(index) for index in range(3)] == [None, 2, None]
@@ -171,7 +174,7 @@ def compiled(programs, fleet):
 
 
 FIRST = spec_of(BetaTCVAE(beta=2.0))
-SECOND = replace(FIRST, objective=BetaTCVAE(beta=8.0, gamma=2.0), learning_rate=3e-3)
+SECOND = replace(FIRST, objective=BetaTCVAE(beta=8.0, gamma=2.0), optimiser=Adam(3e-3))
 
 
 @functools.cache
@@ -239,12 +242,13 @@ def test_numbers_are_inputs_but_for_a_zero_that_all_members_share():
         {"objective": BetaTCVAE(estimator="mss")},
         {"objective": VAE()},
         {"objective": AnnealedVAE()},
-        {"learning_rate": Linear(1e-3, 0.0)},
+        {"optimiser": Adam(Linear(1e-3, 0.0))},
         {"batch_size": 9},
         {"num_steps": 6},
         {"max_gradient_norm": 1.0},
         {"max_loss": 100.0},
-        {"adam_beta1": 0.5},
+        {"optimiser": Adam(betas=(0.5, 0.999))},
+        {"optimiser": Adagrad(1e-3)},
         {"precision": "bf16"},
         {"model": CONV_SPEC.model, "dataset": CONV_SPEC.dataset},
     ],

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC
+from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.training.fleet import Fleet
 from unbraid.training.reporter import Later, Reporter
@@ -35,7 +36,7 @@ def idle(monkeypatch):
 
 def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, learning_rates=(1e-3, 1e-3)):
     """What is seen of so many steps, each of which takes so long by the clock."""
-    specs = [replace(MLP_SPEC, num_steps=num_steps, learning_rate=rate) for rate in learning_rates]
+    specs = [replace(MLP_SPEC, num_steps=num_steps, optimiser=Adam(rate)) for rate in learning_rates]
     fleet, clock, seen = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load()), Clock(), []
     runs = [Run.place(tmp_path, spec, seed) for seed, spec in enumerate(specs)]
     reporter = Reporter(runs, fleet, num_steps, seen.append, later or Later(), clock)

@@ -20,6 +20,7 @@ from unbraid import files
 from unbraid.data import FromArrays
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.runs.records import Failure
 from unbraid.runs.run_writer import RunWriter
@@ -29,7 +30,7 @@ from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
 
 SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
-ABSURD = replace(SPEC, learning_rate=1e30)
+ABSURD = replace(SPEC, optimiser=Adam(1e30))
 """Its second loss is not finite."""
 
 
@@ -407,7 +408,7 @@ def test_a_member_whose_last_step_leads_to_infinite_codes_fails_alone(tmp_path):
     # The one step's loss is finite; what it leads to is seen only when the images are encoded.
     said = []
     one_step = replace(SPEC, num_steps=1)
-    good, bad = train([one_step, replace(one_step, learning_rate=1e30)], [0], folder=tmp_path, warn=said.append)
+    good, bad = train([one_step, replace(one_step, optimiser=Adam(1e30))], [0], folder=tmp_path, warn=said.append)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     assert bad.name in said[0]
 

@@ -19,6 +19,7 @@ from unbraid.models.conv import Conv
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.objectives.vae import VAE
+from unbraid.optimisers import Adam
 from unbraid.runs.spec import RunSpec
 from unbraid.training.options import TrainingOptions
 
@@ -33,7 +34,7 @@ def recipe(objective: Objective, num_steps: int) -> RunSpec:
         objective=objective,
         num_steps=num_steps,
         batch_size=32,
-        learning_rate=2e-3,
+        optimiser=Adam(2e-3),
     )
 
 

@@ -27,6 +27,7 @@ _PANELS = {
     "dataset.": "Fields of --dataset",
     "model.": "Fields of the model",
     "objective.": "Fields of --objective",
+    "optimiser.": "Fields of --optimiser",
     "sampling.": "Fields of --sampling: how likely images are",
     "subset.": "Fields of --subset: which images",
 }
@@ -142,6 +143,6 @@ def refuse_failed(runs: Sequence[Run]) -> None:
         which = "It is" if len(failures) == 1 else "The first is"
         raise TrainingError(
             f"{len(failures)} of {len(runs)} runs failed. {which} {run.folder}: {failure.reason}, at step "
-            f"{failure.step}{kept}. "
-            "Try a smaller --learning-rate, or --max-gradient-norm 1. (--force would repeat them as they are.)"
+            f"{failure.step}{kept}. Try a smaller --optimiser.learning-rate, or --max-gradient-norm 1. (--force would "
+            "repeat them as they are.)"
         )

@@ -1,7 +1,6 @@
 """Nets that tell codes, or images, apart."""
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import final
 
@@ -10,24 +9,23 @@ from torch import nn
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.strided_convolutions import Conv2d
-from unbraid.schedule import Weight, extremes
+from unbraid.optimisers.adam import Adam
+from unbraid.optimisers.optimiser import Optimiser
 
 
 @final
 @dataclass(frozen=True)
 class Critic:
-    """A net with leaky ReLUs (slope 0.2), and how it is trained: by an Adam of its own.
+    """A net with leaky ReLUs (slope 0.2), and how it is trained: by an optimiser of its own.
 
     Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`.
-    The layers are those of Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five of 1000 units. The settings of Adam are
-    those of Kim & Mnih, arXiv:1802.05983v3, as disentanglement_lib has them; Do & Tran have an `adam_beta2` of 0.99.
+    The layers are those of Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five of 1000 units. The Adam is that of
+    Kim & Mnih, arXiv:1802.05983v3, as disentanglement_lib has it; Do & Tran have `betas` of 0.5 and 0.99.
     """
 
     hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    learning_rate: Weight = 1e-4
-    adam_beta1: float = 0.5
-    adam_beta2: float = 0.9
+    optimiser: Optimiser = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
 
     def __post_init__(self) -> None:
         if not self.hidden or min(self.hidden) < 1:
@@ -36,17 +34,6 @@ class Critic:
             )
         if self.channels and min(self.channels) < 1:
             raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
-        least, greatest = extremes(self.learning_rate)
-        if not (math.isfinite(least) and math.isfinite(greatest) and least >= 0 < greatest):
-            raise SpecError(
-                f"Critic: learning_rate is {self.learning_rate}; expected a positive, finite number such as 1e-4, or "
-                "a schedule."
-            )
-        for name in ("adam_beta1", "adam_beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SpecError(
-                    f"Critic: {name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1."
-                )
 
     def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
         """A module from (batch, num_inputs) to (batch, num_outputs)."""

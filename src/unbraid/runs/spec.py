@@ -14,11 +14,12 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.critic import Critic
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
+from unbraid.optimisers.adam import Adam
+from unbraid.optimisers.optimiser import Optimiser
 from unbraid.precision import Precision, kept_in
 from unbraid.recipes import to_json
 from unbraid.recipes.digest import digest
 from unbraid.sampling import Joint, Subset
-from unbraid.schedule import Weight, extremes
 
 # No model of images comes near it, unless it diverges.
 _MAX_LOSS = 1e9
@@ -30,8 +31,8 @@ class RunSpec:
     """One training run: what is learned from which images, with which net, for how long.
 
     `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of
-    each member on its own; without it nothing is clipped. The optimiser is Adam with the decay rates `adam_beta1` and
-    `adam_beta2`. `precision` says what the nets multiply in. `subset` chooses among the images of the data set, and
+    each member on its own; without it nothing is clipped. The optimiser is that of the model; a critic has its own.
+    `precision` says what the nets multiply in. `subset` chooses among the images of the data set, and
     `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says
     otherwise. A run whose loss is not finite, or above `max_loss` nats per image, has failed.
     """
@@ -42,9 +43,7 @@ class RunSpec:
     critic: Critic | None = None
     num_steps: int = 10_000
     batch_size: int = 64
-    learning_rate: Weight = 1e-3
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.999
+    optimiser: Optimiser = field(default_factory=Adam)
     max_gradient_norm: float | None = None
     precision: Precision = "float32"
     sampling: Joint | None = None
@@ -61,7 +60,7 @@ class RunSpec:
                 f"{self.dataset.num_images} "
                 "(the images of the data set)."
             )
-        self._check_optimiser()
+        self._check_limits()
         if self.critic is not None and self.objective.critic_reads is None:
             raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
         self.training_data.check()
@@ -70,15 +69,8 @@ class RunSpec:
         self.objective.check(self.model)
         self._check_nets()
 
-    def _check_optimiser(self) -> None:
-        """Refuse numbers with which no step could be taken, or none would be."""
-        if not (
-            all(map(math.isfinite, extremes(self.learning_rate)))
-            and extremes(self.learning_rate)[0] >= 0 < extremes(self.learning_rate)[1]
-        ):
-            raise SpecError(
-                f"learning_rate is {self.learning_rate}; expected a positive, finite number, or a schedule from 0 up."
-            )
+    def _check_limits(self) -> None:
+        """Refuses limits under which no step would be taken."""
         if self.max_gradient_norm is not None and not (
             math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0
         ):
@@ -87,11 +79,6 @@ class RunSpec:
             raise SpecError(
                 f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
             )
-        for name in ("adam_beta1", "adam_beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SpecError(
-                    f"{name} is {getattr(self, name)}; expected a number from 0 up to, but not including, 1."
-                )
 
     def _check_nets(self) -> None:
         """Refuse nets that cannot be made, if only because no number is large enough for their size."""

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
 
 from unbraid.models.architecture import ImageShape
+from unbraid.models.critic import Critic
 from unbraid.models.seeded import seeded
+from unbraid.optimisers.optimiser import Optimiser
 from unbraid.runs.spec import RunSpec
 from unbraid.training.trees import as_tree, named_leaves
-
-_MOMENTS = ("first_moment", "second_moment")
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
 """Why a member failed."""
@@ -101,7 +101,7 @@ def fleet_key(spec: RunSpec) -> str:
         type(objective),
         {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
     ]
-    del content["learning_rate"]
+    del content["optimiser"]["learning_rate"]
     return repr(content)
 
 
@@ -110,9 +110,11 @@ def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor
     count, spec = len(members), members[0].spec
     with torch.device("cpu"):
         initial = spec.objective.general().initial_state(spec.model.latents)
+    models = [member.spec.model.build(image_shape, member.seed) for member in members]
+    critics = [seeded(member.spec.make_critic, member.seed, "critic") for member in members]
     carried = Carried(
-        model=_stacked([member.spec.model.build(image_shape, member.seed) for member in members], like),
-        critic=_stacked([seeded(member.spec.make_critic, member.seed, "critic") for member in members], like),
+        model=_stacked(models, spec.optimiser, like),
+        critic=_stacked(critics, (spec.critic or Critic()).optimiser, like),
         objective={name: value.to(like).expand(count, *value.shape).clone() for name, value in initial.items()},
     )
     return FleetState(
@@ -155,8 +157,13 @@ def in_words(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
 
 
-def _stacked(nets: Sequence[nn.Module | None], like: Tensor) -> Net:
-    """Returns the stacked weights of one kind of net, and the moments of their Adam."""
+def _stacked(nets: Sequence[nn.Module | None], optimiser: Optimiser, like: Tensor) -> Net:
+    """Returns the stacked weights of one kind of net, and what its optimiser remembers of them at first."""
     named = [{} if net is None else dict(net.named_parameters()) for net in nets]
     weights = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
-    return Net(weights, {moment: tree_map(torch.zeros_like, weights) for moment in _MOMENTS if weights})
+    memory = {
+        name: {of: torch.full_like(tensor, first) for of, tensor in weights.items()}
+        for name, first in optimiser.memory.items()
+        if weights
+    }
+    return Net(weights, memory)

@@ -17,10 +17,11 @@ from unbraid import draws
 from unbraid.data.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.critic import Critic
+from unbraid.optimisers.optimiser import over_members
 from unbraid.precision import nets_run_in
 from unbraid.schedule import value_at
-from unbraid.training.adam import AdamMoments, adam_step_, bias_correction, clipping, gradient_norm, over_members
 from unbraid.training.feed import Feed
+from unbraid.training.gradients import clipping, gradient_norm
 from unbraid.training.member_loss import Inputs, MemberLoss, Weights
 from unbraid.training.numbers import Numbers
 from unbraid.training.state import FleetState, Member, Net, fleet_key
@@ -57,7 +58,7 @@ class Given:
     kept: Kept
     rows: dict[str, Tensor]
     noise: dict[str, Tensor]
-    corrections: dict[str, Tensor]
+    of_step: dict[str, dict[str, Tensor]]
     progress: Tensor
     draws: dict[str, Tensor]
 
@@ -77,11 +78,7 @@ class FleetStep:
         like = torch.empty(0, dtype=spec.dtype, device=images.device)
         self._members, self._spec, self._images = tuple(members), spec, images
         self._objective = spec.objective.general()
-        critic = spec.critic or Critic()
-        self._betas = {
-            "model": (spec.adam_beta1, spec.adam_beta2),
-            "critic": (critic.adam_beta1, critic.adam_beta2),
-        }
+        self._optimisers = {"model": spec.optimiser, "critic": (spec.critic or Critic()).optimiser}
         self._seeds = torch.tensor([member.seed for member in members], device=images.device)
         batches = ("first", "other") if self._objective.needs_other_batch else ("first",)
         self.feeds = {which: Feed(images, self._seeds, spec.batch_size, _STREAMS[which][0]) for which in batches}
@@ -89,7 +86,7 @@ class FleetStep:
             name: Numbers([member.spec.objective.general().hyperparameters[name] for member in members], like)
             for name in self._objective.hyperparameters
         }
-        self._learning_rate = Numbers([member.spec.learning_rate for member in members], like)
+        self._learning_rate = Numbers([member.spec.optimiser.learning_rate for member in members], like)
         zeros = [name for name, numbers in self._hyperparameters.items() if numbers.are_zero]
         loss = MemberLoss(members[0], template, len(images), zeros)
         self._losses = vmap(loss, in_dims=(0, 0, None))
@@ -143,8 +140,10 @@ class FleetStep:
             rows={which: feed.rows(kept.supplied[which], step) for which, feed in self.feeds.items()},
             noise={which: normal(_STREAMS[which][1], noise_shape) for which in self.feeds},
             # Here and not in the compiled step, which would compute them anew for every weight.
-            corrections={
-                which: bias_correction(step + 1, *self._betas[which]).to(spec.dtype)
+            of_step={
+                which: {
+                    name: number.to(spec.dtype) for name, number in self._optimisers[which].of_step(step + 1).items()
+                }
                 for which in kept.state.carried.nets
             },
             progress=(step.double() / max(1, spec.num_steps - 1)).to(spec.dtype),
@@ -174,7 +173,7 @@ class FleetStep:
         rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
         self._descend("model", given, gradient["model"], alive, rate, scale)
         if "critic" in gradient:
-            rate = value_at((spec.critic or Critic()).learning_rate, given.progress) * alive.to(spec.dtype)
+            rate = value_at(self._optimisers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
             self._descend("critic", given, gradient["critic"], alive, rate)
         return losses if log else {}
 
@@ -187,24 +186,22 @@ class FleetStep:
         learning_rate: Float[Tensor, " member"],
         scale: Float[Tensor, " member"] | None = None,
     ) -> None:
-        """Takes one step of Adam with one kind of net, down the gradient times `scale`.
+        """Takes one step with one kind of net, down the gradient times `scale`.
 
-        A failed member keeps its last good weights and moments, and the others do not notice.
+        A failed member keeps its last good weights and the memory of them, and the others do not notice.
         """
         net: Net = given.kept.state.carried.nets[which]
         rounded = given.kept.rounded.get(which, {})
         for name, weights in net.weights.items():
             slope = gradient[name].to(weights.dtype)
             slope = slope if scale is None else slope * over_members(scale, slope)
-            adam_step_(
+            self._optimisers[which].descend_(
                 weights,
-                slope,
-                AdamMoments(net.memory["first_moment"][name], net.memory["second_moment"][name]),
-                correction=given.corrections[which],
+                torch.where(over_members(alive, slope), slope, 0),
+                {kind: of_weights[name] for kind, of_weights in net.memory.items()},
+                of_step=given.of_step[which],
                 learning_rate=learning_rate,
                 alive=alive,
-                beta1=self._betas[which][0],
-                beta2=self._betas[which][1],
             )
             if name in rounded:
                 rounded[name].copy_(weights)

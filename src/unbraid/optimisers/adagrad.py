@@ -1,0 +1,51 @@
+"""Adagrad."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.optimisers.optimiser import Optimiser, over_members
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class Adagrad(Optimiser):
+    """Divides the gradient by the root of the sum of its squares so far, so that every weight slows down by itself.
+
+    Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices.
+    `initial_sum` is what the sum begins with, and `epsilon` is added to its root; the defaults are those of torch.
+    """
+
+    learning_rate: Weight = 1e-2
+    initial_sum: float = 0.0
+    epsilon: float = 1e-10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.initial_sum < math.inf:
+            raise SpecError(f"Adagrad: initial_sum is {self.initial_sum}; expected a finite number from 0 up.")
+        if not 0 < self.epsilon < math.inf:
+            raise SpecError(f"Adagrad: epsilon is {self.epsilon}; expected a positive, finite number such as 1e-10.")
+
+    @property
+    def memory(self) -> Mapping[str, float]:
+        return {"sum_of_squares": self.initial_sum}
+
+    def descend_(
+        self,
+        weights: Float[Tensor, "member ..."],
+        gradient: Float[Tensor, "member ..."],
+        memory: Mapping[str, Float[Tensor, "member ..."]],
+        *,
+        of_step: Mapping[str, Float[Tensor, "..."]],
+        learning_rate: Float[Tensor, " member"],
+        alive: Bool[Tensor, " member"],
+    ) -> None:
+        total = memory["sum_of_squares"].addcmul_(gradient, gradient)
+        weights.sub_((gradient * over_members(learning_rate, gradient)).div_(total.sqrt().add_(self.epsilon)))

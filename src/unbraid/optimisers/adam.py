@@ -1,0 +1,69 @@
+"""Adam."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.optimisers.optimiser import Optimiser, over_members
+from unbraid.schedule import Weight
+
+
+@final
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    """Divides a running mean of the gradient by the root of a running mean of its square.
+
+    Kingma & Ba, arXiv:1412.6980v9, algorithm 1, with its defaults. `betas` are the decay rates of the two means;
+    `epsilon` is added to the root.
+    """
+
+    learning_rate: Weight = 1e-3
+    betas: tuple[float, ...] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise SpecError(
+                f"Adam: betas is {self.betas}; expected two numbers from 0 up to, but not including, 1, such as "
+                "(0.9, 0.999)."
+            )
+        if not 0 < self.epsilon < math.inf:
+            raise SpecError(f"Adam: epsilon is {self.epsilon}; expected a positive, finite number such as 1e-8.")
+
+    @property
+    def memory(self) -> Mapping[str, float]:
+        return {"first_moment": 0.0, "second_moment": 0.0}
+
+    def of_step(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
+        """Returns 1 - beta^t: how much of each moment the gradients so far make up, the rest being the zero that it
+        began with.
+        """
+        # float64: a float32 would round 0.999 to the power of the step.
+        return {"share": torch.stack([1 - beta ** step.double() for beta in self.betas])}
+
+    def descend_(
+        self,
+        weights: Float[Tensor, "member ..."],
+        gradient: Float[Tensor, "member ..."],
+        memory: Mapping[str, Float[Tensor, "member ..."]],
+        *,
+        of_step: Mapping[str, Float[Tensor, "..."]],
+        learning_rate: Float[Tensor, " member"],
+        alive: Bool[Tensor, " member"],
+    ) -> None:
+        beta1, beta2 = self.betas
+        first, second = memory["first_moment"], memory["second_moment"]
+        share1, share2 = of_step["share"].unbind()
+        new = torch.zeros_like(learning_rate).masked_fill(alive, 1 - beta1)
+        decay = torch.ones_like(learning_rate).masked_fill(alive, beta2)
+        first.lerp_(gradient, over_members(new, gradient))
+        second.mul_(over_members(decay, gradient)).addcmul_(gradient, gradient, value=1 - beta2)
+        scale = (second / share2).sqrt_().add_(self.epsilon)
+        weights.sub_((first * over_members(learning_rate / share1, weights)).div_(scale))
