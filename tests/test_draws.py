@@ -169,3 +169,12 @@ def test_all_orders_are_equally_likely():
     _, counts = torch.unique(orders, dim=0, return_counts=True)
     assert len(counts) == 24
     assert scipy.stats.chisquare(counts.numpy()).pvalue > 0.01
+
+
+def test_rows_come_as_often_as_their_weights_say_and_never_without_weight():
+    weights = torch.tensor([0.0, 1.0, 0.0, 3.0, 4.0, 0.0], dtype=torch.float64)
+    rows = draws.by_weight(torch.arange(4), "batch", 0, weights.cumsum(0), 2000)
+    counts = torch.bincount(rows.flatten(), minlength=6)
+    assert counts[weights == 0].tolist() == [0, 0, 0]
+    expected = (weights / 8 * 8000)[weights > 0]
+    assert scipy.stats.chisquare(counts[weights > 0].numpy(), expected.numpy()).pvalue > 0.01

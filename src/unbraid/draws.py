@@ -46,6 +46,14 @@ def normal(
     return torch.special.ndtri(uniform(seeds, stream, step, shape))
 
 
+def by_weight(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
+) -> Int64[Tensor, "member size"]:
+    """Rows drawn with replacement by their weights, whose running sums are `cumulative`. They need not sum to one."""
+    # Neither end is a row of weight zero: 0 < uniform < 1.
+    return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
+
+
 def permutation(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int
 ) -> Int64[Tensor, "member size"]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 Precision = Literal["float32", "tf32", "bf16", "float64"]
 """Weights, losses and the optimiser are float32, unless all is float64. What differs is how nets multiply:
@@ -26,6 +27,11 @@ def kept_in(precision: Precision) -> torch.dtype:
 def nets_run_in(precision: Precision) -> torch.dtype:
     """The type of what goes through encoder, decoder and critic."""
     return torch.bfloat16 if precision == "bf16" else kept_in(precision)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Returns it in float32 if its type is narrower, so that a sum is rounded once."""
+    return x.float() if x.dtype.itemsize < 4 else x
 
 
 @contextlib.contextmanager

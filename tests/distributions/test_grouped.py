@@ -19,6 +19,12 @@ from unbraid.errors import SpecError
 STYLE_AND_DIGIT = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
 
 
+@pytest.mark.parametrize("inner", [BernoulliLatents(2), GroupedLatents((BernoulliLatents(2),))], ids=["part", "nested"])
+def test_parts_whose_discrete_latents_count_differently_are_refused(inner):
+    with pytest.raises(SpecError, match="have the measures density and pmf; .* Give all parts the same measure"):
+        GroupedLatents((GaussianLatents(2), ConcreteLatents(3, measure="density"), inner))
+
+
 def test_the_default_is_style_and_a_digit():
     latents = GroupedLatents()
     assert (latents.num_latents, latents.num_parameters, latents.num_columns, latents.num_noise) == (11, 30, 20, 20)

@@ -2,7 +2,7 @@
 
 import torch
 
-from unbraid.optimisers.optimiser import over_members
+from unbraid.optimisers.optimiser import Pace, over_members
 
 LEARNING_RATES = (1e-3, 0.1, 7.0)
 START = torch.arange(15, dtype=torch.float64).reshape(3, 5)
@@ -25,9 +25,7 @@ def descended(recipe, weights, steps, learning_rates=LEARNING_RATES, alive=None,
             weights,
             torch.where(over_members(alive, gradient), gradient, 0),
             memory,
-            of_step=recipe.of_step(torch.tensor(step)),
-            learning_rate=torch.tensor(learning_rates, dtype=weights.dtype) * alive,
-            alive=alive,
+            Pace(torch.tensor(learning_rates, dtype=weights.dtype) * alive, alive, recipe.of_step(torch.tensor(step))),
         )
     return weights, memory
 

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-import torch
 import typer
 
 from unbraid.allocator import keep_freed_memory
@@ -26,6 +25,7 @@ from unbraid.cli.score import score
 from unbraid.cli.sections import ListingGroup, OrderedGroup, SectionedCommand
 from unbraid.cli.train import train
 from unbraid.errors import UnbraidError
+from unbraid.memory import is_out_of_memory
 from unbraid.version import __version__
 
 _FAILURE = 1
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # No file can have such a name, so it was typed.
         sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
-        if _is_out_of_memory(error):
+        if is_out_of_memory(error):
             complain(f"Out of memory ({error}). {_less_memory(sys.argv[1:] if arguments is None else arguments)}")
             sys.exit(_FAILURE)
         traceback.print_exc()
@@ -100,12 +100,6 @@ def _advice(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"Make room on that disk. {_GO_ON}"
     return "Check the path, the permissions and the space on the disk."
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    # On the CPU torch has no class of its own for it, nor has a library that finds no room while it is imported.
-    signs = ("can't allocate memory", "failed to map segment")
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)
 
 
 def _less_memory(arguments: Sequence[str]) -> str:

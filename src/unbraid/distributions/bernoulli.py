@@ -12,7 +12,7 @@ from torch.nn.functional import softplus
 
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import Logits
-from unbraid.distributions.concrete import Measure, check_temperature, temperature_at
+from unbraid.distributions.concrete import Measure, Relaxed, check_temperature, temperature_at
 from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
@@ -23,25 +23,13 @@ from unbraid.schedule import Weight
 
 @final
 @dataclass(frozen=True)
-class BinaryConcrete(Posterior):
+class BinaryConcrete(Relaxed):
     """z_j = sigmoid((logit_j + l) / temperature), l standard logistic: a number between 0 and 1, near one of them where
     the temperature is low.
 
     Maddison et al., arXiv:1611.00712v3. A latent is on where z_j > 1/2, which has the probability sigmoid(logit_j) at
     any temperature.
     """
-
-    logits: Float[Tensor, "batch latent"]
-    temperature: Float[Tensor, ""]
-    measure: Measure
-
-    @property
-    def mean(self) -> Float[Tensor, "batch 0"]:
-        return self.logits[:, :0]
-
-    @property
-    def std(self) -> Float[Tensor, "batch 0"]:
-        return self.logits[:, :0]
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch 2"], ...]:
@@ -52,9 +40,6 @@ class BinaryConcrete(Posterior):
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch 2"]]:
         return _log_pmf(self.logits, self.measure)
-
-    def by_category(self) -> "BinaryConcrete":
-        return replace(self, measure="pmf")
 
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return torch.sigmoid((self.logits + noises.logistic(noise)) / self.temperature)

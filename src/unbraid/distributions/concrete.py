@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, final
+from typing import Literal, Self, final
 
 import torch
 from jaxtyping import Float
@@ -27,27 +27,40 @@ One of them everywhere: a difference of a probability and a density means nothin
 """
 
 
+@dataclass(frozen=True)
+class Relaxed(Posterior):
+    """Discrete latents as points between their values, the nearer to one of them the lower the temperature is. Each has
+    probabilities in place of a mean and a variance.
+    """
+
+    logits: Float[Tensor, "batch parameter"]
+    temperature: Float[Tensor, ""]
+    measure: Measure
+
+    @final
+    @property
+    def mean(self) -> Float[Tensor, "batch 0"]:
+        return self.logits[:, :0]
+
+    @final
+    @property
+    def std(self) -> Float[Tensor, "batch 0"]:
+        return self.logits[:, :0]
+
+    @final
+    def by_category(self) -> Self:
+        return replace(self, measure="pmf")
+
+
 @final
 @dataclass(frozen=True)
-class Concrete(Posterior):
+class Concrete(Relaxed):
     """z = softmax((logits + g) / temperature), g standard Gumbel: a point of the simplex, near a corner where the
     temperature is low.
 
     Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. The category of z is that of its largest
     entry; its probabilities are softmax(logits) at any temperature.
     """
-
-    logits: Float[Tensor, "batch category"]
-    temperature: Float[Tensor, ""]
-    measure: Measure
-
-    @property
-    def mean(self) -> Float[Tensor, "batch 0"]:
-        return self.logits[:, :0]
-
-    @property
-    def std(self) -> Float[Tensor, "batch 0"]:
-        return self.logits[:, :0]
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch category"], ...]:
@@ -56,9 +69,6 @@ class Concrete(Posterior):
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch category"]]:
         return {0: self.logits.log_softmax(dim=1)} if self.measure == "summed" else {}
-
-    def by_category(self) -> "Concrete":
-        return replace(self, measure="pmf")
 
     def rsample(self, noise: Float[Tensor, "batch category"]) -> Float[Tensor, "batch category"]:
         return ((self.logits + noises.gumbel(noise)) / self.temperature).softmax(dim=1)

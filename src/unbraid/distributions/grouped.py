@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from unbraid.distributions.concrete import ConcreteLatents
+from unbraid.distributions.bernoulli import BernoulliLatents
+from unbraid.distributions.concrete import ConcreteLatents, Measure
 from unbraid.distributions.latents import GaussianLatents, Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
@@ -199,6 +200,11 @@ class GroupedLatents(Latents):
                     "number them so."
                 )
             seen_discrete = seen_discrete or part.num_discrete > 0
+        if len(measures := sorted(_measures(self))) > 1:
+            raise SpecError(
+                f"GroupedLatents: discrete latents of different parts have the measures {' and '.join(measures)}; "
+                "estimates would add up numbers of different kinds. Give all parts the same measure."
+            )
         check_combinations(self)
 
     @property
@@ -288,6 +294,13 @@ def numbered_through(tables: Sequence[Mapping[int, Tensor]], layout: Sequence[La
 def _starts(layout: Sequence[Latents]) -> list[int]:
     """The number of the first latent of each part, and of what would come after the last."""
     return list(itertools.accumulate((part.num_latents for part in layout), initial=0))
+
+
+def _measures(latents: Latents) -> set[Measure]:
+    """Returns how the discrete latents count in estimates, those of groups within groups among them."""
+    if isinstance(latents, ConcreteLatents | BernoulliLatents):
+        return {latents.measure}
+    return set().union(*map(_measures, latents.parts)) if isinstance(latents, GroupedLatents) else set()
 
 
 def _covariance(part: Posterior) -> Float[Tensor, "batch latent latent"] | None:

@@ -47,9 +47,7 @@ def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " ro
     """As many rows as there are images: each once, or drawn by their weights."""
     if images.weights is None:
         return draws.permutation(seeds, "population order", 0, len(images))[0]
-    cumulative = images.weights.double().cumsum(0)
-    uniform = draws.uniform(seeds, "population order", 0, (len(images),))[0]
-    return torch.searchsorted(cumulative, uniform * cumulative[-1])
+    return draws.by_weight(seeds, "population order", 0, images.weights.double().cumsum(0), len(images))[0]
 
 
 @final

@@ -54,8 +54,7 @@ def hard_elbo(model: AutoencoderModule, images: FactorImages, max_images: int = 
 def _rows(images: FactorImages, max_images: int, seed: int) -> torch.Tensor:
     seeds, size = torch.tensor([seed], device=images.device), min(max_images, len(images))
     if images.weights is not None:
-        cumulative = images.weights.double().cumsum(0)
-        return torch.searchsorted(cumulative, draws.uniform(seeds, "elbo rows", 0, (size,))[0] * cumulative[-1])
+        return draws.by_weight(seeds, "elbo rows", 0, images.weights.double().cumsum(0), size)[0]
     if size == len(images):
         return torch.arange(size, device=images.device)
     return draws.permutation(seeds, "elbo rows", 0, len(images))[0, :size]

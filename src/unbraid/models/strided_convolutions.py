@@ -27,6 +27,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from unbraid.precision import widened
+
 
 @final
 class Conv2d(nn.Conv2d):
@@ -184,7 +186,7 @@ def _from_windows(
     windows: Float[Tensor, "image window_row window_column number"],
 ) -> Float[Tensor, "image height width channel"]:
     """The adjoint of `_windows`: each pixel is the sum of its places in four windows."""
-    parts = _wide(windows).unflatten(3, (2, 2, -1))
+    parts = widened(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
     return parts[:, :, 1:, 0] + parts[:, :, :-1, 1]
 
@@ -200,7 +202,7 @@ def _from_patches(
     """The adjoint of `_patches`: an image of this size, each pixel the sum of its places in the patches that cover
     it.
     """
-    parts = _wide(patches).unflatten(3, (2, 2, 2, 2, -1))
+    parts = widened(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
     parts = pad(parts[:, :, :, 0], (*unpadded * 5, 0, 1)) + pad(parts[:, :, :, 1], (*unpadded * 5, 1, 0))
     parts = pad(parts[:, :, :, :, 0], (*unpadded * 3, 0, 1)) + pad(parts[:, :, :, :, 1], (*unpadded * 3, 1, 0))
@@ -222,8 +224,3 @@ def _unfolded(
     """Squares of this side, so many pixels apart, of the image with a margin of 1."""
     squares = pad(x, (0, 0, 1, 1, 1, 1)).unfold(1, side, step).unfold(2, side, step)
     return squares.permute(0, 1, 2, 4, 5, 3).flatten(3)
-
-
-def _wide(x: Tensor) -> Tensor:
-    """In float32 if it is less, so that a sum is rounded once."""
-    return x.float() if x.dtype.itemsize < 4 else x

@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from jaxtyping import Bool, Float
-from torch import Tensor
-
 from unbraid.errors import SpecError
-from unbraid.optimisers.optimiser import Optimiser, over_members
+from unbraid.optimisers.optimiser import Optimiser, Pace, Stack, over_members
 from unbraid.schedule import Weight
 
 
@@ -37,15 +34,6 @@ class Adagrad(Optimiser):
     def memory(self) -> Mapping[str, float]:
         return {"sum_of_squares": self.initial_sum}
 
-    def descend_(
-        self,
-        weights: Float[Tensor, "member ..."],
-        gradient: Float[Tensor, "member ..."],
-        memory: Mapping[str, Float[Tensor, "member ..."]],
-        *,
-        of_step: Mapping[str, Float[Tensor, "..."]],
-        learning_rate: Float[Tensor, " member"],
-        alive: Bool[Tensor, " member"],
-    ) -> None:
+    def descend_(self, weights: Stack, gradient: Stack, memory: Mapping[str, Stack], pace: Pace) -> None:
         total = memory["sum_of_squares"].addcmul_(gradient, gradient)
-        weights.sub_((gradient * over_members(learning_rate, gradient)).div_(total.sqrt().add_(self.epsilon)))
+        weights.sub_((gradient * over_members(pace.learning_rate, gradient)).div_(total.sqrt().add_(self.epsilon)))

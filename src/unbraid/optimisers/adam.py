@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.optimisers.optimiser import Optimiser, over_members
+from unbraid.optimisers.optimiser import Optimiser, Pace, Stack, over_members
 from unbraid.schedule import Weight
 
 
@@ -48,22 +48,13 @@ class Adam(Optimiser):
         # float64: a float32 would round 0.999 to the power of the step.
         return {"share": torch.stack([1 - beta ** step.double() for beta in self.betas])}
 
-    def descend_(
-        self,
-        weights: Float[Tensor, "member ..."],
-        gradient: Float[Tensor, "member ..."],
-        memory: Mapping[str, Float[Tensor, "member ..."]],
-        *,
-        of_step: Mapping[str, Float[Tensor, "..."]],
-        learning_rate: Float[Tensor, " member"],
-        alive: Bool[Tensor, " member"],
-    ) -> None:
+    def descend_(self, weights: Stack, gradient: Stack, memory: Mapping[str, Stack], pace: Pace) -> None:
         beta1, beta2 = self.betas
         first, second = memory["first_moment"], memory["second_moment"]
-        share1, share2 = of_step["share"].unbind()
-        new = torch.zeros_like(learning_rate).masked_fill(alive, 1 - beta1)
-        decay = torch.ones_like(learning_rate).masked_fill(alive, beta2)
+        share1, share2 = pace.of_step["share"].unbind()
+        new = torch.zeros_like(pace.learning_rate).masked_fill(pace.alive, 1 - beta1)
+        decay = torch.ones_like(pace.learning_rate).masked_fill(pace.alive, beta2)
         first.lerp_(gradient, over_members(new, gradient))
         second.mul_(over_members(decay, gradient)).addcmul_(gradient, gradient, value=1 - beta2)
         scale = (second / share2).sqrt_().add_(self.epsilon)
-        weights.sub_((first * over_members(learning_rate / share1, weights)).div_(scale))
+        weights.sub_((first * over_members(pace.learning_rate / share1, weights)).div_(scale))

@@ -4,12 +4,28 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import final
 
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.schedule import Weight, extremes
+
+Stack = Float[Tensor, "member ..."]
+"""A tensor with a row for each member."""
+
+
+@final
+@dataclass(frozen=True)
+class Pace:
+    """How members move at one step: the learning rate of each, which of them are alive, and what the optimiser has made
+    of the number of the step.
+    """
+
+    learning_rate: Float[Tensor, " member"]
+    alive: Bool[Tensor, " member"]
+    of_step: Mapping[str, Float[Tensor, "..."]]
 
 
 @dataclass(frozen=True)
@@ -41,16 +57,7 @@ class Optimiser(ABC):
         return {}
 
     @abstractmethod
-    def descend_(
-        self,
-        weights: Float[Tensor, "member ..."],
-        gradient: Float[Tensor, "member ..."],
-        memory: Mapping[str, Float[Tensor, "member ..."]],
-        *,
-        of_step: Mapping[str, Float[Tensor, "..."]],
-        learning_rate: Float[Tensor, " member"],
-        alive: Bool[Tensor, " member"],
-    ) -> None:
+    def descend_(self, weights: Stack, gradient: Stack, memory: Mapping[str, Stack], pace: Pace) -> None:
         """Changes one tensor of weights, and what is remembered of it, in place.
 
         A member that is not alive has the gradient 0 and the learning rate 0. It must keep its memory to the bit.

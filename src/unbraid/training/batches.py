@@ -53,10 +53,7 @@ class Batches:
     def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
         """The rows of the batch at this step, counted from 0. A GPU does it without being told the step anew."""
         if self._cumulative is not None:
-            uniform = draws.uniform(self._seeds, self._stream, step, (self._batch_size,))
-            # Scaled by the last entry, for p(n) may not sum to one. Neither end is an image of weight zero: 0 < uniform
-            # < 1.
-            return torch.searchsorted(source, uniform * source[-1])
+            return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
         first = step % self.steps_per_epoch * self._batch_size
         return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))
 

@@ -9,6 +9,7 @@ from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.compiler import Inductor
 from unbraid.training.environment import Environment
 from unbraid.training.events import Compiling, Encoding
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
@@ -51,7 +52,7 @@ class FleetTraining:
                 f"training from step {start.step} to {self._num_steps} in a fleet of {len(start.runs)} on "
                 f"{images.device}"
             )
-        moved = Environment.of(images.device, programs.inductor).record(start.runs, start.step)
+        moved = Environment.of(images.device, Inductor(options.deterministic)).record(start.runs, start.step)
         if moved:
             self._warn(moved)
         self._prepare()

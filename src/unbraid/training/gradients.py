@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.precision import widened
+
 
 def gradient_norm(gradient: Mapping[str, Float[Tensor, "member ..."]]) -> Float[Tensor, " member"]:
     """Returns the length of each member's gradient, all its tensors taken together."""
-    wide = [each.float() if each.dtype.itemsize < 4 else each for each in gradient.values()]
-    lengths = [torch.linalg.vector_norm(each.reshape(len(each), -1), dim=1) for each in wide]
+    lengths = [torch.linalg.vector_norm(widened(each).reshape(len(each), -1), dim=1) for each in gradient.values()]
     return torch.linalg.vector_norm(torch.stack(lengths), dim=0)
 
 

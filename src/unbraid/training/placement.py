@@ -4,8 +4,8 @@ import torch
 
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import SpecError
+from unbraid.memory import free_memory
 from unbraid.runs.spec import RunSpec
-from unbraid.training.memory import free_memory
 
 # The rest is for weights, activations and the codes of all images.
 _SHARE_FOR_IMAGES = 0.5

@@ -71,8 +71,7 @@ class Programs:
     def __init__(
         self, compile_graph: Callable[[GraphModule, Sequence[Tensor]], Callable[..., Any]] | None = None
     ) -> None:
-        self.inductor = compile_graph if isinstance(compile_graph, Inductor) else Inductor()
-        self._compile_graph = compile_graph or self.inductor
+        self._compile_graph = compile_graph or Inductor()
         self._compiled: dict[Hashable, tuple[Traced, Callable[..., Any], object]] = {}
         self.seconds = 0.0
 

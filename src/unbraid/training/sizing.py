@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from unbraid.data.dataset import FactorImages
+from unbraid.memory import free_memory, give_back_memory, is_out_of_memory
 from unbraid.training.fleet import Fleet
-from unbraid.training.memory import free_memory, give_back_memory, is_out_of_memory
 from unbraid.training.state import Member
 
 # The rest is for gaps between blocks of memory, and for whatever else runs on the device.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.func import grad, vmap
 
@@ -17,7 +17,7 @@ from unbraid import draws
 from unbraid.data.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.critic import Critic
-from unbraid.optimisers.optimiser import over_members
+from unbraid.optimisers.optimiser import Pace, over_members
 from unbraid.precision import nets_run_in
 from unbraid.schedule import value_at
 from unbraid.training.feed import Feed
@@ -171,10 +171,10 @@ class FleetStep:
             old.copy_(torch.where(over_members(alive, new), new, old))
         scale = None if spec.max_gradient_norm is None else clipping(norms["model"], spec.max_gradient_norm)
         rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
-        self._descend("model", given, gradient["model"], alive, rate, scale)
+        self._descend("model", given, gradient["model"], Pace(rate, alive, given.of_step["model"]), scale)
         if "critic" in gradient:
             rate = value_at(self._optimisers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
-            self._descend("critic", given, gradient["critic"], alive, rate)
+            self._descend("critic", given, gradient["critic"], Pace(rate, alive, given.of_step["critic"]))
         return losses if log else {}
 
     def _descend(
@@ -182,8 +182,7 @@ class FleetStep:
         which: str,
         given: Given,
         gradient: Mapping[str, Tensor],
-        alive: Bool[Tensor, " member"],
-        learning_rate: Float[Tensor, " member"],
+        pace: Pace,
         scale: Float[Tensor, " member"] | None = None,
     ) -> None:
         """Takes one step with one kind of net, down the gradient times `scale`.
@@ -197,11 +196,9 @@ class FleetStep:
             slope = slope if scale is None else slope * over_members(scale, slope)
             self._optimisers[which].descend_(
                 weights,
-                torch.where(over_members(alive, slope), slope, 0),
+                torch.where(over_members(pace.alive, slope), slope, 0),
                 {kind: of_weights[name] for kind, of_weights in net.memory.items()},
-                of_step=given.of_step[which],
-                learning_rate=learning_rate,
-                alive=alive,
+                pace,
             )
             if name in rounded:
                 rounded[name].copy_(weights)

@@ -13,6 +13,7 @@ from unbraid import files
 from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import RunError, TrainingError
+from unbraid.memory import give_back_memory, is_out_of_memory
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
@@ -23,7 +24,6 @@ from unbraid.training.compiler import Inductor
 from unbraid.training.events import Plan, Warn, Watch, ignore, log_warning
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import GO_ON, FleetTraining
-from unbraid.training.memory import give_back_memory, is_out_of_memory
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream, usable_device
 from unbraid.training.program import Programs

@@ -13,8 +13,9 @@ _LIMITS = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
 )
-# On the CPU, and from the libraries beneath it on a GPU, torch has no class of its own for it.
-_WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
+# On the CPU, and from the libraries beneath it on a GPU, torch has no class of its own for it, nor has a library that
+# finds no room while it is imported.
+_WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED", "failed to map segment")
 
 
 def free_memory(device: torch.device) -> int:
@@ -37,7 +38,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether the error, or one that it came of, says that memory was asked for and not there."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    if isinstance(error, RuntimeError) and any(words in str(error) for words in _WORDS):
+    if isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in _WORDS):
         return True
     # While a GPU records a graph, what went wrong is followed by the complaint that the recording did not end well.
     before = error.__cause__ or error.__context__

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from unbraid.training import memory
-from unbraid.training.memory import free_memory, is_out_of_memory
+from unbraid import memory
+from unbraid.memory import free_memory, is_out_of_memory
 
 
 def test_this_machine_has_memory_and_no_more_than_all_of_it():
