@@ -8,9 +8,9 @@ from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, G
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG, Metric
 from unbraid.metrics.estimators import Exact, Quantised
-from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.models import MLP, Autoencoder, Conv, Critic
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
-from unbraid.optimisers import Adam
+from unbraid.optimisers import Adagrad, Adam
 from unbraid.runs import RunSpec
 from unbraid.schedule import Cosine, Linear
 
@@ -147,6 +147,15 @@ def test_a_metric_is_built_as_a_spec_is():
     assert build_kind(Metric, "metric", {"metric.estimator.quadrature": ["direct"]}, METRIC, MIG()) == [
         MIG(Exact("direct"))
     ]
+
+
+@pytest.mark.parametrize("named", [{}, {"critic__optimiser": "adam"}])
+def test_the_default_of_a_field_keeps_its_numbers_when_it_is_named(named):
+    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser__learning_rate="1e-3", **named)
+    assert spec.critic.optimiser == Adam(1e-3, betas=(0.5, 0.9))
+    assert FLAGS["critic.optimiser.betas"].help == "adam: default 0.5,0.9"
+    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser="adagrad")
+    assert spec.critic == Critic(optimiser=Adagrad())
 
 
 def test_a_number_may_follow_a_schedule():

@@ -81,13 +81,16 @@ def spelled(path: str) -> str:
     return "--" + path.replace("_", "-")
 
 
-def flags_of(cls: type, prefix: str = "", name: str = "") -> dict[str, Flag]:
-    """Every flag that the dataclass and the recipes it may hold give rise to, by path."""
+def flags_of(cls: type, prefix: str = "", name: str = "", start: Any = None) -> dict[str, Flag]:
+    """Every flag that the dataclass and the recipes it may hold give rise to, by path. Defaults are those of `start`,
+    if there is one.
+    """
     found: dict[str, Flag] = {}
     hints = hints_of(cls)
     for of_class in fields(cls):
         path, annotation = prefix + of_class.name, hints[of_class.name]
-        found |= flags_of_kind(annotation, path, default_of(of_class), name)
+        default = getattr(start, of_class.name) if type(start) is cls else default_of(of_class)
+        found |= flags_of_kind(annotation, path, default, name)
     return found
 
 
@@ -97,10 +100,13 @@ def flags_of_kind(annotation: Any, path: str, default: Any = MISSING, name: str 
     if kind is None:
         return {path: Flag(path, (holder,))}
     if not inspect.isabstract(kind):
-        return flags_of(kind, f"{path}.")
+        return flags_of(kind, f"{path}.", start=default)
     named = choices(kind)
     return _merged(
-        [{path: Flag(path, (holder,), named)}, *(flags_of(cls, f"{path}.", each) for each, cls in named.items())]
+        [
+            {path: Flag(path, (holder,), named)},
+            *(flags_of(cls, f"{path}.", each, default) for each, cls in named.items()),
+        ]
     )
 
 
@@ -192,6 +198,8 @@ class _Builder:
                     f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
                 )
             self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
+            # The default by its name is the default: that of a critic's optimiser is not that of the class.
+            chosen = [(cls, default if start is None and type(default) is cls else start) for cls, start in chosen]
             return [variant for cls, start in chosen for variant in self.variants(cls, f"{path}.", start)]
         below = [other for other in self._given if other.startswith(f"{path}.")]
         if not below:

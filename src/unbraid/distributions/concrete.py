@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self, final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float
@@ -48,7 +48,7 @@ class Relaxed(Posterior):
         return self.logits[:, :0]
 
     @final
-    def by_category(self) -> Self:
+    def by_category(self) -> "Relaxed":
         return replace(self, measure="pmf")
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unbraid.arrays import columns
 from unbraid.distributions.gaussian_posterior import GaussianPosterior
-from unbraid.distributions.latents import LocationScaleLatents
+from unbraid.distributions.latents import ContinuousLatents
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
 
@@ -80,7 +80,7 @@ class CorrelatedGaussian(GaussianPosterior):
 
 @final
 @dataclass(frozen=True)
-class CorrelatedGaussianLatents(LocationScaleLatents):
+class CorrelatedGaussianLatents(ContinuousLatents):
     """Gaussian latents whose noise is correlated, every two by `rho`. The encoder puts out all means, then all
     log-variances.
 

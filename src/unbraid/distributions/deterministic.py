@@ -1,13 +1,13 @@
 """Codes without noise."""
 
 from dataclasses import dataclass, field
-from typing import NoReturn, final
+from typing import ClassVar, NoReturn, final
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.latents import ContinuousLatents
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
@@ -41,7 +41,7 @@ class Deterministic(Posterior):
 
 @final
 @dataclass(frozen=True)
-class DeterministicLatents(Latents):
+class DeterministicLatents(ContinuousLatents):
     """Each image has one code, which the encoder puts out. For objectives that never ask for log q(z | x), such as
     AAE.
     """
@@ -49,20 +49,7 @@ class DeterministicLatents(Latents):
     size: int = 10
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise SpecError(
-                f"DeterministicLatents: size is {self.size}; a code needs at least 1 latent (the papers use 10)."
-            )
-        self.prior.check("DeterministicLatents", self.size)
-
-    @property
-    def num_latents(self) -> int:
-        return self.size
-
-    @property
-    def num_parameters(self) -> int:
-        return self.size
+    numbers_per_latent: ClassVar[int] = 1
 
     @property
     def num_noise(self) -> int:
@@ -72,15 +59,8 @@ class DeterministicLatents(Latents):
     def has_density(self) -> bool:
         return False
 
-    @property
-    def prior_is_bounded(self) -> bool:
-        return self.prior.is_bounded
-
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Deterministic:
         return Deterministic(parameters)
-
-    def make_prior(self) -> nn.Module:
-        return self.prior.make(self.size)
 
 
 def _no_density() -> SpecError:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unbraid.distributions import noise as noises
 from unbraid.distributions.fixed import Fixed
-from unbraid.distributions.latents import LocationScaleLatents
+from unbraid.distributions.latents import ContinuousLatents
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
@@ -84,7 +84,7 @@ class LaplacePrior(PriorRecipe):
 
 @final
 @dataclass(frozen=True)
-class LaplaceLatents(LocationScaleLatents):
+class LaplaceLatents(ContinuousLatents):
     """Independent Laplace latents. The encoder puts out all locations, then the logarithms of all scales b."""
 
     size: int = 10

@@ -4,7 +4,7 @@ before.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -103,13 +103,14 @@ def check_combinations(latents: Latents) -> None:
         )
 
 
-class LocationScaleLatents(Latents):
-    """`size` continuous latents, each described by a location and a scale, with one prior for all. The encoder puts out
-    all locations, then all scales.
+class ContinuousLatents(Latents):
+    """`size` continuous latents with one prior for all. Each is described by a location and a scale, unless a family
+    says otherwise; the encoder puts out all locations, then all scales.
     """
 
     size: int
     prior: PriorRecipe
+    numbers_per_latent: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -125,7 +126,7 @@ class LocationScaleLatents(Latents):
     @property
     @final
     def num_parameters(self) -> int:
-        return 2 * self.size
+        return self.numbers_per_latent * self.size
 
     @property
     @final
@@ -139,7 +140,7 @@ class LocationScaleLatents(Latents):
 
 @final
 @dataclass(frozen=True)
-class GaussianLatents(LocationScaleLatents):
+class GaussianLatents(ContinuousLatents):
     """Independent Gaussian latents. The encoder puts out all means, then all log-variances."""
 
     size: int = 10

@@ -10,7 +10,7 @@ from unbraid.distributions.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.convolutions import check_width
 from unbraid.models.heads import branched_mlp
-from unbraid.models.mlp import check_widths, fully_connected
+from unbraid.models.mlp import check_widths, mlp_decoder
 
 
 @final
@@ -35,7 +35,4 @@ class EsmaeiliMNIST(Architecture):
         return branched_mlp(math.prod(image_shape), self.hidden, self.branch_width, latents)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        return nn.Sequential(
-            *fully_connected((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.ReLU),
-            nn.Unflatten(1, image_shape),
-        )
+        return mlp_decoder(num_inputs, self.decoder_hidden, image_shape, nn.ReLU)

@@ -35,10 +35,7 @@ class MLP(Architecture):
         )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        return nn.Sequential(
-            *fully_connected((num_inputs, *self.decoder_hidden, math.prod(image_shape)), nn.Tanh),
-            nn.Unflatten(1, image_shape),
-        )
+        return mlp_decoder(num_inputs, self.decoder_hidden, image_shape, nn.Tanh)
 
 
 def check_widths(net: str, **widths: Sequence[int]) -> None:
@@ -54,3 +51,11 @@ def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Itera
         yield nn.Linear(fan_in, fan_out)
         yield activation()
     yield nn.Linear(*last)
+
+
+def mlp_decoder(
+    num_inputs: int, hidden: Sequence[int], image_shape: ImageShape, activation: type[nn.Module]
+) -> nn.Module:
+    """Returns a net from codes to images through fully connected layers of these widths."""
+    widths = num_inputs, *hidden, math.prod(image_shape)
+    return nn.Sequential(*fully_connected(widths, activation), nn.Unflatten(1, image_shape))

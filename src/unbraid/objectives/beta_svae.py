@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
+from unbraid.objectives.beta_vae import BetaVAE
 from unbraid.objectives.decomposed_elbo import DecomposedELBO
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
 from unbraid.schedule import Weight
@@ -28,10 +29,4 @@ class BetaSVAE(Objective):
         return self.general()(step)
 
     def general(self) -> DecomposedELBO:
-        return DecomposedELBO(
-            rate=self.beta,
-            mutual_information=0.0,
-            total_correlation=0.0,
-            total_correlation_within=0.0,
-            dimension_wise_kl=0.0,
-        )
+        return BetaVAE(self.beta).general()

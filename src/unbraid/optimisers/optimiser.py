@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import SpecError
+from unbraid.recipes.recipe import Recipe
 from unbraid.schedule import Weight, extremes
 
 Stack = Float[Tensor, "member ..."]
@@ -29,7 +30,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Optimiser(ABC):
+class Optimiser(Recipe, ABC):
     """The recipe of a way down the gradient. It holds no tensors: a fleet keeps what it remembers, and changes it in
     place.
 
@@ -40,6 +41,7 @@ class Optimiser(ABC):
 
     def __post_init__(self) -> None:
         """Refuses a learning rate with which no step would be taken."""
+        super().__post_init__()
         least, greatest = extremes(self.learning_rate)
         if not (math.isfinite(least) and math.isfinite(greatest) and least >= 0 < greatest):
             raise SpecError(
