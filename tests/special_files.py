@@ -20,6 +20,9 @@ from tests.runs.finished_runs import finish
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid import files
 from unbraid.cli.image_files import read_pictures
+from unbraid.codes import Codes
+from unbraid.codes.csv_file import read_csv
+from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.conversion.celeb_a_lists import _lines
 from unbraid.data.conversion.idx_dataset import read_idx
 from unbraid.data.dataset import Factor
@@ -28,7 +31,6 @@ from unbraid.data.drawn.dsprites import DSprites
 from unbraid.data.formats.archives import Folder, Member, Tar, Zip
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.formats.norb import Matrix
-from unbraid.data.formats.npz import Npz
 from unbraid.data.formats.pth import read_tensor
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.own.arrays import FromArrays
@@ -38,9 +40,8 @@ from unbraid.data.published.chairs3d import _content
 from unbraid.data.published.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.metrics.scorecard import Scorecard
-from unbraid.runs import History, Run, codes_file
-from unbraid.runs.codes_csv import read_csv
-from unbraid.runs.codes_input import read_codes
+from unbraid.npz import Npz
+from unbraid.runs import History, Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.sampling.listed_rows import Rows
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
@@ -68,10 +69,10 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "lists of 3D Chairs": _content,
     "check_file": lambda path: check_file(path, PublishedFile(path.name, None)),
     "pictures of encode": lambda path: read_pictures([path], (1, 2, 2)),
-    "codes in .npz": lambda path: read_codes(path.rename(path.with_suffix(".npz"))),
-    "codes in .safetensors": lambda path: read_codes(path.rename(path.with_suffix(".safetensors"))),
-    "codes in .csv": lambda path: read_codes(path.rename(path.with_suffix(".csv"))),
-    "codes of a run": codes_file.read_codes,
+    "codes in .npz": lambda path: Codes.load(path.rename(path.with_suffix(".npz"))),
+    "codes in .safetensors": lambda path: Codes.load(path.rename(path.with_suffix(".safetensors"))),
+    "codes in .csv": lambda path: Codes.load(path.rename(path.with_suffix(".csv"))),
+    "codes of a run": read_safetensors,
     "read_csv": read_csv,
     "Scorecard": Scorecard.load,
     "sha256": files.sha256,

@@ -44,9 +44,12 @@ def test_the_layers_are_kept():
             id="a metric past its table",
         ),
         pytest.param(
-            "codes.py", "import typer", "unbraid is not allowed to import typer", id="the command line outside cli"
+            "codes/codes.py",
+            "import typer",
+            "unbraid is not allowed to import typer",
+            id="the command line outside cli",
         ),
-        pytest.param("codes.py", "import pickle", "unbraid is not allowed to import pickle", id="a pickle"),
+        pytest.param("codes/codes.py", "import pickle", "unbraid is not allowed to import pickle", id="a pickle"),
     ],
 )
 def test_a_breach_is_noticed(tmp_path, file, content, complaint):

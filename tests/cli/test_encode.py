@@ -1,11 +1,16 @@
 """`unbraid encode`."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from unbraid.codes import Codes
+from unbraid.data import FromArrays
+from unbraid.distributions import GaussianLatents, GroupedLatents
+from unbraid.models import encode
 from unbraid.runs import Run
 
 
@@ -68,6 +73,38 @@ def test_factors_are_passed_on_so_that_the_codes_can_be_scored(unbraid, run, ima
     assert (outcome.code, "hue" in outcome.out) == (0, True), outcome.err
 
 
+@pytest.mark.parametrize("name", ["codes.npz", "codes.safetensors", "codes.csv"])
+def test_weights_and_the_order_of_values_are_kept(unbraid, run, images, tmp_path, name):
+    np.savez(
+        tmp_path / "images.npz",
+        images=images,
+        factors=np.array([[0, 2], [1, 1], [0, 0], [1, 2], [0, 1]]),
+        factor_names=["shape", "size"],
+        factor_ordered=[False, True],
+        weights=np.array([4.0, 3.0, 2.0, 1.0, 0.0]),
+    )
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / name).code == 0
+    codes, expected = Codes.load(tmp_path / name), encode(run.model(), FromArrays(str(tmp_path / "images.npz")).load())
+    assert codes.factors == expected.factors
+    assert [labels.ordered for labels in codes.factors] == [False, True]
+    assert codes.weights.float().tolist() == expected.weights.tolist()
+
+
+def test_the_groups_of_a_run_are_kept_and_a_table_says_that_it_has_no_place_for_them(unbraid, run, images, tmp_path):
+    latents = GroupedLatents((GaussianLatents(2), GaussianLatents(1)))
+    spec = replace(run.spec, model=replace(run.spec.model, latents=latents))
+    run = Run.place(tmp_path, spec, 0)
+    run.create()
+    model = spec.model.build(spec.dataset.image_shape, seed=0)
+    run.finish(model, encode(model, spec.dataset.load()), seconds=1.0)
+    np.savez(tmp_path / "images.npz", images=images)
+    assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz").code == 0
+    assert Codes.load(tmp_path / "codes.npz").groups == run.codes().groups == ((0, 1), (2,))
+    outcome = unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.csv")
+    assert (outcome.code, "has no place for groups of latents" in outcome.out) == (0, True), outcome.err
+    assert Codes.load(tmp_path / "codes.csv").groups == ()
+
+
 def test_an_existing_file_is_replaced_only_by_force(unbraid, run, images, tmp_path):
     np.savez(tmp_path / "images.npz", images=images)
     (tmp_path / "codes.csv").write_text("mine")
@@ -115,7 +152,7 @@ def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
         (["notes.txt"], [], "neither a .png, .jpg or .npz file nor a folder"),
         (["empty"], [], "holds no .png, .jpg, .jpeg files"),
         (["large.npz", "large.png"], [], "Give one .npz alone"),
-        (["large.npz"], ["--out", "codes.mat"], "name an .npz or a .csv file"),
+        (["large.npz"], ["--out", "codes.mat"], "name an .npz, a .safetensors or a .csv file"),
         (["large.npz"], ["--device", "gpu"], "expected auto, cpu or cuda"),
     ],
 )

@@ -16,6 +16,7 @@ from unbraid.cli.run_folders import finished_among, is_run, open_runs
 from unbraid.cli.saved_cards import check_save, save_cards
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
+from unbraid.codes.codes_file import SUFFIXES
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
@@ -24,13 +25,11 @@ from unbraid.metrics.published import like as like_published
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.selection import Metrics, select
 from unbraid.metrics.statistics import Tell
-from unbraid.runs.codes_input import read_codes
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
 _FLAGS = flags_of_kind(Metric, "metric", MIG())
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric"}
-_SUFFIXES = (".npz", ".safetensors", ".csv")
 
 
 @final
@@ -109,12 +108,12 @@ def score(
     if save is not None:
         check_save(save, what, force=force)
     place = parse_device(device)
-    files = [path for path in what if path.suffix.lower() in _SUFFIXES and not path.is_dir()]
+    files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     runs = _runs([path for path in what if path not in files]) if len(files) < len(what) else []
     if chosen is None:
         chosen = "mig" if len(runs) > 1 else "all"
     # All are read before any is scored: what cannot be read is found out at once.
-    codes = {path: read_codes(path) for path in dict.fromkeys(files)}
+    codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
     carded = [*_of_files(codes, chosen, seed, place), *score_cards(runs, chosen, seed=seed, device=place)]
     if save is not None:
         save_cards(save, {each.name: each.card for each in carded})

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import Logits
 from unbraid.distributions.concrete import Measure, Relaxed, check_temperature, temperature_at
@@ -17,7 +18,6 @@ from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
-from unbraid.latent_prior import LatentPrior
 from unbraid.schedule import Weight
 
 

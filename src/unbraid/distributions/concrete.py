@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import CategoricalPriorRecipe, UniformCategories
 from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
-from unbraid.latent_prior import LatentPrior
 from unbraid.schedule import Weight, extremes, value_at
 
 Measure = Literal["pmf", "summed", "density"]

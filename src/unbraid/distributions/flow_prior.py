@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
-from unbraid.latent_prior import LatentPrior
 
 # Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
 # left.

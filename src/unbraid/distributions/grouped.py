@@ -11,13 +11,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions.bernoulli import BernoulliLatents
 from unbraid.distributions.concrete import ConcreteLatents, Measure
 from unbraid.distributions.latents import GaussianLatents, Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
-from unbraid.latent_prior import LatentPrior
 
 
 @final

@@ -7,13 +7,13 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions import noise as noises
 from unbraid.distributions.fixed import Fixed
 from unbraid.distributions.latents import ContinuousLatents
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
-from unbraid.latent_prior import LatentPrior
 
 _LOG_2 = math.log(2)
 

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from unbraid.arrays import columns
+from unbraid.codes import LatentPrior
 from unbraid.distributions.gaussian_posterior import GaussianPosterior
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior, spread
 from unbraid.distributions.prior_recipes import PriorRecipe
-from unbraid.latent_prior import LatentPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 

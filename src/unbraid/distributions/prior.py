@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.arrays import columns
+from unbraid.codes import LatentPrior
 from unbraid.distributions.posterior import Posterior
-from unbraid.latent_prior import LatentPrior
 
 
 class Prior(ABC):

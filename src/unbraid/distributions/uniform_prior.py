@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid.codes import LatentPrior
 from unbraid.distributions.fixed import Fixed
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
 from unbraid.distributions.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
-from unbraid.latent_prior import LatentPrior
 
 
 @final

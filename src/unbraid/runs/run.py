@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from unbraid import files
 from unbraid.codes import Codes
+from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.arrays import unlabelled
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.evaluate import evaluate
@@ -29,7 +30,6 @@ from unbraid.models.encode import encode
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
-from unbraid.runs.codes_file import read_codes
 from unbraid.runs.history import History
 from unbraid.runs.records import FORMAT, Failure, failure_in, read_record, read_spec
 from unbraid.runs.spec import RunSpec
@@ -162,7 +162,7 @@ class Run:
 
     def codes(self) -> Codes:
         """q(z | x) of every image that it was trained on, as encoded at the end of training."""
-        return read_codes(self._checked("codes.safetensors"))
+        return read_safetensors(self._checked("codes.safetensors"))
 
     def encoder(self) -> Callable[[Any], Codes]:
         """A function from new images to their codes.

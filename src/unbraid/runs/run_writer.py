@@ -12,13 +12,13 @@ import torch
 
 from unbraid import files
 from unbraid.codes import Codes
+from unbraid.codes.safetensors_file import write_safetensors
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.runs.codes_file import write_codes
 from unbraid.runs.history import History
 from unbraid.runs.records import FORMAT, fleet_in, read_record, read_spec
 from unbraid.runs.run import Run
-from unbraid.runs.tensor_file import write_tensors
+from unbraid.tensor_file import write_tensors
 from unbraid.version import __version__
 
 
@@ -97,7 +97,7 @@ class RunWriter:
         """
         weights, written = self.run.folder / "weights.safetensors", self.run.folder / "codes.safetensors"
         of_weights = write_tensors(weights, model.state_dict(), {"unbraid": __version__})
-        of_codes = write_codes(written, codes)
+        of_codes = write_safetensors(written, codes)
         sums = {weights.name: of_weights.hexdigest(), written.name: of_codes.hexdigest(), **self._sums_of_records()}
         files.write_json(self._kept, {"sha256": sums, "seconds": round(seconds, 3), "fleet": list(fleet)})
 

@@ -24,7 +24,7 @@ from unbraid.files import seal
 from unbraid.runs.history import History
 from unbraid.runs.records import read_record
 from unbraid.runs.run import Run
-from unbraid.runs.tensor_file import write_tensors
+from unbraid.tensor_file import write_tensors
 from unbraid.training.state import Carried, MemberState, from_named
 from unbraid.training.trees import named_leaves
 from unbraid.version import __version__

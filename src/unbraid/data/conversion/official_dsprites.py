@@ -13,12 +13,12 @@ from jaxtyping import UInt64
 from unbraid import files
 from unbraid.data import provenance
 from unbraid.data.dataset import Factor, FactorImages
-from unbraid.data.formats.npz import Npz
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pixels.bitmaps import packed
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError
+from unbraid.npz import Npz
 
 OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 PUBLICATION = Publication(

@@ -15,11 +15,11 @@ from unbraid import files
 from unbraid.arrays import is_masked, shown
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.hashed_stream import HashedStream
-from unbraid.data.formats.npz import Npz
 from unbraid.data.pixels.channels_last import ChannelsLast
 from unbraid.data.pixels.pixels import Pixels
 from unbraid.data.provenance import known_sha256
 from unbraid.errors import DataError, SpecError
+from unbraid.npz import Npz
 
 _IMAGES_AT_ONCE = 4096
 # Fewer bytes are read into memory, where a file that is written again while they are in use cannot change them.

@@ -10,11 +10,11 @@ from jaxtyping import UInt8
 
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
-from unbraid.data.formats.npz import Npz
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import SpecError
+from unbraid.npz import Npz
 
 Version = Literal["toy", "realistic", "real"]
 

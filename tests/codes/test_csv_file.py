@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from unbraid.codes import csv_file
+from unbraid.codes.csv_file import read_csv
 from unbraid.errors import CodesError
-from unbraid.runs import codes_csv
-from unbraid.runs.codes_csv import read_csv
 
 HEADER = "mean_0,mean_1,std_0,std_1,factor:shape,factor:size,factor:angle,weight\n"
 ROWS = ["0.5,1,0.1,0.2,square,3,0.25,1\n", "-1e-3,2,0.3,0.4,heart,5,1,2\n", "7,3,0.5,0.6,square,3,2.5,1\n"]
@@ -69,7 +69,7 @@ def test_files_of_other_systems_are_read(written, end, encoding):
 
 
 def test_blocks_are_joined(written, monkeypatch):
-    monkeypatch.setattr(codes_csv, "_ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(csv_file, "_ROWS_PER_BLOCK", 7)
     codes = read_csv(
         written("mean_0,factor:a,factor:b\n" + "".join(f"{i},{i % 5},{'x' if i == 50 else i}\n" for i in range(60)))
     )
@@ -146,7 +146,7 @@ def test_malformed_tables_are_refused_by_line_and_column(written, content, messa
 
 @pytest.mark.parametrize("content", ["x" * 5000, "mean_0\n1\n" + "1" * 5000 + "\n2\n"])
 def test_an_endless_line_is_refused_before_it_is_read(written, monkeypatch, content):
-    monkeypatch.setattr(codes_csv, "MAX_LINE", 1000)
+    monkeypatch.setattr(csv_file, "MAX_LINE", 1000)
     with pytest.raises(CodesError, match=r"Line (1|3) of .* is longer than 1,000 characters"):
         read_csv(written(content))
 

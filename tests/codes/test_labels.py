@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from unbraid.codes import Labels
 from unbraid.errors import CodesError
-from unbraid.labels import Labels
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
             "1 factor names were given for 2 columns",
         ),
         ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]}, "share a name"),
-        ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]}, "names of its own"),
+        ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]}, "names of their own"),
         ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
         ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),
         ({"mean": MEAN, "weights": [1.0, 1.0]}, "one weight for each of the 3 codes"),

@@ -8,7 +8,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from unbraid.runs.tensor_file import write_tensors
+from unbraid.tensor_file import write_tensors
 
 TENSORS = {
     "weights.0": torch.tensor([[1.5, -0.0], [float("inf"), 1e-45]]),

@@ -1,6 +1,7 @@
-"""Codes from a table of comma-separated values."""
+"""Codes as a table of comma-separated values."""
 
 import csv
+import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,36 +15,78 @@ import torch
 
 from unbraid import files
 from unbraid.arrays import shown
-from unbraid.codes import Codes, Labels
+from unbraid.codes.codes import Codes
+from unbraid.codes.labels import Labels
+from unbraid.codes.latent_prior import LatentPrior
+from unbraid.codes.named_arrays import CATEGORY, FACTOR, LOG_VAR
 from unbraid.errors import CodesError
 
 MAX_LINE = 1_000_000  # characters
 _ROWS_PER_BLOCK = 20_000
 _CELLS_PER_BLOCK = 2_000_000  # of a table with many columns, fewer rows at a time
 _MAX_SHOWN = 40  # characters of what a file holds, in a message
-_KINDS = ("mean", "std", "log_var", "sample")
-_FACTOR = "factor:"
+_KINDS = ("mean", "std", LOG_VAR, "sample")
+_WEIGHT = "weight"
 _FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
 # What printf writes for a number that is none, on one system or another.
 _MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
 _BLANK = re.compile(r"[^\S\n]")
 # Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
 # would become one.
-_COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|weight|{_FILE}|{_FACTOR}.+")
+_COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|{_WEIGHT}|{_FILE}|({FACTOR}|{CATEGORY}).+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII
 )
 
 
+def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
+    """Writes columns that `read_csv` reads, numbers with all their digits. What has no column is refused."""
+    if lost := without_columns(codes):
+        raise CodesError(f"{path} has no place for {', '.join(lost)}. Save the codes as .npz or .safetensors.")
+    columns: dict[str, list[Any]] = {_FILE: list(file_names)} if file_names else {}
+    draw = None if codes.samples is None else codes.samples[0]
+    for kind, values in (("mean", codes.mean), ("std", codes.std), ("sample", draw)):
+        if values is not None:
+            columns |= {f"{kind}_{latent}": column for latent, column in enumerate(values.T.tolist())}
+    if codes.weights is not None:
+        columns[_WEIGHT] = codes.weights.tolist()
+    for labels in codes.factors:
+        known = labels.is_known.tolist()
+        columns[f"{FACTOR if labels.ordered else CATEGORY}{labels.name}"] = [
+            label if is_known else "" for label, is_known in zip(labels.values.tolist(), known, strict=True)
+        ]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    files.write_text(path, text.getvalue())
+
+
+def without_columns(codes: Codes) -> list[str]:
+    """What these codes hold that a .csv has no columns for. A standard prior needs none: it is what is assumed."""
+    has = {
+        "the covariance": codes.covariance is not None,
+        "several draws": codes.samples is not None and len(codes.samples) > 1,
+        "the probabilities of discrete latents": bool(codes.probabilities),
+        "groups of latents": bool(codes.groups),
+        "the prior": codes.prior not in (None, LatentPrior.standard(codes.mean.shape[1])),
+    }
+    for labels in codes.factors:
+        has[f"the soft labels of {labels.name!r}"] = labels.is_soft
+        has[f"the measurements of {labels.name!r}, which have no order"] = labels.is_continuous and not labels.ordered
+        has[f"the blanks at the end of {labels.name!r}"] = labels.name != labels.name.rstrip()
+    return [name for name, is_there in has.items() if is_there]
+
+
 def read_csv(path: Path) -> Codes:
     """Codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with `factor:NAME`,
-    `weight` and `file` if there are any.
+    `category:NAME`, `weight` and `file` if there are any.
 
     A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical
-    one. An empty label, or nan (with a sign or without), is missing. Blanks around a number are refused. The first line
-    names the columns; a row is an image, and a line: quoted fields may hold commas and doubled quotation marks, but no
-    line breaks. UTF-8, read a block of rows at a time.
+    one, and so does `category:NAME` of any of them. An empty label, or nan (with a sign or without), is missing. Blanks
+    around a number are refused. The first line names the columns; a row is an image, and a line: quoted fields may hold
+    commas and doubled quotation marks, but no line breaks. UTF-8, read a block of rows at a time.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig") as stream:
@@ -90,8 +133,8 @@ def _names(path: Path, header: list[str]) -> list[str]:
         raise CodesError(
             f"{path} has columns that are not understood ({', '.join(map(_quoted, unknown[:3])) or 'none at all'}). "
             "Expected mean_0, ..., std_0 or "
-            "log_var_0, ..., sample_0, ..., weight and factor:NAME, separated by commas, in the first line. Rename or "
-            "drop the others."
+            "log_var_0, ..., sample_0, ..., weight, factor:NAME and category:NAME, separated by commas, in the first "
+            "line. Rename or drop the others."
         )
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
@@ -123,7 +166,7 @@ class _Columns:
         self.row = np.dtype(
             [(str(i), np.float64 if _is_measured(name) else object) for i, name in enumerate(self.names)]
         )
-        self.words = [defaultdict(count().__next__) for name in self.names if name.startswith(_FACTOR)]
+        self.words = [defaultdict(count().__next__) for name in self.names if _is_label(name)]
 
     def add(self, lines: list[str]) -> None:
         if not lines:
@@ -135,7 +178,7 @@ class _Columns:
         except ValueError as error:
             self._refuse(str(error))
         numbers = [table[str(i)] for i, name in enumerate(self.names) if _is_measured(name)]
-        words = [table[str(i)].tolist() for i, name in enumerate(self.names) if name.startswith(_FACTOR)]
+        words = [table[str(i)].tolist() for i, name in enumerate(self.names) if _is_label(name)]
         self.numbers.append(np.stack(numbers) if numbers else np.zeros((0, len(table))))
         places = [list(map(index.__getitem__, column)) for index, column in zip(self.words, words, strict=True)]
         self.labels.append(np.array(places, dtype=np.int64).reshape(len(places), len(table)))
@@ -154,11 +197,11 @@ class _Columns:
         }
         if "sample" in arrays:
             arrays["samples"] = arrays.pop("sample")
-        if "weight" in place:
-            arrays["weights"] = table[place["weight"]]
+        if _WEIGHT in place:
+            arrays["weights"] = table[place[_WEIGHT]]
         codes = Codes.from_arrays(**arrays)
         places = np.concatenate(self.labels, axis=1)
-        names = [name.removeprefix(_FACTOR) for name in self.names if name.startswith(_FACTOR)]
+        names = filter(_is_label, self.names)
         factors = tuple(
             _labels(name, list(index), column) for name, index, column in zip(names, self.words, places, strict=True)
         )
@@ -193,8 +236,9 @@ class _Columns:
         )
 
 
-def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
+def _labels(column: str, words: list[str], places: np.ndarray) -> Labels:
     """The column of a factor, in the narrowest form that takes all its words."""
+    ordered, name = column.startswith(FACTOR), column.partition(":")[2]
     missing = np.array([_MISSING.fullmatch(word.strip()) is not None for word in words])
     known = None if not missing.any() else torch.from_numpy(~missing[places])
     given = [word for word, gone in zip(words, missing, strict=True) if not gone]
@@ -203,11 +247,11 @@ def _labels(name: str, words: list[str], places: np.ndarray) -> Labels:
         raise CodesError(
             f"Factor {name!r} has the label {_quoted(padded)}, a number with blanks around it. Remove the blanks."
         )
-    for form, kind in ((_WHOLE, np.int64), (_NUMBER, np.float64)):
+    for form, kind in ((_WHOLE, np.int64), (_NUMBER, np.float64)) if ordered else ((_WHOLE, np.int64),):
         if all(map(form.fullmatch, given)):
             values = np.zeros(len(words), dtype=kind)
             values[~missing] = _whole(name, given) if kind is np.int64 else list(map(float, given))
-            return Labels(name, torch.from_numpy(values[places]), known)
+            return Labels(name, torch.from_numpy(values[places]), known, ordered)
     # In alphabetical order, whatever the order of the rows.
     numbers = np.unique(words, return_inverse=True)[1]
     return Labels(name, torch.from_numpy(numbers[places]), known, ordered=False)
@@ -229,7 +273,11 @@ def _whole(name: str, words: list[str]) -> list[int]:
 
 
 def _is_measured(name: str) -> bool:
-    return not name.startswith(_FACTOR) and name != _FILE
+    return not _is_label(name) and name != _FILE
+
+
+def _is_label(name: str) -> bool:
+    return name.startswith((FACTOR, CATEGORY))
 
 
 def _quoted(text: str) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.data.mutants import mutants, num_read
-from unbraid.data.formats import npz as npz_module
-from unbraid.data.formats.npz import Header, Npz
+from unbraid import npz as npz_module
 from unbraid.errors import DataError
+from unbraid.npz import Header, Npz
 
 
 @pytest.fixture

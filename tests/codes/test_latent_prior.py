@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from tests.distributions.families import FAMILIES, named
-from unbraid.codes import Codes
+from unbraid.codes import Codes, LatentPrior
 from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents, UniformPrior
 from unbraid.errors import CodesError
-from unbraid.latent_prior import LatentPrior
 from unbraid.models import MLP, Autoencoder
 
 CONTINUOUS = [latents for latents in FAMILIES if latents.num_discrete == 0]

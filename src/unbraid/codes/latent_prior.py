@@ -17,8 +17,8 @@ Family = Literal["normal", "laplace", "uniform"]
 ARRAYS = ("mean", "std", "covariance", "family", "flow")
 """What a prior is made of, by name; besides, `probabilities_0`, ... of discrete latents."""
 
+PROBABILITIES = "probabilities_"
 _LOG_TWO_PI = math.log(2 * math.pi)
-_PROBABILITIES = "probabilities_"
 
 
 @final
@@ -141,22 +141,22 @@ class LatentPrior:
         )
         found = {"mean": self.mean, "covariance": self.covariance, "family": numbers}
         found |= {} if self.flow is None else {"flow": self.flow}
-        return found | {f"{_PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
+        return found | {f"{PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
         """What `tensors` gave, or somebody else's arrays by the names of `of`, with `probabilities_0` and so on."""
-        unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(_PROBABILITIES)]
+        unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(PROBABILITIES)]
         if unknown:
             raise CodesError(
-                f"The prior has {', '.join(unknown)[:80]}; expected {', '.join(ARRAYS)} or {_PROBABILITIES}0."
+                f"The prior has {', '.join(unknown)[:80]}; expected {', '.join(ARRAYS)} or {PROBABILITIES}0."
             )
-        num_tables = sum(name.startswith(_PROBABILITIES) for name in arrays)
-        if missing := [name for k in range(num_tables) if (name := f"{_PROBABILITIES}{k}") not in arrays]:
+        num_tables = sum(name.startswith(PROBABILITIES) for name in arrays)
+        if missing := [name for k in range(num_tables) if (name := f"{PROBABILITIES}{k}") not in arrays]:
             raise CodesError(f"The prior has {num_tables} vectors of probabilities, and none is {missing[0]}.")
         return cls.of(
             **{name: arrays[name] for name in ARRAYS if name in arrays},
-            probabilities=[arrays[f"{_PROBABILITIES}{number}"] for number in range(num_tables)],
+            probabilities=[arrays[f"{PROBABILITIES}{number}"] for number in range(num_tables)],
         )
 
     def to(self, device: torch.device | str) -> "LatentPrior":

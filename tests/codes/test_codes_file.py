@@ -10,10 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from unbraid.codes import Codes, Labels, LatentPrior
+from unbraid.codes import Codes, LatentPrior
 from unbraid.errors import CodesError, UnbraidError
-from unbraid.runs.codes_file import write_codes
-from unbraid.runs.codes_input import read_codes
 
 MEAN = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
 STD = np.full((3, 2), 0.5)
@@ -40,7 +38,7 @@ def path(tmp_path, request):
 
 
 def test_arrays_become_codes(path):
-    codes = read_codes(
+    codes = Codes.load(
         saved(path, {"mean": MEAN, "std": STD, "factors": FACTORS, "weights": np.arange(3.0)}, ["shape", "size"])
     )
     assert (codes.mean.tolist(), codes.std.tolist(), codes.weights.tolist()) == (
@@ -53,29 +51,29 @@ def test_arrays_become_codes(path):
 
 
 def test_log_var_does_for_std(path):
-    codes = read_codes(saved(path, {"mean": MEAN, "log_var": 2 * np.log(STD)}))
+    codes = Codes.load(saved(path, {"mean": MEAN, "log_var": 2 * np.log(STD)}))
     np.testing.assert_allclose(codes.std, STD)
 
 
 def test_draws_do_for_means(path):
-    assert read_codes(saved(path, {"samples": np.stack([MEAN, MEAN + 2])})).mean.tolist() == (MEAN + 1).tolist()
+    assert Codes.load(saved(path, {"samples": np.stack([MEAN, MEAN + 2])})).mean.tolist() == (MEAN + 1).tolist()
 
 
 def test_discrete_latents_are_read(path):
-    codes = read_codes(saved(path, {"probabilities_1": TABLE, "probabilities_0": TABLE[:, ::-1].copy()}))
+    codes = Codes.load(saved(path, {"probabilities_1": TABLE, "probabilities_0": TABLE[:, ::-1].copy()}))
     assert [table.tolist() for table in codes.probabilities] == [TABLE[:, ::-1].tolist(), TABLE.tolist()]
 
 
 def test_factors_of_different_kinds_are_columns_of_their_own(path):
     arrays = {"mean": MEAN, "factor:size": FACTORS[:, 0], "factor:angle": np.array([0.1, np.nan, 0.3])}
-    factors = {f.name: f for f in read_codes(saved(path, arrays)).factors}
+    factors = {f.name: f for f in Codes.load(saved(path, arrays)).factors}
     assert (factors["size"].is_continuous, factors["angle"].is_continuous) == (False, True)
     assert factors["angle"].known.tolist() == [True, False, True]
 
 
 def test_the_prior_is_read(path):
     prior = {"prior_mean": np.array([1.0, 2.0]), "prior_std": np.array([0.5, 3.0])}
-    codes = read_codes(
+    codes = Codes.load(
         saved(
             path,
             {"mean": MEAN, "std": STD, "probabilities_0": TABLE}
@@ -85,28 +83,29 @@ def test_the_prior_is_read(path):
     )
     assert codes.prior == LatentPrior.of([1.0, 2.0], [0.5, 3.0], probabilities=[[0.3, 0.7]])
     with pytest.raises(CodesError, match="a std or a covariance"):
-        read_codes(saved(path, {"mean": MEAN, "prior_mean": np.array([1.0, 2.0])}))
+        Codes.load(saved(path, {"mean": MEAN, "prior_mean": np.array([1.0, 2.0])}))
 
 
 def test_arrays_of_other_names_are_left_alone(tmp_path):
     np.savez(tmp_path / "codes.npz", mean=MEAN, images=np.array([{}], dtype=object))
-    assert len(read_codes(tmp_path / "codes.npz")) == 3
+    assert len(Codes.load(tmp_path / "codes.npz")) == 3
 
 
 def test_words_in_an_npz_are_categories(tmp_path):
     np.savez(tmp_path / "codes.NPZ", mean=MEAN, factors=np.array([["a"], ["b"], ["a"]]))
     (tmp_path / "codes.NPZ.npz").rename(tmp_path / "codes.NPZ")
-    [labels] = read_codes(tmp_path / "codes.NPZ").factors
+    [labels] = Codes.load(tmp_path / "codes.NPZ").factors
     assert (labels.values.tolist(), labels.ordered) == ([0, 1, 0], False)
 
 
-def test_the_codes_of_a_run_are_read_too(tmp_path):
-    path = tmp_path / "codes.safetensors"
-    write_codes(
-        path, Codes(torch.as_tensor(MEAN), factors=(Labels("shape", torch.arange(3), ordered=False),), groups=((0, 1),))
-    )
-    codes = read_codes(path)
-    assert (codes.groups, codes.factors[0].ordered) == (((0, 1),), False)
+def test_columns_have_an_order_groups_and_flags(path):
+    columns = {"factor:size": FACTORS[:, 0], "category:hue": FACTORS[:, 1], "known:hue": np.array([True, False, True])}
+    codes = Codes.load(saved(path, {"mean": MEAN, "group_0": np.array([1, 0])} | columns, ["hue", "size"]))
+    assert (codes.factor_names, codes.groups) == (("hue", "size"), ((1, 0),))
+    assert [(labels.ordered, labels.is_known.tolist()) for labels in codes.factors] == [
+        (False, [True, False, True]),
+        (True, [True, True, True]),
+    ]
 
 
 # What is refused
@@ -123,14 +122,31 @@ def test_the_codes_of_a_run_are_read_too(tmp_path):
         ({"mean": MEAN, "std": STD, "log_var": STD}, None, "Both std and log_var"),
         ({"mean": MEAN, "factors": FACTORS}, ["one"], "1 factor names were given for 2 columns"),
         ({"mean": MEAN, "factors": FACTORS, "factor:size": FACTORS[:, 0]}, None, "in one way"),
+        ({"mean": MEAN, "factor:size": FACTORS[:, 0], "category:size": FACTORS[:, 0]}, None, "each factor once"),
+        ({"mean": MEAN, "factor:size": FACTORS[:, 0]}, ["hue"], "'hue'.*named size. Name each"),
+        ({"mean": MEAN, "known:size": TABLE[:, 0] > 0}, None, "of factor:size, which must be there"),
+        (
+            {"mean": MEAN, "factor:size": TABLE[:, 0], "known:size": TABLE[:, 0]},
+            None,
+            "float64 of shape .3,.; expected True or",
+        ),
+        (
+            {"mean": MEAN, "factor:size": FACTORS[:, 0], "known:size": TABLE > 0},
+            None,
+            "shape .3, 2.; expected True or False",
+        ),
         ({"mean": MEAN, "probabilities_1": TABLE}, None, "Number them from 0"),
+        ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "tuples of latent numbers"),
+        ({"mean": MEAN, "group_0": np.array([2])}, None, "latent numbers from 0 to 1"),
+        ({"mean": MEAN[0]}, None, r"expected \(images, latents\)"),
+        ({"mean": MEAN, "factor:size": np.full((3, 2, 2), 0.25)}, None, r"expected one label an image"),
         ({"mean": MEAN, "factors": FACTORS[:2]}, None, "2 labels for 3 codes"),
         ({"mean": MEAN * np.nan}, None, "NaN or infinite in 3 rows"),
     ],
 )
 def test_arrays_that_are_no_codes_are_refused(path, arrays, names, message):
     with pytest.raises(UnbraidError, match=message) as refused:
-        read_codes(saved(path, arrays, names))
+        Codes.load(saved(path, arrays, names))
     assert str(path) in str(refused.value)
 
 
@@ -150,21 +166,21 @@ def test_arrays_that_are_no_codes_are_refused(path, arrays, names, message):
 def test_bytes_that_are_no_codes_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UnbraidError, match=message):
-        read_codes(tmp_path / name)
+        Codes.load(tmp_path / name)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UnbraidError, match=r"There is no file .*absent\.csv"):
-        read_codes(tmp_path / "absent.csv")
+        Codes.load(tmp_path / "absent.csv")
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(UnbraidError, match="is a folder"):
-        read_codes(tmp_path / "folder.npz")
+        Codes.load(tmp_path / "folder.npz")
 
 
 def test_python_objects_are_refused(tmp_path):
     np.savez(tmp_path / "codes.npz", mean=np.array([[{}]], dtype=object))
     with pytest.raises(UnbraidError, match="Python objects"):
-        read_codes(tmp_path / "codes.npz")
+        Codes.load(tmp_path / "codes.npz")
 
 
 def test_every_cut_of_a_file_is_refused(path):
@@ -172,51 +188,25 @@ def test_every_cut_of_a_file_is_refused(path):
     for length in range(1, len(content), 37):
         path.write_bytes(content[:length])
         with pytest.raises(UnbraidError, match="not a readable"):
-            read_codes(path)
+            Codes.load(path)
 
 
-@pytest.mark.parametrize("names", ["3", '{"a": 1}', "[1, 2]", "not json"])
+@pytest.mark.parametrize("names", ["3", '{"a": 1}', "[1, 2]", "not json", "[" * 100_000 + "]" * 100_000])
 def test_names_that_are_no_list_are_refused(tmp_path, names):
     path = tmp_path / "codes.safetensors"
     save_file({"mean": torch.as_tensor(MEAN), "factors": torch.as_tensor(FACTORS)}, path, {"factor_names": names})
     with pytest.raises(UnbraidError, match="factor_names|not a readable"):
-        read_codes(path)
+        Codes.load(path)
 
 
-@pytest.mark.parametrize(
-    "metadata", [{"factors": "[]"}, {"factors": "3", "groups": "[]"}, {"factors": '[{"name": "a"}]', "groups": "[]"}]
-)
-def test_a_damaged_file_of_a_run_is_refused(tmp_path, metadata):
-    path = tmp_path / "codes.safetensors"
-    save_file({"mean": torch.as_tensor(MEAN)}, path, metadata)
-    with pytest.raises(UnbraidError, match="not a readable"):
-        read_codes(path)
-
-
-LIES = {
-    "a name that is a number": ({}, [{"name": 3, "ordered": True}], "[]"),
-    "a mean without latents": ({"mean": torch.zeros(3)}, None, "[]"),
-    "a mean of whole numbers": ({"mean": torch.zeros(3, 2, dtype=torch.int64)}, None, "[]"),
-    "a mean of eight bits": ({"mean": torch.zeros(3, 2).to(torch.float8_e4m3fn)}, None, "[]"),
-    "flags that are floats": ({"known_0": torch.ones(3)}, None, "[]"),
-    "labels of three axes": ({"factor_0": torch.full((3, 2, 2), 0.25)}, None, "[]"),
-    "groups nested without end": ({}, None, "[" * 100_000 + "]" * 100_000),
-    "factors that are a number": ({}, 3, "[]"),
-}
-
-
-@pytest.mark.parametrize(("tensors", "factors", "groups"), LIES.values(), ids=LIES)
 @pytest.mark.parametrize("checked", [True, False], ids=["with types checked", "as users run it"])
-def test_a_file_of_a_run_that_lies_is_refused_by_name(tmp_path, tensors, factors, groups, checked):
-    """It claims to be what `write_codes` wrote, and its header may say anything."""
+def test_numbers_of_eight_bits_are_refused_by_name(tmp_path, checked):
     path = tmp_path / "codes.safetensors"
-    honest = {"mean": torch.as_tensor(MEAN), "factor_0": torch.arange(3)}
-    entries = [{"name": "shape", "ordered": True}] if factors is None else factors
-    save_file(honest | tensors, path, {"factors": json.dumps(entries), "groups": groups})
+    save_file({"mean": torch.zeros(3, 2).to(torch.float8_e4m3fn)}, path)
     jaxtyping.config.update("jaxtyping_disable", not checked)
     try:
         with pytest.raises(CodesError, match=re.escape(str(path))):
-            read_codes(path)
+            Codes.load(path)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
 
@@ -228,7 +218,7 @@ def test_an_npz_is_opened_as_often_for_many_factors_as_for_few(tmp_path, monkeyp
     for number in (2, 40):
         np.savez(tmp_path / "codes.npz", mean=np.ones((5, 1)), **{f"factor:{k}": np.arange(5) for k in range(number)})
         openings.clear()
-        assert len(read_codes(tmp_path / "codes.npz").factors) == number
+        assert len(Codes.load(tmp_path / "codes.npz").factors) == number
         counts.append(len(openings))
     assert counts[0] == counts[1]
 
@@ -238,22 +228,13 @@ list_entries = zipfile.ZipFile._RealGetContents
 
 def test_names_without_number_are_refused_before_they_are_read(tmp_path):
     np.savez_compressed(tmp_path / "codes.npz", mean=MEAN, factors=FACTORS, factor_names=np.zeros(200_000, dtype="U1"))
-    with pytest.raises(CodesError, match=r"holds 200,000 factor_names; expected one for each column"):
-        read_codes(tmp_path / "codes.npz")
+    with pytest.raises(CodesError, match=r"holds 200,000 factor_names; expected one for each factor"):
+        Codes.load(tmp_path / "codes.npz")
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
     with pytest.raises(CodesError, match=r"cannot be read|There is no file"):
-        read_codes(tmp_path / ("x" * 305 + ".npz"))
-
-
-def test_what_a_file_of_a_run_should_hold_is_said(tmp_path):
-    path = tmp_path / "codes.safetensors"
-    save_file({"mean": torch.as_tensor(MEAN)}, path, {"factors": "[]"})
-    with pytest.raises(
-        CodesError, match=r"there is no 'groups'.*Expected in the metadata factors, such as .*leave the key out"
-    ):
-        read_codes(path)
+        Codes.load(tmp_path / ("x" * 305 + ".npz"))
 
 
 @pytest.mark.parametrize("name", ["mean", "factor_names"])
@@ -268,4 +249,4 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, name):
         # What the list of contents says of the size, which is all that a reader knows before it unpacks.
         archive.filelist[0].file_size = len(header) + 8 * rows
     with pytest.raises(UnbraidError, match="impossible: it is damaged, or a zip bomb"):
-        read_codes(path)
+        Codes.load(path)

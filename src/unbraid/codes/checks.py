@@ -1,0 +1,150 @@
+"""What codes must be, and the sentences that say why they are not."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.arrays import shown
+from unbraid.codes.labels import Labels
+from unbraid.codes.latent_prior import LatentPrior
+from unbraid.errors import CodesError
+
+
+def check_several_images(mean: Tensor) -> None:
+    if len(mean) == 1:
+        raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
+
+
+def check_finite(name: str, bad: Tensor) -> None:
+    refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows or find what made them.")
+
+
+def refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
+    """`bad` is image by latent."""
+    if bool(bad.any()):
+        rows, latents = bad.any(1).nonzero()[:, 0].tolist(), bad.any(0).nonzero()[:, 0].tolist()
+        raise CodesError(
+            f"{complaint} in {len(rows)} rows ({shown(rows)}), latents [{shown(latents, most=20)}]. {advice}"
+        )
+
+
+def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    if std.shape != mean.shape:
+        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
+    check_finite("std", ~std.isfinite())
+    if std.numel() == 0:  # discrete latents alone
+        return
+    refuse_where(
+        std < 0,
+        f"std is negative (the least is {float(std.min()):g})",
+        "If it holds log-variances, pass it as log_var.",
+    )
+
+
+def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
+    num_images, num_latents = mean.shape
+    if std is not None:
+        raise CodesError("Both std and covariance were given. Give one of them: the covariance holds the variances.")
+    if covariance.shape != (num_images, num_latents, num_latents):
+        raise CodesError(
+            f"covariance has shape {tuple(covariance.shape)}; expected one matrix a code, "
+            f"{(num_images, num_latents, num_latents)}."
+        )
+    check_finite("covariance", (~covariance.isfinite()).any(dim=2))
+    variances = covariance.diagonal(dim1=1, dim2=2)
+    if bool((variances < 0).any()):
+        raise CodesError(
+            f"covariance has negative variances on its diagonal (the least is {float(variances.min()):g})."
+        )
+    # Float32 keeps seven digits; matrices that were multiplied together differ from their transpose by a few units of
+    # the last.
+    if bool(((covariance - covariance.mT).abs() > 1e-4 * covariance.abs().amax(dim=(1, 2), keepdim=True)).any()):
+        raise CodesError("covariance is not symmetric in some images. Give covariances, not their Cholesky factors.")
+
+
+def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    if samples.ndim != 3 or samples.shape[1:] != mean.shape or len(samples) == 0:
+        raise CodesError(
+            f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} "
+            "of mean: one point a draw and image."
+        )
+    check_finite("samples", (~samples.isfinite()).any(dim=0))
+
+
+def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
+    if table.ndim != 2 or len(table) != num_images or table.shape[1] == 0:
+        raise CodesError(
+            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a "
+            "category."
+        )
+    bad = ~table.isfinite().all(dim=1) | (table < 0).any(dim=1) | ((table.double().sum(dim=1) - 1).abs() > 1e-4)
+    if bool(bad.any()):
+        rows = bad.nonzero()[:, 0].tolist()
+        raise CodesError(
+            f"{name} is negative, not finite or does not sum to 1 in {len(rows)} rows (the first is {rows[0]}). Give "
+            "q(z | x) of each category; "
+            "logits go through a softmax first."
+        )
+
+
+def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    named = [latent for group in groups for latent in group]
+    if any(len(group) == 0 for group in groups) or not all(0 <= latent < num_latents for latent in named):
+        raise CodesError(
+            f"groups is {groups}; expected tuples of latent numbers from 0 to {num_latents - 1}, none of them empty."
+        )
+    if len(set(named)) < len(named):
+        raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
+
+
+def check_factors(factors: Sequence[Labels], mean: Float[Tensor, "image latent"]) -> None:
+    num_images = len(mean)
+    for labels in factors:
+        if not isinstance(labels, Labels):
+            raise CodesError(
+                f"A factor is {type(labels).__name__}; expected Labels. Codes.from_arrays takes numpy arrays and lists."
+            )
+        if labels.values.device != mean.device or (labels.known is not None and labels.known.device != mean.device):
+            raise CodesError(
+                f"Factor {labels.name!r} is on {labels.values.device} and mean on {mean.device}. Move all of them to "
+                "one device."
+            )
+        if len(labels.values) != num_images:
+            raise CodesError(
+                f"Factor {labels.name!r} has {len(labels.values)} labels for {num_images} codes; give one label a code."
+            )
+    names = [labels.name for labels in factors]
+    if len(set(names)) < len(names):
+        raise CodesError(f"The factors are named {shown(names, most=20)}: some share a name. Give each its own.")
+
+
+def check_weights(weights: Tensor, num_images: int) -> None:
+    if weights.shape != (num_images,):
+        raise CodesError(
+            f"weights has shape {tuple(weights.shape)}; give one weight for each of the {num_images} codes."
+        )
+    if not bool(weights.isfinite().all() & (weights >= 0).all() & (weights > 0).any()):
+        raise CodesError(
+            "weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0."
+        )
+
+
+def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor]) -> None:
+    if not isinstance(prior, LatentPrior):
+        raise CodesError(
+            f"prior is {type(prior).__name__}; expected a LatentPrior. Codes.from_arrays takes arrays too."
+        )
+    found = (len(prior.mean), *map(len, prior.probabilities))
+    expected = (mean.shape[1], *(table.shape[1] for table in probabilities))
+    if found != expected:
+        raise CodesError(
+            f"The prior is one of {_latents(found)}, and the codes have {_latents(expected)}. Give a prior for each "
+            "latent."
+        )
+
+
+def _latents(sizes: Sequence[int]) -> str:
+    """How many continuous latents there are, and how many categories each discrete one has."""
+    discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
+    return f"{sizes[0]} continuous latents{discrete}"

@@ -1,0 +1,214 @@
+"""Codes: the one table that every metric reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.arrays import as_floats, checked_tensor, same_content
+from unbraid.codes.checks import (
+    check_covariance,
+    check_factors,
+    check_finite,
+    check_groups,
+    check_prior,
+    check_probabilities,
+    check_samples,
+    check_several_images,
+    check_std,
+    check_weights,
+)
+from unbraid.codes.conversions import as_fields, as_groups, tamed
+from unbraid.codes.labels import Labels, Missing
+from unbraid.codes.latent_prior import LatentPrior
+from unbraid.errors import CodesError
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """What an encoder says of N images: q(z | x) for each, and the factors where they are known.
+
+    The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
+    are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
+    ones first. `groups` names the latents that belong together. `weights` is p(n) up to scale, uniform if absent.
+    `prior` is p(z), where it is known.
+    """
+
+    mean: Float[Tensor, "image latent"]
+    std: Float[Tensor, "image latent"] | None = None
+    covariance: Float[Tensor, "image latent latent"] | None = None
+    samples: Float[Tensor, "draw image latent"] | None = None
+    probabilities: tuple[Float[Tensor, "image _category"], ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    factors: tuple[Labels, ...] = ()
+    weights: Float[Tensor, " image"] | None = None
+    prior: LatentPrior | None = None
+
+    def __post_init__(self) -> None:
+        self._check_tensors()
+        if len(self.mean) == 0 or self.num_latents == 0:
+            raise CodesError(
+                f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each."
+            )
+        check_finite("mean", ~self.mean.isfinite())
+        if self.std is not None:
+            check_std(self.std, self.mean)
+        if self.covariance is not None:
+            check_covariance(self.covariance, self.std, self.mean)
+        if self.samples is not None:
+            check_samples(self.samples, self.mean)
+        for number, table in enumerate(self.probabilities):
+            check_probabilities(f"probabilities[{number}]", table, len(self.mean))
+        check_groups(self.groups, self.num_latents)
+        check_factors(self.factors, self.mean)
+        if self.weights is not None:
+            check_weights(self.weights, len(self.mean))
+            object.__setattr__(self, "weights", tamed(self.weights))
+        if self.prior is not None:
+            check_prior(self.prior, self.mean, self.probabilities)
+            object.__setattr__(self, "prior", self.prior.to(self.mean.device))
+
+    def _check_tensors(self) -> None:
+        """Tensors of floats on one device, of the right rank, without gradients; tuples where a tuple is meant."""
+        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
+        for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
+            if (values := getattr(self, name)) is not None:
+                object.__setattr__(self, name, checked_tensor(name, values, num_axes, like=self.mean))
+        if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
+            raise CodesError(
+                "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes them "
+                "in other forms."
+            )
+        object.__setattr__(self, "groups", as_groups(self.groups))
+        tables = (
+            checked_tensor(f"probabilities[{i}]", table, 2, like=self.mean)
+            for i, table in enumerate(self.probabilities)
+        )
+        object.__setattr__(self, "probabilities", tuple(tables))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        mean: Any = None,
+        std: Any = None,
+        *,
+        log_var: Any = None,
+        samples: Any = None,
+        covariance: Any = None,
+        probabilities: Any = (),
+        groups: Sequence[Sequence[int]] = (),
+        factors: Any = None,
+        factor_names: Sequence[str] | None = None,
+        missing: Missing = None,
+        weights: Any = None,
+        prior: LatentPrior | Mapping[str, Any] | None = None,
+    ) -> "Codes":
+        """Codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by latent,
+        `factors` image by factor.
+
+        `samples` are draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image
+        by latent; their mean is then the mean. `probabilities` is a list of tables, image by category, one for each
+        discrete latent; they may be the only latents. `groups` are tuples of latent numbers, the continuous ones first.
+
+        Columns of integers are values of discrete factors; columns of floats are measurements of continuous ones. To
+        mix them, give `factors` as a mapping from names to columns; there a column may also hold words, or
+        probabilities p(y | x) (two-dimensional). Or give a tuple of Labels. `missing` is what marks a label that is not
+        known: math.nan, a number such as -1, or a word. A label that a numpy.ma array masks is not known; masked
+        numbers elsewhere are refused.
+
+        `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
+        "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with
+        their prior say so where they have to assume one.
+        """
+        fields = as_fields(
+            mean,
+            std,
+            log_var=log_var,
+            samples=samples,
+            covariance=covariance,
+            probabilities=probabilities,
+            groups=groups,
+            factors=factors,
+            factor_names=factor_names,
+            missing=missing,
+            weights=None if weights is None else as_floats("weights", weights).double(),
+            prior=prior,
+        )
+        check_several_images(fields["mean"])
+        return cls(**fields)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Codes":
+        """Codes from an .npz, .safetensors or .csv file, which `save` or somebody else wrote. Nothing in it is ever
+        run. `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns.
+        """
+        from unbraid.codes.codes_file import load_codes  # needs safetensors, which the core does without
+
+        return load_codes(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the codes to an .npz, .safetensors or .csv file, whole or not at all; a file in its place is replaced.
+
+        The first two hold everything. A .csv holds means, standard deviations or one draw each, weights, and labels
+        that are single values; it refuses the rest by name.
+        """
+        from unbraid.codes.codes_file import save_codes
+
+        save_codes(self, Path(path))
+
+    def with_binned_factors(self, num_bins: int = 10) -> "Codes":
+        """Continuous factors as value indices: bins of equal width from the least label to the greatest. Missing labels
+        stay missing.
+        """
+        return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
+
+    def to(self, device: torch.device | str) -> "Codes":
+        """The same codes on another device: metrics compute where the codes are."""
+
+        def moved(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else tensor.to(device)
+
+        return Codes(
+            mean=self.mean.to(device),
+            std=moved(self.std),
+            covariance=moved(self.covariance),
+            samples=moved(self.samples),
+            probabilities=tuple(table.to(device) for table in self.probabilities),
+            groups=self.groups,
+            factors=tuple(
+                replace(labels, values=labels.values.to(device), known=moved(labels.known)) for labels in self.factors
+            ),
+            weights=moved(self.weights),
+            prior=self.prior,
+        )
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Codes) and same_content(vars(self), vars(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def num_latents(self) -> int:
+        """Continuous and discrete ones together."""
+        return self.mean.shape[1] + len(self.probabilities)
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        return tuple(labels.name for labels in self.factors)
+
+    @property
+    def marginal_std(self) -> Float[Tensor, "image latent"] | None:
+        """The std of each latent by itself: `std`, or the root of the covariance's diagonal. None where only samples or
+        means are known.
+        """
+        if self.std is not None or self.covariance is None:
+            return self.std
+        return self.covariance.diagonal(dim1=1, dim2=2).sqrt()

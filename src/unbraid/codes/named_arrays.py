@@ -1,0 +1,137 @@
+"""Codes as arrays by name, as .npz and .safetensors files hold them.
+
+| array | shape | |
+|---|---|---|
+| `mean`, `std` (or `log_var`) | image by latent | |
+| `covariance` | image by latent by latent | |
+| `samples` | image by latent, or draw by image by latent | |
+| `probabilities_0`, ... | image by category | one table for each discrete latent |
+| `group_0`, ... | latent | the numbers of the latents that belong together |
+| `weights` | image | |
+| `factor:NAME` | image, or image by value | integers, measurements, words or soft labels |
+| `category:NAME` | image, or image by value | the same of a factor whose values have no order |
+| `known:NAME` | image | False where that factor is not known; floats may be NaN there instead |
+| `factor_names` | factor | the order of the factors; in the metadata of a .safetensors, as a JSON list |
+| `factors` | image by factor | all factors as one table, in place of columns; `factor_names` names them |
+| `prior_mean`, ... | | `LatentPrior.tensors`, each behind `prior_` |
+
+Other arrays are not read.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid.arrays import as_tensor, shown
+from unbraid.codes.codes import Codes
+from unbraid.codes.conversions import as_fields
+from unbraid.codes.labels import Labels
+from unbraid.codes.latent_prior import ARRAYS as _PRIOR_ARRAYS
+from unbraid.codes.latent_prior import PROBABILITIES as _TABLE
+from unbraid.errors import CodesError
+
+LOG_VAR, FACTOR, CATEGORY, FACTOR_NAMES, FILES = "log_var", "factor:", "category:", "factor_names", "files"
+"""`files` says which picture each code is of, as `unbraid encode` writes it: for people, not read here."""
+
+_FIELDS = ("mean", "std", "covariance", "samples", "weights")
+_GROUP, _PRIOR, _KNOWN, _FACTORS = "group_", "prior_", "known:", "factors"
+_NAMES = {*_FIELDS, LOG_VAR, _FACTORS, *(f"{_PRIOR}{name}" for name in _PRIOR_ARRAYS)}
+_PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, _KNOWN, f"{_PRIOR}{_TABLE}")
+
+
+def is_read(name: str) -> bool:
+    """Says whether codes are made from an array of this name."""
+    return name in _NAMES or name.startswith(_PREFIXES)
+
+
+def to_arrays(codes: Codes) -> dict[str, Tensor]:
+    """Everything but the order of the factors, on the CPU. Value indices from 0 to 255 take a byte each; floats that
+    are missing are NaN.
+    """
+    arrays = {name: getattr(codes, name) for name in _FIELDS}
+    arrays |= {f"{_TABLE}{number}": table for number, table in enumerate(codes.probabilities)}
+    arrays |= {f"{_GROUP}{number}": torch.tensor(group, device="cpu") for number, group in enumerate(codes.groups)}
+    for labels in codes.factors:
+        arrays[f"{FACTOR if labels.ordered else CATEGORY}{labels.name}"] = _written(labels)
+        arrays[f"{_KNOWN}{labels.name}"] = None if labels.values.is_floating_point() else labels.known
+    if codes.prior is not None:
+        arrays |= {f"{_PRIOR}{name}": tensor for name, tensor in codes.prior.tensors().items()}
+    return {name: tensor.cpu() for name, tensor in arrays.items() if tensor is not None}
+
+
+def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
+    """Codes from arrays of these names; somebody else may have written them."""
+    if not any(name in ("mean", "samples") or name.startswith(_TABLE) for name in arrays):
+        raise CodesError(
+            "There is no array 'mean' (images by latents), nor 'samples', in which codes are kept; of what is read the "
+            f"file holds {shown(list(arrays), most=20) or 'nothing'}. Save the means of the posteriors too, as 'mean'."
+        )
+    if factor_names is not None and not (
+        isinstance(factor_names, list) and all(isinstance(name, str) for name in factor_names)
+    ):
+        raise CodesError(f"factor_names is {repr(factor_names)[:80]}; expected a list of names, one for each factor.")
+    columns = _columns(arrays)
+    if columns and _FACTORS in arrays:
+        raise CodesError(f"There are both {_FACTORS} and {FACTOR}NAME columns. Give the factors in one way.")
+    prior = {name.removeprefix(_PRIOR): array for name, array in arrays.items() if name.startswith(_PRIOR)}
+    fields = as_fields(
+        **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR)},
+        probabilities=_numbered(arrays, _TABLE),
+        groups=[as_tensor(_GROUP, group).tolist() for group in _numbered(arrays, _GROUP)],
+        factors=_in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
+        factor_names=None if columns else factor_names,
+        missing=math.nan,
+        prior=prior or None,
+    )
+    return Codes(**fields)
+
+
+def _written(labels: Labels) -> Tensor:
+    if labels.values.is_floating_point():
+        return torch.where(labels.is_known[:, None] if labels.is_soft else labels.is_known, labels.values, math.nan)
+    values = torch.where(labels.is_known, labels.values, 0)
+    return values.to(torch.uint8 if 0 <= int(values.min()) <= int(values.max()) < 256 else torch.int64)
+
+
+def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
+    """The arrays of one kind, which are numbered."""
+    names = [f"{prefix}{number}" for number in range(sum(name.startswith(prefix) for name in arrays))]
+    if absent := [name for name in names if name not in arrays]:
+        raise CodesError(
+            f"There are {len(names)} arrays {prefix}0, ..., and none is {absent[0]}. Number them from 0, without gaps."
+        )
+    return [arrays[name] for name in names]
+
+
+def _columns(arrays: Mapping[str, Any]) -> dict[str, Labels]:
+    """The factors that have arrays of their own."""
+    found: dict[str, Labels] = {}
+    for kind in (FACTOR, CATEGORY):
+        for name in [name.removeprefix(kind) for name in arrays if name.startswith(kind)]:
+            if name in found:
+                raise CodesError(f"There are both {FACTOR}{name} and {CATEGORY}{name}. Give each factor once.")
+            labels = Labels.of(name, arrays[f"{kind}{name}"], missing=math.nan)
+            found[name] = replace(labels, ordered=False) if kind == CATEGORY else labels
+    for name in [name.removeprefix(_KNOWN) for name in arrays if name.startswith(_KNOWN)]:
+        flags = as_tensor(f"{_KNOWN}{name}", arrays[f"{_KNOWN}{name}"])
+        if name not in found or flags.dtype != torch.bool or flags.shape != found[name].values.shape[:1]:
+            raise CodesError(
+                f"{_KNOWN}{name} holds {flags.dtype} of shape {tuple(flags.shape)}; expected True or False for each "
+                f"label of {FACTOR}{name}, which must be there too."
+            )
+        labels = found[name]
+        found[name] = replace(labels, known=flags if labels.known is None else flags & labels.known)
+    return found
+
+
+def _in_order(columns: Mapping[str, Labels], names: list[str] | None) -> tuple[Labels, ...]:
+    if names is not None and sorted(names) != sorted(columns):
+        raise CodesError(
+            f"factor_names is {repr(names)[:80]}, and the columns of factors are named {shown(list(columns), most=9)}. "
+            "Name each of them once."
+        )
+    return tuple(columns[name] for name in names or columns)
