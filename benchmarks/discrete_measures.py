@@ -127,7 +127,7 @@ def outcome(setting: Setting, runs: Sequence[Run], device: str) -> Outcome:
         if run.status == "failed":
             continue
         (probabilities,) = run.codes().to(device).probabilities
-        accuracy.append(label_accuracy(probabilities.argmax(dim=1), images.factors[:, 0]))
+        accuracy.append(label_accuracy(probabilities.argmax(dim=1), images.values[:, 0]))
         information.append(category_information(probabilities))
         elbo.append(hard_elbo(run.model().to(device), images, max_images=len(images)).value)
     return Outcome(setting, tuple(accuracy), tuple(information), tuple(elbo))

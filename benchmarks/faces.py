@@ -67,7 +67,7 @@ def train(images: FactorImages, rows: Tensor, num_epochs: float) -> nn.Module:
             order = draws.permutation(torch.tensor([0]), "benchmarks/faces/order", epoch, len(rows))[0]
         batch = rows[order[place : place + BATCH_SIZE]]
         logits = net(pixels(images, batch)).split(sizes, dim=1)
-        loss = sum(functional.cross_entropy(of_factor, images.factors[batch, k]) for k, of_factor in enumerate(logits))
+        loss = sum(functional.cross_entropy(of_factor, images.values[batch, k]) for k, of_factor in enumerate(logits))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -83,7 +83,7 @@ def ridge(images: FactorImages, rows: Tensor, strength: float = 1.0) -> Model:
     for batch in rows.split(4096):
         x = functional.pad(pixels(images, batch).flatten(1), (0, 1), value=1.0)
         y = torch.cat(
-            [functional.one_hot(images.factors[batch, k], size) for k, size in enumerate(sizes)], dim=1
+            [functional.one_hot(images.values[batch, k], size) for k, size in enumerate(sizes)], dim=1
         ).float()
         gram += x.T @ x
         target += x.T @ y
@@ -98,7 +98,7 @@ def accuracies(net: Model, images: FactorImages, rows: Tensor) -> list[float]:
     right = torch.zeros(len(sizes), dtype=torch.int64)
     for batch in rows.split(4096):
         named = torch.stack([logits.argmax(dim=1) for logits in net(pixels(images, batch)).split(sizes, dim=1)], dim=1)
-        right += (named == images.factors[batch]).sum(dim=0)
+        right += (named == images.values[batch]).sum(dim=0)
     return (right / len(rows)).tolist()
 
 

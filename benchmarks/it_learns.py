@@ -264,7 +264,11 @@ def _held_out(spec: RunSpec, options: Options) -> FactorImages | None:
     if not isinstance(spec.dataset, MNIST | FashionMNIST):
         return None
     images = replace(spec.dataset, split="test").load(options.device)
-    return replace(images, pixels=images.pixels[: options.num_held_out], factors=images.factors[: options.num_held_out])
+    return replace(
+        images,
+        pixels=images.pixels[: options.num_held_out],
+        factors=tuple(labels[: options.num_held_out] for labels in images.factors),
+    )
 
 
 def _complain(sentence: str) -> None:

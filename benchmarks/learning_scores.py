@@ -78,7 +78,7 @@ def learned(
         mig=_mig(codes) if has_factors else math.nan,
         held_out_elbo=elbo,
         held_out_bound=bound,
-        accuracy=math.nan if categories is None else label_accuracy(categories, images.factors[:, 0]),
+        accuracy=math.nan if categories is None else label_accuracy(categories, images.values[:, 0]),
         held_out_accuracy=math.nan if categories is None or held_out is None else _accuracy_of(model, held_out),
     )
 
@@ -132,7 +132,7 @@ def k_means_accuracy(images: FactorImages, num_clusters: int, num_starts: int = 
     """The same of k-means on pixels: the best of several starts by its own criterion."""
     pixels = images.pixels[:].flatten(1).cpu().numpy().astype(np.float32) / 255
     found = KMeans(num_clusters, n_init=num_starts, random_state=0).fit_predict(pixels)
-    return label_accuracy(torch.from_numpy(found), images.factors[:, 0].cpu())
+    return label_accuracy(torch.from_numpy(found), images.values[:, 0].cpu())
 
 
 def quantised_conditional_entropy(codes: Codes) -> float:
@@ -183,4 +183,4 @@ def _mig(codes: Codes) -> float:
 @torch.no_grad()
 def _accuracy_of(model: AutoencoderModule, images: FactorImages) -> float:
     found = torch.cat([posterior.probabilities[0].argmax(dim=1) for _, _, posterior in _blocks(model, images)])
-    return label_accuracy(found, images.factors[:, 0])
+    return label_accuracy(found, images.values[:, 0])

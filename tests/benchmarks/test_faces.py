@@ -31,7 +31,7 @@ def test_accuracy_is_the_part_that_is_named_right(images):
             for image in x
         ]
         scores = [
-            functional.one_hot(images.factors[rows, k], factor.size) for k, factor in enumerate(images.factor_table)
+            functional.one_hot(images.values[rows, k], factor.size) for k, factor in enumerate(images.factor_table)
         ]
         scores[1] = torch.zeros_like(scores[1])
         return torch.cat(scores, dim=1)

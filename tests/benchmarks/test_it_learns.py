@@ -28,7 +28,7 @@ LATENTS = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
 
 def images(num_images: int = 40) -> FactorImages:
     pixels = (torch.arange(num_images * 16) * 37 % 256).to(torch.uint8).reshape(num_images, 1, 4, 4)
-    return FactorImages(pixels, torch.arange(num_images)[:, None] % 3, (Factor("label", 3, ordered=False),))
+    return FactorImages.of_table(pixels, torch.arange(num_images)[:, None] % 3, (Factor("label", 3, ordered=False),))
 
 
 def model():
@@ -45,7 +45,7 @@ def test_labels_are_matched_one_to_one():
 def test_k_means_finds_clusters_that_are_there():
     labels = torch.arange(30) % 3
     pixels = (labels[:, None, None, None] * 100).expand(30, 1, 2, 2).to(torch.uint8)
-    assert k_means_accuracy(FactorImages(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
+    assert k_means_accuracy(FactorImages.of_table(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
 
 
 def test_bounds_are_those_of_hard_categories_whatever_the_model_was_trained_with():

@@ -89,7 +89,7 @@ def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, 
     ((path, images, title, notes, maps, seed),) = drawn
     assert (str(path), title, seed) == ("dsprites.png", "dsprites", 3)
     assert len(images) == 32
-    assert images.factors[:, 0].unique().tolist() == [1]
+    assert images.values[:, 0].unique().tolist() == [1]
     assert float(images.weights.sum()) == pytest.approx(1)
     assert notes[2] == "Subset: factor-values (factor shape, values 1)"
     asked, among = maps

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from unbraid.codes import Labels
 from unbraid.data import Factor, FactorImages
 from unbraid.errors import DataError
 
@@ -10,22 +11,25 @@ TABLE = (Factor("size", 2),)
 
 
 def test_bytes_become_intensities_from_0_to_1():
-    images = FactorImages(torch.tensor([0, 51, 255], dtype=torch.uint8).reshape(3, 1, 1, 1), torch.empty(3, 0), ())
+    images = FactorImages.of_table(
+        torch.tensor([0, 51, 255], dtype=torch.uint8).reshape(3, 1, 1, 1), torch.empty(3, 0), ()
+    )
     torch.testing.assert_close(images.batch(torch.tensor([2, 0, 1])).flatten(), torch.tensor([1.0, 0.0, 0.2]))
 
 
 def test_a_batch_has_the_shape_of_its_rows():
-    assert FactorImages(PIXELS, FACTORS, TABLE).batch(torch.tensor([[0, 1, 1], [1, 0, 0]])).shape == (2, 3, 3, 4, 5)
+    images = FactorImages.of_table(PIXELS, FACTORS, TABLE)
+    assert images.batch(torch.tensor([[0, 1, 1], [1, 0, 0]])).shape == (2, 3, 3, 4, 5)
 
 
 def test_rows_that_follow_one_another_may_be_a_slice():
-    images = FactorImages(PIXELS, FACTORS, TABLE)
+    images = FactorImages.of_table(PIXELS, FACTORS, TABLE)
     assert torch.equal(images.batch(slice(1, 2)), images.batch(torch.tensor([1])))
     assert torch.equal(images.streamed_to("cpu").batch(slice(0, 2)), images.batch(torch.arange(2)))
 
 
 def test_it_knows_its_length_and_the_shape_of_an_image():
-    images = FactorImages(PIXELS, FACTORS, TABLE)
+    images = FactorImages.of_table(PIXELS, FACTORS, TABLE)
     assert len(images) == 2
     assert images.image_shape == (3, 4, 5)
 
@@ -36,13 +40,35 @@ def test_factors_are_ordered_unless_said_otherwise():
 
 def test_no_images_are_refused():
     with pytest.raises(DataError, match="at least one image"):
-        FactorImages(PIXELS[:0], FACTORS[:0], TABLE)
+        FactorImages.of_table(PIXELS[:0], FACTORS[:0], TABLE)
+
+
+def test_labels_are_the_columns_of_a_table_and_back():
+    table = (Factor("shape", 3, ordered=False), Factor("angle", 0))
+    values = torch.tensor([[2.0, torch.nan], [-1.0, 0.5]])
+    images = FactorImages.of_table(PIXELS, values, table)
+    shape, angle = images.factors
+    assert (shape.values.dtype, shape.ordered, shape.is_known.tolist()) == (torch.int64, False, [True, False])
+    assert (angle.is_continuous, angle.is_known.tolist()) == (True, [False, True])
+    torch.testing.assert_close(images.values, values, equal_nan=True)
+    assert FactorImages(PIXELS, (), ()).values.shape == (2, 0)
+
+
+def test_soft_labels_have_no_table():
+    labels = Labels("shape", torch.tensor([[0.5, 0.5], [0.0, 1.0]]))
+    with pytest.raises(DataError, match="'shape' has soft labels"):
+        _ = FactorImages(PIXELS, (labels,), (Factor("shape", 2),)).values
+
+
+def test_labels_of_other_factors_are_refused():
+    with pytest.raises(DataError, match=r"as \['hue'\], but 2 images with the factors \['size'\]"):
+        FactorImages(PIXELS, (Labels("hue", torch.arange(2)),), TABLE)
 
 
 @pytest.mark.parametrize(("factors", "table"), [(FACTORS, ()), (FACTORS, (*TABLE, Factor("hue", 3)))])
 def test_factors_that_do_not_fit_images_and_names_are_refused(factors, table):
     with pytest.raises(DataError, match="one row an image, one column a factor"):
-        FactorImages(PIXELS, factors, table)
+        FactorImages.of_table(PIXELS, factors, table)
 
 
 @pytest.mark.parametrize(("factors", "weights"), [(FACTORS[:1], None), (FACTORS, torch.ones(3))])
@@ -50,7 +76,7 @@ def test_rows_that_do_not_fit_the_images_are_refused(factors, weights):
     # With the shapes of signatures checked, as in these tests, the signature speaks first; without, FactorImages
     # itself.
     with pytest.raises((DataError, TypeError)):
-        FactorImages(PIXELS, factors, TABLE, weights)
+        FactorImages.of_table(PIXELS, factors, TABLE, weights)
 
 
 def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():

@@ -52,7 +52,7 @@ def test_what_is_made_is_opened_again(store):
     assert store.flaw() is store.flaw(verify=True) is None
     images = store.images()
     np.testing.assert_array_equal(images.pixels, IMAGES)
-    np.testing.assert_array_equal(images.factors, FACTORS)
+    np.testing.assert_array_equal(images.values, FACTORS)
     assert images.factor_table == store.factor_table == TABLE
     assert store.facts == FACTS
     assert sorted(path.name for path in store.folder.iterdir()) == ["factors.npy", "images.npy", "record.json"]

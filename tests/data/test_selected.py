@@ -15,7 +15,7 @@ from unbraid.sampling import FactorValues, RandomSplit, RowRange, Table
 FACTORS = (Factor("group", 4, ordered=False), Factor("depth", 0))
 PIXELS = torch.arange(20 * 3 * 2 * 5).reshape(20, 3, 2, 5).to(torch.uint8)
 VALUES = torch.stack([torch.arange(20) % 4, torch.linspace(-1, 1, 20)], dim=1)
-IMAGES = FactorImages(PIXELS, VALUES, FACTORS)
+IMAGES = FactorImages.of_table(PIXELS, VALUES, FACTORS)
 ODD = FactorValues("group", (1, 3))
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -32,7 +32,7 @@ def test_selected_images_are_indexed_as_if_they_were_all():
 
 def test_a_subset_has_its_images_with_their_factors():
     images = subset_of(IMAGES, ODD)
-    assert torch.equal(images.factors, VALUES[1::2])
+    assert torch.equal(images.values, VALUES[1::2])
     torch.testing.assert_close(images.batch(torch.arange(10)), IMAGES.batch(torch.arange(1, 20, 2)))
     assert images.factor_table == FACTORS
     assert images.weights is None
@@ -59,7 +59,7 @@ def test_rows_that_follow_one_another_are_a_view():
 def test_packed_images_stay_packed():
     bits = np.random.default_rng(0).integers(0, 2**16, (20, 4), dtype=np.uint64)
     packed = Bitmaps.of(bits, 16)
-    images = subset_of(FactorImages(packed, VALUES, FACTORS), ODD)
+    images = subset_of(FactorImages.of_table(packed, VALUES, FACTORS), ODD)
     assert images.pixels.source is packed
     assert torch.equal(images.pixels[:], packed[torch.arange(1, 20, 2)])
     assert images.pixels.nbytes == packed.nbytes + 10 * 8
@@ -69,7 +69,7 @@ def test_packed_images_stay_packed():
 def test_memory_mapped_images_stay_on_the_disk(tmp_path):
     np.save(tmp_path / "images.npy", PIXELS.numpy())
     mapped = torch.from_numpy(np.load(tmp_path / "images.npy", mmap_mode="c"))
-    images = subset_of(FactorImages(mapped, VALUES, FACTORS), ODD)
+    images = subset_of(FactorImages.of_table(mapped, VALUES, FACTORS), ODD)
     assert images.pixels.source.data_ptr() == mapped.data_ptr()
     assert images.to("cpu").pixels is images.pixels
 
@@ -99,7 +99,7 @@ def test_weighted_images_are_drawn_as_the_table_says_and_as_they_were_within_a_c
 @pytest.mark.parametrize("packed", [True, False])
 def test_on_a_gpu_there_are_the_selected_images(packed):
     pixels = Bitmaps.of(np.arange(80, dtype=np.uint64).reshape(20, 4), 16) if packed else PIXELS
-    images = subset_of(FactorImages(pixels, VALUES, FACTORS), ODD)
+    images = subset_of(FactorImages.of_table(pixels, VALUES, FACTORS), ODD)
     moved = images.to("cuda")
     assert moved.pixels.device.type == "cuda"
     assert torch.equal(moved.bytes_of(torch.arange(10, device="cuda")).cpu(), images.pixels[:])

@@ -14,12 +14,12 @@ def test_the_images_are_those_of_the_subset_with_the_weights_of_the_joint():
     joint = ChenDesign("D", ("position_x", "position_y"))
     data = TrainingData(DATA, joint, HeldOutCombinations(("scale", "orientation"), ((0, 1),)))
     images, whole = data.open(), DATA.open()
-    kept = (whole.factors[:, 1] != 0) | (whole.factors[:, 2] != 1)
+    kept = (whole.values[:, 1] != 0) | (whole.values[:, 2] != 1)
     assert len(images) == 48
-    assert torch.equal(images.factors, whole.factors[kept])
+    assert torch.equal(images.values, whole.values[kept])
     assert torch.equal(images.pixels[:], whole.pixels[:][kept])
     table = torch.zeros(4, 4, dtype=torch.float64).index_put_(
-        tuple(images.factors[:, 3:].T), images.weights, accumulate=True
+        tuple(images.values[:, 3:].T), images.weights, accumulate=True
     )
     torch.testing.assert_close(table, joint.table((4, 4)), rtol=1e-12, atol=0)
     loaded = data.load("cpu")

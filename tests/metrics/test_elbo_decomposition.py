@@ -151,7 +151,7 @@ def test_the_kl_of_a_model_is_that_to_its_own_prior(recipe, conditional):
         for parameter in model.prior_module.parameters():
             parameter.add_(torch.randn(parameter.shape, dtype=torch.float64, generator=generator))
         images = torch.randint(256, (20, 1, 4, 4), dtype=torch.uint8, generator=generator)
-        codes = encode(model, FactorImages(images, torch.zeros(20, 0), ()))
+        codes = encode(model, FactorImages.of_table(images, torch.zeros(20, 0), ()))
         z = codes.mean + codes.std * torch.randn(4000, 20, 2, dtype=torch.float64, generator=generator)
         log_q = torch.distributions.Normal(codes.mean, codes.std).log_prob(z).sum(dim=2).flatten()
         ratio = log_q - model.prior.joint_log_prob(z.flatten(0, 1), range(2))

@@ -26,7 +26,7 @@ def some_images(num=10, factors=None, table=TABLE, weights=None):
         factors = (
             torch.stack([torch.arange(num) % factor.size for factor in table], dim=1) if table else torch.zeros(num, 0)
         )
-    return FactorImages(pixels, factors, table, weights)
+    return FactorImages.of_table(pixels, factors, table, weights)
 
 
 def test_each_image_gets_its_own_posterior():
@@ -100,7 +100,7 @@ def test_codes_keep_the_factors_and_whether_they_are_ordered():
     codes = encode(MODEL, images)
     assert [(labels.name, labels.ordered) for labels in codes.factors] == [("shape", False), ("scale", True)]
     for k, labels in enumerate(codes.factors):
-        assert torch.equal(labels.values, images.factors[:, k])
+        assert torch.equal(labels.values, images.values[:, k])
         assert not labels.is_continuous
 
 

@@ -19,7 +19,7 @@ def coloured(*sizes, side=16):
     numbers = torch.arange(len(rows))
     colours = torch.stack([numbers % 200 + 20, numbers // 200 + 100, numbers * 0 + 77], dim=1).to(torch.uint8)
     table = tuple(Factor(f"factor_{place}", size) for place, size in enumerate(sizes))
-    return FactorImages(colours[:, :, None, None].expand(-1, -1, side, side), rows, table)
+    return FactorImages.of_table(colours[:, :, None, None].expand(-1, -1, side, side), rows, table)
 
 
 def rows_shown(picture):
@@ -42,7 +42,7 @@ def test_there_are_lines_of_samples_and_a_line_for_each_factor():
     assert [len(line) for line in lines] == [12, 12, 12, 3, 5, 12]
     assert len({row for line in lines[:3] for row in line}) == 36
     for place, line in enumerate(lines[3:]):
-        factors = images.factors[line]
+        factors = images.values[line]
         assert factors[:, place].tolist() == sorted(set(factors[:, place].tolist()))
         for other in {0, 1, 2} - {place}:
             assert len(set(factors[:, other].tolist())) == 1
@@ -50,9 +50,9 @@ def test_there_are_lines_of_samples_and_a_line_for_each_factor():
 
 def test_images_of_each_value_stand_in_lines_where_nothing_is_held_fixed():
     images = coloured(4, 30)
-    unlabelled = FactorImages(images.pixels, images.factors[:, :1], images.factor_table[:1])
+    unlabelled = FactorImages.of_table(images.pixels, images.values[:, :1], images.factor_table[:1])
     lines = rows_shown(draw_dataset_sheet(unlabelled, "title"))[3:]
-    assert [[int(images.factors[row, 0]) for row in line] for line in lines] == [
+    assert [[int(images.values[row, 0]) for row in line] for line in lines] == [
         [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     ] * 3
 
@@ -112,7 +112,7 @@ def test_names_values_and_numbers_of_values_are_written(monkeypatch):
 
 
 def labelled(factors, table):
-    return FactorImages(torch.zeros(len(factors), 1, 8, 8, dtype=torch.uint8), torch.as_tensor(factors), table)
+    return FactorImages.of_table(torch.zeros(len(factors), 1, 8, 8, dtype=torch.uint8), torch.as_tensor(factors), table)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,8 @@ def test_weights_are_told(monkeypatch):
     said = words(monkeypatch)
     images = grid(4)
     draw_dataset_sheet(
-        FactorImages(images.pixels, images.factors, images.factor_table, torch.tensor([0.5, 0.5, 0.0, 0.0])), "title"
+        FactorImages.of_table(images.pixels, images.values, images.factor_table, torch.tensor([0.5, 0.5, 0.0, 0.0])),
+        "title",
     )
     assert "drawn from p(n)" in said
 
@@ -159,7 +160,7 @@ def test_of_very_many_factors_the_first_are_shown(monkeypatch):
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 28, 28), (1, 300, 20), (2, 5, 9), (4, 64, 64)])
 def test_images_of_any_shape_have_room(shape):
-    images = FactorImages(
+    images = FactorImages.of_table(
         torch.full((3, *shape), 9, dtype=torch.uint8), torch.arange(3)[:, None], (Factor("a" * 60, 3),)
     )
     picture = draw_dataset_sheet(images, "t" * 300, ["word " * 100])

@@ -11,7 +11,7 @@ from unbraid.report.factor_sweeps import MAX_COLUMNS, evenly, factor_sweeps, sam
 def images_of(factors, sizes, *, weights=None, ordered=True):
     factors = torch.as_tensor(factors)
     table = tuple(Factor(f"factor_{place}", size, ordered) for place, size in enumerate(sizes))
-    return FactorImages(torch.zeros(len(factors), 1, 4, 4, dtype=torch.uint8), factors, table, weights)
+    return FactorImages.of_table(torch.zeros(len(factors), 1, 4, 4, dtype=torch.uint8), factors, table, weights)
 
 
 def grid(*sizes):
@@ -24,7 +24,7 @@ def test_on_a_grid_every_factor_is_seen_alone(seed):
     swept = factor_sweeps(images, seed)
     assert [sweep.factor.name for sweep in swept.sweeps] == ["factor_0", "factor_2", "factor_3"]
     assert [factor.name for factor in swept.constant] == ["factor_1"]
-    anchor = images.factors[swept.anchor]
+    anchor = images.values[swept.anchor]
     for sweep, place in zip(swept.sweeps, (0, 2, 3), strict=True):
         assert sweep.is_alone
         assert sweep.num_lines == sweep.width == 1
@@ -32,7 +32,7 @@ def test_on_a_grid_every_factor_is_seen_alone(seed):
         for value, (row,) in zip(sweep.values, sweep.rows, strict=True):
             expected = anchor.clone()
             expected[place] = int(value)
-            assert images.factors[row].tolist() == expected.tolist()
+            assert images.values[row].tolist() == expected.tolist()
 
 
 def test_of_many_values_some_are_shown_evenly_spaced_with_both_ends():
@@ -116,8 +116,8 @@ def test_the_image_is_chosen_that_shows_most():
 
 def test_images_that_are_never_drawn_are_not_shown():
     everything = grid(4, 4)
-    weights = (everything.factors[:, 0] != 2).double() / 12
-    swept = factor_sweeps(images_of(everything.factors, [4, 4], weights=weights))
+    weights = (everything.values[:, 0] != 2).double() / 12
+    swept = factor_sweeps(images_of(everything.values, [4, 4], weights=weights))
     assert swept.sweeps[0].values == (0.0, 1.0, 3.0)
     assert swept.sweeps[0].num_values == 3
     assert all(weights[row] > 0 for sweep in swept.sweeps for rows in sweep.rows for row in rows)
@@ -147,6 +147,6 @@ def test_samples_are_dealt_once_each_without_weights_and_drawn_by_them_with():
     assert sorted(sampled_rows(images, 36, 0).tolist()) == list(range(10))
     assert len(set(sampled_rows(grid(100), 36, 0).tolist())) == 36
     weights = torch.tensor([0.5, 0.0, 0.5] + [0.0] * 7, dtype=torch.float64)
-    drawn = sampled_rows(images_of(images.factors, [5, 2], weights=weights), 36, 0)
+    drawn = sampled_rows(images_of(images.values, [5, 2], weights=weights), 36, 0)
     assert len(drawn) == 36
     assert set(drawn.tolist()) == {0, 2}

@@ -23,7 +23,7 @@ AZIMUTH, ELEVATION, LIGHT, NAME = (
 
 def grid(*factors):
     rows = torch.cartesian_prod(*(torch.arange(factor.size) for factor in factors))
-    return FactorImages(torch.zeros(len(rows), 1, 2, 2, dtype=torch.uint8), rows, factors)
+    return FactorImages.of_table(torch.zeros(len(rows), 1, 2, 2, dtype=torch.uint8), rows, factors)
 
 
 def joint_map(table, *factors):
@@ -111,7 +111,7 @@ def test_images_drawn_by_a_table_have_that_table():
 )
 def test_a_map_needs_two_factors_that_can_be_counted(names, complaint):
     images = grid(AZIMUTH, LIGHT)
-    continuous = FactorImages(images.pixels, images.factors.double(), (AZIMUTH, Factor("size", 0)))
+    continuous = FactorImages.of_table(images.pixels, images.values.double(), (AZIMUTH, Factor("size", 0)))
     with pytest.raises(SpecError, match=complaint):
         map_of_images(continuous if "size" in names else images, names, "")
 

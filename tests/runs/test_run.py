@@ -208,7 +208,7 @@ def test_the_codes_are_those_of_every_image_with_its_factors(finished):
     assert torch.equal(codes.mean, posterior.mean)
     assert torch.equal(codes.std, posterior.std)
     assert codes.factor_names == ("row", "column")
-    assert torch.equal(codes.factors[1].values, images.factors[:, 1])
+    assert torch.equal(codes.factors[1].values, images.values[:, 1])
 
 
 def test_the_encoder_takes_new_images_as_arrays(finished):

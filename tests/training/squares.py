@@ -43,7 +43,7 @@ class Squares(FactorDataset):
         stride = self.size // 8
         for image, (row, column) in zip(pixels, places.tolist(), strict=True):
             image[:, row * stride : (row + 3) * stride, column * stride : (column + 3) * stride] = 255
-        return FactorImages(pixels, places, self.factors)
+        return FactorImages.of_table(pixels, places, self.factors)
 
 
 MLP_MODEL = Autoencoder(encoder=MLP(hidden=(12,), decoder_hidden=(12,)), latents=GaussianLatents(3))

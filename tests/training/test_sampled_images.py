@@ -77,7 +77,10 @@ def test_a_subset_is_what_its_images_alone_would_be():
     rows, images = torch.arange(36)[torch.arange(36) % 6 < 4], Squares().load()
     spec = replace(MLP_SPEC, subset=FactorValues("column", (0, 1, 2, 3)))
     of_subset = Fleet([Member(spec, 0)], spec.training_data.load())
-    alone = Fleet([Member(MLP_SPEC, 0)], replace(images, pixels=images.pixels[rows], factors=images.factors[rows]))
+    alone = Fleet(
+        [Member(MLP_SPEC, 0)],
+        replace(images, pixels=images.pixels[rows], factors=tuple(labels[rows] for labels in images.factors)),
+    )
     for _ in range(5):
         of_subset.advance()
         alone.advance()

@@ -116,7 +116,7 @@ def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path)
 def test_images_may_have_weights(tmp_path):
     images = Squares().load()
     weights = np.linspace(0, 1, 36)
-    dataset = FromArrays.of(images.pixels, images.factors, factor_names=["row", "column"], weights=weights)
+    dataset = FromArrays.of(images.pixels, images.values, factor_names=["row", "column"], weights=weights)
     runs = train(
         [replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="eq13"))],
         [0, 1],

@@ -66,7 +66,7 @@ def encode(
         paths, read = _read(images, opened)
     with stage(f"Encoding {len(read)} images on {place}"):
         pixels = fitted(read, opened.spec.dataset.image_shape, str(images[0]))
-        codes = encode_images(model, dataclasses.replace(read, pixels=pixels.to(place), factors=read.factors.to(place)))
+        codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
         _write(out, codes, [str(path) for path in paths])
     say(f"{len(codes)} codes of {codes.num_latents} latents are in {out}.")
 

@@ -180,9 +180,7 @@ class Codes:
             samples=moved(self.samples),
             probabilities=tuple(table.to(device) for table in self.probabilities),
             groups=self.groups,
-            factors=tuple(
-                replace(labels, values=labels.values.to(device), known=moved(labels.known)) for labels in self.factors
-            ),
+            factors=tuple(labels.to(device) for labels in self.factors),
             weights=moved(self.weights),
             prior=self.prior,
         )

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO, final
 
 import numpy as np
-import torch
 
 from unbraid import files
 from unbraid.arrays import shown
 from unbraid.codes.codes import Codes
-from unbraid.codes.labels import Labels
+from unbraid.codes.label_text import NUMBER, labels_of_text, quoted
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.codes.named_arrays import CATEGORY, FACTOR, LOG_VAR
 from unbraid.errors import CodesError
@@ -24,20 +23,11 @@ from unbraid.errors import CodesError
 MAX_LINE = 1_000_000  # characters
 _ROWS_PER_BLOCK = 20_000
 _CELLS_PER_BLOCK = 2_000_000  # of a table with many columns, fewer rows at a time
-_MAX_SHOWN = 40  # characters of what a file holds, in a message
 _KINDS = ("mean", "std", LOG_VAR, "sample")
 _WEIGHT = "weight"
 _FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
-# What printf writes for a number that is none, on one system or another.
-_MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
 _BLANK = re.compile(r"[^\S\n]")
-# Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
-# would become one.
 _COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|{_WEIGHT}|{_FILE}|({FACTOR}|{CATEGORY}).+")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII
-)
 
 
 def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
@@ -131,14 +121,14 @@ def _names(path: Path, header: list[str]) -> list[str]:
     unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
         raise CodesError(
-            f"{path} has columns that are not understood ({', '.join(map(_quoted, unknown[:3])) or 'none at all'}). "
+            f"{path} has columns that are not understood ({', '.join(map(quoted, unknown[:3])) or 'none at all'}). "
             "Expected mean_0, ..., std_0 or "
             "log_var_0, ..., sample_0, ..., weight, factor:NAME and category:NAME, separated by commas, in the first "
             "line. Rename or drop the others."
         )
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise CodesError(f"{path} has more than one column {_quoted(twice[0])}. Give each column its own name.")
+        raise CodesError(f"{path} has more than one column {quoted(twice[0])}. Give each column its own name.")
     for kind in _KINDS:
         numbers = sorted(int(name.rpartition("_")[2]) for name in names if name.rpartition("_")[0] == kind)
         if numbers != list(range(len(numbers))):
@@ -203,7 +193,8 @@ class _Columns:
         places = np.concatenate(self.labels, axis=1)
         names = filter(_is_label, self.names)
         factors = tuple(
-            _labels(name, list(index), column) for name, index, column in zip(names, self.words, places, strict=True)
+            labels_of_text(name.partition(":")[2], list(index), column, ordered=name.startswith(FACTOR))
+            for name, index, column in zip(names, self.words, places, strict=True)
         )
         return replace(codes, factors=factors)
 
@@ -226,50 +217,14 @@ class _Columns:
                         "Give every row a value for each."
                     )
                 for name, text in zip(self.names, row, strict=False):
-                    if _is_measured(name) and not _NUMBER.fullmatch(text):
+                    if _is_measured(name) and not NUMBER.fullmatch(text):
                         raise CodesError(
-                            f"Line {reader.line_num} of {self.path} has {_quoted(text)} in column {name!r}; expected "
+                            f"Line {reader.line_num} of {self.path} has {quoted(text)} in column {name!r}; expected "
                             "a number, without blanks. Correct it, or drop the row."
                         )
         raise CodesError(
             f"{self.path} cannot be read as comma-separated values ({complaint}). Check its quotation marks."
         )
-
-
-def _labels(column: str, words: list[str], places: np.ndarray) -> Labels:
-    """The column of a factor, in the narrowest form that takes all its words."""
-    ordered, name = column.startswith(FACTOR), column.partition(":")[2]
-    missing = np.array([_MISSING.fullmatch(word.strip()) is not None for word in words])
-    known = None if not missing.any() else torch.from_numpy(~missing[places])
-    given = [word for word, gone in zip(words, missing, strict=True) if not gone]
-    padded = next((word for word in given if word != word.strip() and _NUMBER.fullmatch(word.strip())), None)
-    if padded is not None:
-        raise CodesError(
-            f"Factor {name!r} has the label {_quoted(padded)}, a number with blanks around it. Remove the blanks."
-        )
-    for form, kind in ((_WHOLE, np.int64), (_NUMBER, np.float64)) if ordered else ((_WHOLE, np.int64),):
-        if all(map(form.fullmatch, given)):
-            values = np.zeros(len(words), dtype=kind)
-            values[~missing] = _whole(name, given) if kind is np.int64 else list(map(float, given))
-            return Labels(name, torch.from_numpy(values[places]), known, ordered)
-    # In alphabetical order, whatever the order of the rows.
-    numbers = np.unique(words, return_inverse=True)[1]
-    return Labels(name, torch.from_numpy(numbers[places]), known, ordered=False)
-
-
-def _whole(name: str, words: list[str]) -> list[int]:
-    numbers = []
-    for word in words:
-        # 64 bits are at most 19 digits, and Python converts no more than 4300.
-        digits = word.lstrip("+-").lstrip("0")[:20]
-        numbers.append(int(digits or "0") * (-1 if word.startswith("-") else 1))
-        if not -(2**63) <= numbers[-1] < 2**63:
-            raise CodesError(
-                f"Factor {name!r} has the label {_quoted(word)}, a whole number beyond 64 bits. Number its values "
-                "from 0, or put a letter before each to "
-                "make them names."
-            )
-    return numbers
 
 
 def _is_measured(name: str) -> bool:
@@ -278,7 +233,3 @@ def _is_measured(name: str) -> bool:
 
 def _is_label(name: str) -> bool:
     return name.startswith((FACTOR, CATEGORY))
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")

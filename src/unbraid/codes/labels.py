@@ -84,6 +84,14 @@ class Labels:
         is_known = self.is_known
         return self.name, self.ordered, is_known, self.values[is_known]
 
+    def to(self, device: torch.device | str) -> "Labels":
+        """The same labels on another device."""
+        return replace(self, values=self.values.to(device), known=None if self.known is None else self.known.to(device))
+
+    def __getitem__(self, rows: Int[Tensor, " row"] | slice) -> "Labels":
+        """The labels of these images."""
+        return replace(self, values=self.values[rows], known=None if self.known is None else self.known[rows])
+
     @property
     def is_known(self) -> Bool[Tensor, " image"]:
         """`known`, with True for every image where all labels are known."""

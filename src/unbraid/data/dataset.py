@@ -1,13 +1,18 @@
 """The recipe of a data set, and its images on a device."""
 
+import functools
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
+from unbraid.codes import Labels
 from unbraid.data.pixels.pixels import Pixels
 from unbraid.errors import DataError
 
@@ -35,32 +40,59 @@ class Factor:
 class FactorImages:
     """Images and their factors. Pixels stay bytes, or bits; a batch is made by indexing.
 
-    `factors` holds one column for each of `factor_table`: value indices (integers), or values (floats) if any factor is
-    continuous. Without columns the images are unlabelled. `weights` is p(n), where the images are not all equally
-    likely. If `is_streamed`, the pixels lie elsewhere than the rest, memory-mapped on the CPU: a batch is copied from
-    there to the device, and memory holds little more than that.
+    `factors` are the labels of the images, one for each factor, and `factor_table` says how many values each can take.
+    Without factors the images are unlabelled. `weights` is p(n), where the images are not all equally likely. If there
+    is a device that they are `streamed_on`, the pixels lie elsewhere than the rest, memory-mapped on the CPU: a batch
+    is copied from there to the device, and memory holds little more than that.
     """
 
     pixels: UInt8[Tensor, "image channel height width"] | Pixels
-    factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
+    factors: tuple[Labels, ...]
     factor_table: tuple[Factor, ...]
     weights: Float[Tensor, " image"] | None = None
-    is_streamed: bool = False
+    streamed_on: torch.device | None = None
 
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
             raise DataError("A data set needs at least one image; this one has none.")
-        if self.factors.shape != (len(self.pixels), len(self.factor_table)):
+        named = [labels.name for labels in self.factors]
+        if named != [factor.name for factor in self.factor_table] or any(
+            len(labels.values) != len(self.pixels) for labels in self.factors
+        ):
             raise DataError(
-                f"The factors have shape {tuple(self.factors.shape)}, but {len(self.pixels)} images with "
-                f"{len(self.factor_table)} named "
-                f"factors need ({len(self.pixels)}, {len(self.factor_table)}): one row an image, one column a factor."
+                f"The factors label {[len(labels.values) for labels in self.factors]} images as {named}, but "
+                f"{len(self.pixels)} images with the factors {[factor.name for factor in self.factor_table]} need one "
+                "label an image and factor."
             )
         if self.weights is not None and self.weights.shape != (len(self.pixels),):
             raise DataError(
                 f"The weights have shape {tuple(self.weights.shape)}; expected one for each of the {len(self.pixels)} "
                 "images."
             )
+
+    @classmethod
+    def of_table(
+        cls,
+        pixels: UInt8[Tensor, "image channel height width"] | Pixels,
+        values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"],
+        factors: tuple[Factor, ...],
+        weights: Float[Tensor, " image"] | None = None,
+    ) -> "FactorImages":
+        """Images whose factors are the columns of a table: value indices, with -1 where they are not known, or
+        measurements, with NaN.
+        """
+        if values.shape != (len(pixels), len(factors)):
+            raise DataError(
+                f"The factors have shape {tuple(values.shape)}, but {len(pixels)} images with {len(factors)} named "
+                f"factors need ({len(pixels)}, {len(factors)}): one row an image, one column a factor."
+            )
+        labels = tuple(_labels(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
+        return cls(pixels, labels, factors, weights)
+
+    @cached_property
+    def values(self) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
+        """The factors as the columns of one table, as `of_table` takes them."""
+        return value_table(self.factors, len(self)).to(self.device)
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -73,8 +105,12 @@ class FactorImages:
 
     @property
     def device(self) -> torch.device:
-        """Where batches are made: the device of the factors."""
-        return self.factors.device
+        """Where batches are made."""
+        return self.streamed_on or self.pixels.device
+
+    @property
+    def is_streamed(self) -> bool:
+        return self.streamed_on is not None
 
     def bytes_of(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "*batch channel height width"]:
         """The images of these rows, as bytes on the device. Rows that follow one another are best given as a slice: no
@@ -90,12 +126,35 @@ class FactorImages:
 
     def to(self, device: torch.device | str) -> "FactorImages":
         """All of it on this device."""
-        return replace(self.streamed_to(device), pixels=self.pixels.to(device), is_streamed=False)
+        return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
         """Batches on this device, made from pixels that stay where they are."""
         weights = None if self.weights is None else self.weights.to(device)
-        return replace(self, factors=self.factors.to(device), weights=weights, is_streamed=True)
+        factors = tuple(labels.to(device) for labels in self.factors)
+        return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
+
+
+def value_table(
+    factors: Sequence[Labels], num_images: int
+) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
+    """The labels as the columns of one table: -1 where a discrete one is not known, NaN where a measurement is not."""
+    if soft := [labels.name for labels in factors if labels.is_soft]:
+        raise DataError(f"The factor {soft[0]!r} has soft labels, which have no place in a table of values.")
+    if not factors:
+        return torch.zeros(num_images, 0, dtype=torch.int64)
+    columns = [
+        torch.where(labels.is_known, labels.values, math.nan if labels.is_continuous else -1) for labels in factors
+    ]
+    common = functools.reduce(torch.promote_types, (column.dtype for column in columns))
+    return torch.stack([column.to(common) for column in columns], dim=1)
+
+
+def _labels(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
+    if factor.size:
+        column = column.to(torch.int64)
+    missing = column < 0 if factor.size else column.isnan()
+    return Labels(factor.name, column, ~missing if bool(missing.any()) else None, factor.ordered)
 
 
 class FactorDataset(ABC):

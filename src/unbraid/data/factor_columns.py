@@ -1,94 +1,50 @@
-"""Columns of labels, as a user has them, as the factors of a data set."""
+"""Labels of a user's own images, as a store of images keeps them: numbered from 0, side by side in one table."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Int64
 
-from unbraid.data.dataset import Factor
-from unbraid.errors import DataError
-
-MISSING = frozenset({"", "nan", "NaN", "NAN"})
-_MAX_SHOWN = 40  # characters of a label, in a message
-# Narrower than Python, which takes 1_000 and the digits of every script.
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)", re.IGNORECASE | re.ASCII)
+from unbraid.codes import Labels
+from unbraid.codes.label_text import is_missing, labels_of_text
+from unbraid.data.dataset import Factor, value_table
+from unbraid.errors import CodesError, DataError
 
 
-@final
-@dataclass(frozen=True)
-class FactorColumn:
-    """One factor and its label of every image: value indices, or measurements if it is continuous.
+def of_texts(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
+    """The labels in a column of a text file, and the words that they number where they are names."""
+    numbers: dict[str, int] = {}
+    places = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
+    try:
+        labels = labels_of_text(name, list(numbers), places)
+    except CodesError as error:
+        raise DataError(str(error)) from None
+    words = () if labels.ordered else tuple(sorted(cell for cell in numbers if not is_missing(cell)))
+    return ranked(labels), words
 
-    `words` are the values in the order of their indices, where they are names.
-    """
 
-    factor: Factor
-    values: Int64[np.ndarray, " image"] | Float64[np.ndarray, " image"]
-    words: tuple[str, ...] = ()
-
-
-def of_integers(name: str, labels: np.ndarray) -> FactorColumn:
-    """A discrete factor. A label becomes its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1 are 1,
+def ranked(labels: Labels) -> Labels:
+    """A label of a discrete factor becomes its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1 are 1,
     2, 2, 0.
     """
-    distinct, ranks = np.unique(labels, return_inverse=True)
-    return FactorColumn(Factor(name, len(distinct)), ranks.astype(np.int64))
-
-
-def of_floats(name: str, labels: np.ndarray) -> FactorColumn:
-    """A continuous factor."""
-    measured = labels.astype(np.float64)
-    if num_bad := int((~np.isfinite(measured)).sum()):
-        raise DataError(f"Factor {name!r} is NaN or infinite for {num_bad} images. {_way_out(name)}")
-    return FactorColumn(Factor(name, 0), measured)
-
-
-def of_words(name: str, labels: Sequence[str]) -> FactorColumn:
-    """A factor whose values are mere names, numbered in alphabetical order."""
-    numbers = {word: number for number, word in enumerate(sorted(set(labels)))}
-    values = np.array([numbers[word] for word in labels], dtype=np.int64)
-    return FactorColumn(Factor(name, len(numbers), ordered=False), values, tuple(numbers))
-
-
-def of_texts(name: str, cells: Sequence[str]) -> FactorColumn:
-    """A column of a text file, in the narrowest form that takes all its cells: whole numbers, numbers, or names."""
-    if num_missing := sum(cell in MISSING for cell in cells):
-        raise DataError(f"Factor {name!r} has no label for {num_missing} images. {_way_out(name)}")
-    if all(map(_WHOLE.fullmatch, cells)):
-        return of_integers(name, np.array([_whole(name, cell) for cell in cells], dtype=np.int64))
-    if all(map(_NUMBER.fullmatch, cells)):
-        return of_floats(name, np.array(list(map(float, cells))))
-    return of_words(name, cells)
+    return labels if labels.is_continuous else replace(labels, values=labels.assignment())
 
 
 def table(
-    columns: Sequence[FactorColumn], num_images: int
-) -> tuple[Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"], tuple[Factor, ...]]:
-    """All columns side by side. Beside a continuous factor the value indices of the others are floats too: one array
-    has one type.
+    columns: Sequence[Labels], words: Mapping[str, Sequence[str]], num_images: int
+) -> tuple[Int64[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"], tuple[Factor, ...]]:
+    """All columns side by side, and what each holds: as many values as there are words for it, or as occur. Beside a
+    continuous factor the value indices of the others are floats too: one array has one type.
     """
-    factors = tuple(column.factor for column in columns)
-    if not columns:
-        return np.empty((num_images, 0), dtype=np.int64), factors
-    return np.stack([column.values for column in columns], axis=1), factors
-
-
-def _whole(name: str, cell: str) -> int:
-    # 64 bits are at most 19 digits, and Python converts no more than 4300.
-    digits = cell.lstrip("+-").lstrip("0")[:20]
-    number = int(digits or "0") * (-1 if cell.startswith("-") else 1)
-    if not -(2**63) <= number < 2**63:
-        raise DataError(
-            f"Factor {name!r} has the label {cell[:_MAX_SHOWN]!r}, a whole number beyond 64 bits. Number its values "
-            "from 0, or put a letter before "
-            "each to make them names."
+    if unknown := [labels.name for labels in columns if not bool(labels.is_known.any())]:
+        raise DataError(f"The factor {unknown[0]!r} is not known in any image. Label some, or leave it out.")
+    factors = tuple(
+        Factor(
+            labels.name,
+            0 if labels.is_continuous else len(words.get(labels.name, ())) or int(labels.values.max()) + 1,
+            labels.ordered,
         )
-    return number
-
-
-def _way_out(name: str) -> str:
-    return f"Label them, leave these images out, or leave {name!r} out."
+        for labels in columns
+    )
+    return value_table(columns, num_images).numpy(), factors

@@ -134,7 +134,7 @@ class ImageStore:
         # factors belong together.
         if finished is None or self._finished_files != finished:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
-        return FactorImages(pixels, factors, table)
+        return FactorImages.of_table(pixels, factors, table)
 
     def make(self, plan: Plan, doing: str) -> None:
         """Makes the images of the plan and finishes the store; `doing` is what a progress bar says.

@@ -56,7 +56,7 @@ class SelectedPixels(Pixels):
 
 def subset_of(images: FactorImages, subset: Subset) -> FactorImages:
     """The images of the subset, in their order. Weights are scaled to sum to one again."""
-    rows = subset.rows(images.factor_table, images.factors)
+    rows = subset.rows(images.factor_table, images.values)
     weights = None
     if images.weights is not None:
         weights = images.weights[rows].double()
@@ -66,14 +66,15 @@ def subset_of(images: FactorImages, subset: Subset) -> FactorImages:
                 "Choose others."
             )
         weights = weights / weights.sum()
-    return replace(images, pixels=_selected(images.pixels, rows), factors=images.factors[rows], weights=weights)
+    factors = tuple(labels[rows] for labels in images.factors)
+    return replace(images, pixels=_selected(images.pixels, rows), factors=factors, weights=weights)
 
 
 def weighted(images: FactorImages, joint: Joint) -> FactorImages:
     """The same images, drawn so that some factors have this joint distribution. Weights that they have already count
     within each combination.
     """
-    return replace(images, weights=image_weights(joint, images.factor_table, images.factors, images.weights))
+    return replace(images, weights=image_weights(joint, images.factor_table, images.values, images.weights))
 
 
 def _selected(

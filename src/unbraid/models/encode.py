@@ -5,12 +5,12 @@ from math import prod
 from typing import final
 
 import torch
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid import draws
 from unbraid.codes import Codes, Labels, LatentPrior
-from unbraid.data.dataset import Factor, FactorImages
+from unbraid.data.dataset import FactorImages
 from unbraid.distributions.posterior import Posterior
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
@@ -53,8 +53,7 @@ def encode_all(
             # out in between.
             for model, tables in zip(models, found, strict=True):
                 tables.put(rows, _described(model, x, rows))
-    labels = _labels(images.factors, images.factor_table)
-    return [tables.codes(model, images.weights, labels) for model, tables in zip(models, found, strict=True)]
+    return [tables.codes(model, images.weights, images.factors) for model, tables in zip(models, found, strict=True)]
 
 
 def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
@@ -132,12 +131,3 @@ def _draws(
     noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean.dtype)
     num_continuous = posterior.mean.shape[1]
     return torch.stack([posterior.rsample(each)[:, :num_continuous] for each in noise.unbind(dim=1)])
-
-
-def _labels(
-    values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], table: Sequence[Factor]
-) -> tuple[Labels, ...]:
-    return tuple(
-        Labels(factor.name, column.to(torch.int64) if factor.size else column, ordered=factor.ordered)
-        for factor, column in zip(table, values.unbind(1), strict=True)
-    )

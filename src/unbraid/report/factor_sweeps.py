@@ -69,16 +69,16 @@ def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, "
 def factor_sweeps(images: FactorImages, seed: int = 0) -> Sweeps:
     """A sweep of every factor that varies. Images that are never drawn, because their weight is 0, are not shown."""
     rows = torch.arange(len(images)) if images.weights is None else (images.weights.cpu() > 0).nonzero()[:, 0]
-    factors, table = images.factors.cpu()[rows], images.factor_table
-    varying = [place for place in range(len(table)) if bool((factors[:, place] != factors[0, place]).any())]
-    anchor, alone = (
-        _held_fixed(factors, varying, seed) if varying and _are_combinations_distinct(factors) else (None, {})
-    )
+    factors, table = images.values.cpu()[rows], images.factor_table
+    known = [labels.is_known.cpu()[rows] for labels in images.factors]
+    varying = [place for place in range(len(table)) if _varies(factors[known[place], place])]
+    can_be_fixed = bool(varying) and all(map(torch.all, known)) and _are_combinations_distinct(factors)
+    anchor, alone = _held_fixed(factors, varying, seed) if can_be_fixed else (None, {})
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1
     sweeps = [
         _alone(table[place], factors[:, place], rows, alone[place])
         if place in alone
-        else _by_value(table[place], factors[:, place], rows, num_lines, seed)
+        else _by_value(table[place], factors[known[place], place], rows[known[place]], num_lines, seed)
         for place in varying
     ]
     constant = tuple(factor for place, factor in enumerate(table) if place not in varying)
@@ -90,6 +90,10 @@ def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
+
+
+def _varies(column: Column) -> bool:
+    return bool((column != column[:1]).any())
 
 
 def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]) -> bool:

@@ -110,9 +110,8 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
     table = images.factor_table
     first, second = places_of_pair(names, table)
     sizes = (table[first].size, table[second].size)
-    cells = value_indices(images.factors, first, table[first]) * sizes[1] + value_indices(
-        images.factors, second, table[second]
-    )
+    cells = value_indices(images.values, first, table[first]) * sizes[1]
+    cells = cells + value_indices(images.values, second, table[second])
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
     counts = torch.zeros(math.prod(sizes), dtype=torch.float64).index_add_(0, cells.cpu(), weights)
     return JointMap(title, (table[first], table[second]), (counts / counts.sum()).reshape(sizes))

@@ -1,5 +1,6 @@
 """Factors as sampling sees them: a name, a size, and a column of values in a table of images."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -11,7 +12,7 @@ from unbraid.errors import DataError, SpecError
 from unbraid.names import suggestion
 
 Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
-"""One column a factor: value indices, or measurements where the factor is continuous."""
+"""One column a factor: value indices (-1 where not known), or measurements (NaN) where the factor is continuous."""
 
 
 @runtime_checkable
@@ -52,9 +53,14 @@ def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str)
 
 
 def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Tensor, " image"]:
-    """The column of a discrete factor, checked against its size."""
+    """The column of a discrete factor, checked against its size. Labels that are not known (-1) are refused."""
     column = values[:, place].long()
     least, most = int(column.min()), int(column.max())
+    if least == -1:
+        raise DataError(
+            f"The factor {factor.name} is not known in {int((column == -1).sum()):,} images. Label them, or choose "
+            "another factor."
+        )
     if least < 0 or most >= factor.size:
         raise DataError(
             f"The factor {factor.name} has values from {least} to {most} where 0 to {factor.size - 1} are expected. "
@@ -63,5 +69,7 @@ def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Ten
     return column
 
 
-def measurements(values: Values, place: int) -> Float64[Tensor, " image"]:
-    return values[:, place].to(torch.float64)
+def measurements(values: Values, place: int, factor: FactorColumn) -> Float64[Tensor, " image"]:
+    """The column of a factor as numbers, with NaN where it is not known."""
+    column = values[:, place].to(torch.float64)
+    return torch.where(column < 0, math.nan, column) if factor.size else column

@@ -45,7 +45,8 @@ class Threshold(Subset):
             )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
-        column = measurements(values, place_of(self.factor, factors, "Threshold"))
+        place = place_of(self.factor, factors, "Threshold")
+        column = measurements(values, place, factors[place])
         threshold = self._at_quantile(column) if self.value is None else self.value
         return column < threshold if self.side == "below" else column >= threshold
 

@@ -24,7 +24,7 @@ class Trap:
 def arrays():
     """What the official file holds, on a small grid; its pickled `metadata` is a trap."""
     images = SMALL.load()
-    classes = np.concatenate([np.zeros((len(images), 1), dtype=np.int64), images.factors.numpy()], axis=1)
+    classes = np.concatenate([np.zeros((len(images), 1), dtype=np.int64), images.values.numpy()], axis=1)
     return {
         "metadata": np.array(Trap(), dtype=object),
         "imgs": images.pixels[:][:, 0].numpy() // 255,
@@ -62,7 +62,7 @@ def test_the_official_file_is_read_and_its_pickle_left_alone(official, place):
         official = official.parent.with_name("dsprites") / OFFICIAL_FILE
     images = dataclasses.replace(SMALL, root=str(official.parent / place)).load()
     torch.testing.assert_close(images.pixels[:], SMALL.load().pixels[:])
-    torch.testing.assert_close(images.factors, SMALL.load().factors)
+    torch.testing.assert_close(images.values, SMALL.load().values)
     assert images.factor_table[0] == Factor("shape", 3, ordered=False)
 
 

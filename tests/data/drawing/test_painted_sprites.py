@@ -19,7 +19,7 @@ def test_it_has_the_factors_of_dsprites_and_three_channels(variant):
     assert (
         images.pixels.shape == images.pixels[:].shape == (288, 3, 16, 16) == (dataset.num_images, *dataset.image_shape)
     )
-    torch.testing.assert_close(images.factors, plain.factors)
+    torch.testing.assert_close(images.values, plain.values)
     assert images.factor_table == plain.factor_table
 
 

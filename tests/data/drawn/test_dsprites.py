@@ -114,7 +114,7 @@ def test_the_default_is_the_original_grid():
 
 
 def test_factors_count_up_with_the_last_fastest():
-    assert SMALL.load().factors.tolist() == [
+    assert SMALL.load().values.tolist() == [
         list(row) for row in itertools.product(range(3), range(2), range(3), range(4), range(4))
     ]
 

@@ -55,11 +55,11 @@ def test_it_has_the_factors_of_the_original_in_its_order():
 
 def test_every_combination_occurs_once_and_the_lighting_changes_fastest():
     images = SMALL.open()
-    assert images.factors.tolist() == [list(row) for row in itertools.product(range(2), range(3), range(2), range(3))]
+    assert images.values.tolist() == [list(row) for row in itertools.product(range(2), range(3), range(2), range(3))]
     assert images.factor_table == SMALL.factors
     assert images.pixels.shape == (36, 1, 16, 16)
     assert images.pixels.dtype == torch.uint8
-    assert images.factors.dtype == torch.int64
+    assert images.values.dtype == torch.int64
 
 
 def test_a_smaller_grid_is_a_part_of_a_larger_one(grid):
@@ -152,7 +152,7 @@ def test_a_linear_classifier_names_every_factor_of_images_it_has_not_seen():
     hat = np.linalg.solve(kernel + 0.1 * np.eye(len(kernel)), kernel)
     own = np.diag(hat)[:, None]
     for column, factor in enumerate(dataset.factors):
-        values = images.factors[:, column].numpy()
+        values = images.values[:, column].numpy()
         targets = np.eye(factor.size)[values]
         named = ((hat @ targets - own * targets) / (1 - own)).argmax(axis=1)
         assert (named == values).mean() > 0.95, factor.name
@@ -207,7 +207,7 @@ def test_recipes_do_not_share_a_cache(drawings):
 @pytest.mark.parametrize("damage", ["flip a byte", "cut off", "remove"])
 def test_a_damaged_cache_is_drawn_again(drawings, name, damage):
     first = SMALL.open()
-    pixels, factors = first.pixels.clone(), first.factors.clone()
+    pixels, factors = first.pixels.clone(), first.values.clone()
     file = SMALL.store.folder / name
     content = bytearray(file.read_bytes())
     if damage == "remove":
@@ -217,7 +217,7 @@ def test_a_damaged_cache_is_drawn_again(drawings, name, damage):
         file.write_bytes(content if damage == "flip a byte" else content[: len(content) // 2])
     again = SMALL.open()
     assert torch.equal(again.pixels, pixels)
-    assert torch.equal(again.factors, factors)
+    assert torch.equal(again.values, factors)
     assert SMALL.store.flaw(verify=True) is None
 
 

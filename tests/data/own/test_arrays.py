@@ -30,7 +30,7 @@ def test_images_come_back_as_they_were_given():
     assert (dataset.num_images, dataset.image_shape, dataset.factors) == (4, (1, 5, 6), ())
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels[:, 0], IMAGES)
-    assert images.factors.shape == (4, 0)
+    assert images.values.shape == (4, 0)
     assert images.weights is None
 
 
@@ -112,15 +112,15 @@ def test_integers_become_their_ranks_column_by_column():
     )
     assert dataset.factors == (Factor("age", 3), Factor("hue", 3, ordered=False))
     images = dataset.load()
-    assert images.factors.tolist() == [[1, 0], [2, 1], [2, 2], [0, 0]]
-    assert images.factors.dtype == torch.int64
+    assert images.values.tolist() == [[1, 0], [2, 1], [2, 2], [0, 0]]
+    assert images.values.dtype == torch.int64
     assert images.factor_table == dataset.factors
 
 
 @given(column=arrays(np.int64, 4, elements=st.integers(-(2**62), 2**62)))
 def test_ranks_keep_order_and_use_every_index(column):
     dataset = FromArrays.of(IMAGES, column)
-    ranks = dataset.load().factors[:, 0].tolist()
+    ranks = dataset.load().values[:, 0].tolist()
     assert sorted(set(ranks)) == list(range(dataset.factors[0].size))
     assert all(
         (a < b) == (i < j) for a, i in zip(column, ranks, strict=True) for b, j in zip(column, ranks, strict=True)
@@ -131,15 +131,32 @@ def test_floats_are_continuous_factors():
     values = np.array([[0.5], [1.5], [-2.0], [0.0]])
     dataset = FromArrays.of(IMAGES, torch.from_numpy(values))
     assert dataset.factors == (Factor("factor_0", 0),)
-    np.testing.assert_array_equal(dataset.load().factors, values)
+    np.testing.assert_array_equal(dataset.load().values, values)
+
+
+def test_masked_labels_are_missing_labels():
+    mask = [[0, 1], [0, 0], [1, 0], [0, 0]]
+    dataset = FromArrays.of(IMAGES, np.ma.array([[3, 0], [7, 1], [9, 2], [-1, 0]], mask=mask))
+    assert dataset.factors == (Factor("factor_0", 3), Factor("factor_1", 3))
+    images = dataset.load()
+    assert images.values.tolist() == [[1, -1], [2, 1], [-1, 2], [0, 0]]
+    assert [labels.is_known.tolist() for labels in images.factors] == (~np.array(mask, dtype=bool)).T.tolist()
+    [labels] = FromArrays.of(IMAGES, np.ma.masked_invalid([0.5, np.nan, 1.5, -1.0])).load().factors
+    assert (labels.is_continuous, labels.is_known.tolist()) == (True, [True, False, True, True])
+
+
+def test_flags_of_known_labels_fit_the_labels(tmp_path):
+    np.savez(tmp_path / "own.npz", images=IMAGES, factors=np.arange(4), factor_known=np.ones((4, 1), dtype=bool))
+    with pytest.raises(DataError, match=r"factor_known is bool of shape \(4, 1\); expected a boolean for each label"):
+        FromArrays(str(tmp_path / "own.npz")).load()
 
 
 def test_half_floats_are_widened():
-    assert FromArrays.of(IMAGES, np.zeros((4, 1), dtype=np.float16)).load().factors.dtype == torch.float32
+    assert FromArrays.of(IMAGES, np.zeros((4, 1), dtype=np.float16)).load().values.dtype == torch.float32
 
 
 def test_booleans_are_a_factor_of_two_values():
-    assert FromArrays.of(IMAGES, np.array([True, False, True, True])).load().factors[:, 0].tolist() == [1, 0, 1, 1]
+    assert FromArrays.of(IMAGES, np.array([True, False, True, True])).load().values[:, 0].tolist() == [1, 0, 1, 1]
 
 
 def test_weights_near_the_largest_float_do_not_overflow():
@@ -157,7 +174,7 @@ def test_weights_are_scaled_to_probabilities():
     [
         ({"factors": np.zeros((3, 2), dtype=int)}, r"\(3, 2\) for 4 images"),
         ({"factors": np.zeros((4, 2, 1), dtype=int)}, r"\(4, 2, 1\)"),
-        ({"factors": np.array([[0.0], [np.nan], [1.0], [np.inf]])}, "2 rows"),
+        ({"factors": np.array([[0.0], [np.nan], [1.0], [np.inf]])}, "2 rows.*mask the labels"),
         ({"factors": np.array([["a"], ["b"], ["c"], ["d"]])}, "give integers"),
         ({"factors": np.array([None] * 4, dtype=object)}, "Python objects"),
         ({"factors": np.zeros((4, 2), dtype=int), "factor_names": ["one"]}, "each of the 2 factors"),
@@ -171,7 +188,7 @@ def test_weights_are_scaled_to_probabilities():
         ({"weights": np.array([1.0, -1.0, 1.0, 1.0])}, "none negative"),
         ({"weights": np.zeros(4)}, "not all zero"),
         ({"weights": np.array([1.0, np.nan, 1.0, 1.0])}, "finite"),
-        ({"factors": np.ma.array([0, 1, 0, 1], mask=[0, 0, 0, 1])}, "factors has masked entries; drop"),
+        ({"factors": np.ma.masked_all((4, 1))}, "'factor_0' is masked in every image"),
         ({"weights": np.ma.array([1.0, 1.0, 1.0, 1.0], mask=[0, 0, 0, 1])}, "weights has masked entries; drop"),
     ],
 )

@@ -59,7 +59,7 @@ def test_pictures_come_back_by_name_without_labels(pictures):
     assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), ())
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY)
-    assert images.factors.shape == (6, 0)
+    assert images.values.shape == (6, 0)
     # Once more, now that they are converted.
     assert (dataset.num_images, dataset.image_shape, dataset.factors) == (6, (1, 5, 7), ())
 
@@ -164,8 +164,8 @@ def test_a_file_of_labels_gives_the_factors(pictures):
     dataset = FromFolder(str(pictures), csv)
     assert dataset.factors == (Factor("age", 3), Factor("colour", 3, ordered=False))
     images = dataset.load()
-    assert images.factors.tolist() == [[1, 2], [2, 0], [2, 2], [0, 2], [1, 0], [1, 1]]
-    assert images.factors.dtype == torch.int64
+    assert images.values.tolist() == [[1, 2], [2, 0], [2, 2], [0, 2], [1, 0], [1, 1]]
+    assert images.values.dtype == torch.int64
     assert dataset.words == {"colour": ("blue", "green", "red")}
     assert dataset.factors == images.factor_table
 
@@ -175,8 +175,8 @@ def test_discrete_and_continuous_factors_stand_beside_each_other(pictures):
     dataset = FromFolder(str(pictures), csv)
     assert dataset.factors == (Factor("size", 2), Factor("depth", 0))
     images = dataset.load()
-    assert images.factors.dtype == torch.float64
-    assert images.factors[:3].tolist() == [[0.0, 0.5], [1.0, 1.0], [0.0, 2.0]]
+    assert images.values.dtype == torch.float64
+    assert images.values[:3].tolist() == [[0.0, 0.5], [1.0, 1.0], [0.0, 2.0]]
 
 
 def test_labels_find_their_pictures_by_name(pictures, caplog):
@@ -187,7 +187,7 @@ def test_labels_find_their_pictures_by_name(pictures, caplog):
     assert dataset.num_images == 2
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY[[1, 4]])
-    assert images.factors.tolist() == [[1], [0]]
+    assert images.values.tolist() == [[1], [0]]
     assert caplog.text.count("4 of 6 pictures have no row") == 1
     assert caplog.text.count("1 of 3 rows") == 1
 
@@ -199,12 +199,12 @@ def test_labels_of_other_pictures_are_refused(pictures):
         FromFolder(str(pictures), str(csv))
 
 
-def test_a_missing_label_is_refused(pictures):
-    csv = with_labels(pictures, [1, 2, "", 1, 2, 3], header="file,size")
-    with pytest.raises(
-        DataError, match=r"labels\.csv: factor 'size' has no label for 1 of 6 pictures, the first of them 002\.png"
-    ):
-        FromFolder(str(pictures), csv)
+def test_an_empty_label_is_missing(pictures):
+    dataset = FromFolder(str(pictures), with_labels(pictures, [5, 7, "", 5, "nan", 9], header="file,size"))
+    assert dataset.factors == (Factor("size", 3),)
+    assert dataset.load().values[:, 0].tolist() == [0, 1, -1, 0, -1, 2]
+    with pytest.raises(DataError, match="'size' is not known in any image"):
+        FromFolder(str(pictures), with_labels(pictures, [""] * 6, header="file,size"))
 
 
 def test_a_file_of_labels_that_begins_with_a_picture_is_refused(pictures):

@@ -40,8 +40,8 @@ def test_class_labels_keep_their_numbers_and_are_not_ranked():
     assert recipe.words == {"label": ("cat", "dog", "emu")}
     images = recipe.load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY)
-    assert images.factors.tolist() == [[0], [2], [2], [0], [0], [2]]
-    assert images.factors.dtype == torch.int64
+    assert images.values.tolist() == [[0], [2], [2], [0], [0], [2]]
+    assert images.values.dtype == torch.int64
     assert images.factor_table == recipe.factors
 
 
@@ -61,11 +61,33 @@ def test_numbers_and_words_become_factors():
     )
     recipe = FromHuggingFace.of(dataset, factors=("size", "hue", "lit"))
     assert recipe.factors == (Factor("size", 3), Factor("hue", 2, ordered=False), Factor("lit", 2))
-    assert recipe.load().factors[:3].tolist() == [[1, 1, 1], [2, 0, 1], [2, 1, 1]]
+    assert recipe.load().values[:3].tolist() == [[1, 1, 1], [2, 0, 1], [2, 1, 1]]
     assert recipe.words == {"hue": ("blue", "red")}
     mixed = FromHuggingFace.of(dataset, factors=("size", "depth"))
     assert mixed.factors == (Factor("size", 3), Factor("depth", 0))
-    assert mixed.load().factors[:2].tolist() == [[1.0, 0.5], [2.0, 1.0]]
+    assert mixed.load().values[:2].tolist() == [[1.0, 0.5], [2.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (CLASSES, [0, 1, -1, 0, None, 2], [0, 1, -1, 0, -1, 2]),
+        (datasets.Value("int64"), [5, None, 7, 5, None, 9], [0, -1, 1, 0, -1, 2]),
+        (datasets.Value("string"), ["b", None, "a", "b", "a", "b"], [1, -1, 0, 1, 0, 1]),
+        (datasets.Value("bool"), [True, None, False, True, True, True], [1, -1, 0, 1, 1, 1]),
+    ],
+    ids=["classes", "integers", "words", "booleans"],
+)
+def test_labels_may_be_missing(kind, given, expected):
+    assert (
+        FromHuggingFace.of(dataset_of(features={"label": kind}, label=given)).load().values[:, 0].tolist() == expected
+    )
+
+
+def test_a_measurement_may_be_missing():
+    given = [0.5, None, float("nan"), 1.0, 2.0, 3.0]
+    recipe = FromHuggingFace.of(dataset_of(features={"label": datasets.Value("float64")}, label=given))
+    assert recipe.load().factors[0].is_known.tolist() == [True, False, False, True, True, True]
 
 
 def test_a_single_factor_may_be_named_alone():
@@ -75,7 +97,7 @@ def test_a_single_factor_may_be_named_alone():
 def test_without_factors_the_images_are_unlabelled():
     recipe = FromHuggingFace.of(labelled(), factors=())
     assert recipe.factors == ()
-    assert recipe.load().factors.shape == (6, 0)
+    assert recipe.load().values.shape == (6, 0)
 
 
 def test_colour_is_found_or_asked_for():
@@ -101,7 +123,7 @@ def test_rows_come_in_the_order_that_the_data_set_has_them():
     shuffled = labelled().select([4, 1, 3])
     images = FromHuggingFace.of(shuffled).load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY[[4, 1, 3]])
-    assert images.factors[:, 0].tolist() == [0, 2, 0]
+    assert images.values[:, 0].tolist() == [0, 2, 0]
 
 
 def test_the_format_that_a_data_set_has_does_not_matter():
@@ -132,7 +154,7 @@ def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
     with progress.watched(lambda *told: seen.append(told)):
         images = FromHuggingFace.of(labelled()).load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY)
-    assert images.factors[:, 0].tolist() == [0, 2, 2, 0, 0, 2]
+    assert images.values[:, 0].tolist() == [0, 2, 2, 0, 0, 2]
     assert [done for what, done, total, _ in seen if what.startswith("looking")] == [4, 6]
     assert seen[-1] == ("converting a data set of Hugging Face", 6, 6, "images")
 
@@ -214,16 +236,15 @@ def test_a_recipe_may_be_made_before_its_store(tmp_path):
         (labelled, {"factors": ("label", "label")}, "one of them twice"),
         (labelled, {"image": "label", "factors": ()}, r"holds ClassLabel.*expected pictures"),
         (lambda: labelled().select([]), {}, "no rows"),
-        (lambda: dataset_of(features={"label": CLASSES}, label=[0, 1, -1, 0, None, 0]), {}, "no label for 2 images"),
         (
-            lambda: dataset_of(features={"label": datasets.Value("string")}, label=["a", None] * 3),
+            lambda: dataset_of(features={"label": CLASSES}, label=[-1, None] * 3),
             {},
-            "no label for 3 images",
+            "'label' is not known in any image",
         ),
         (
-            lambda: dataset_of(features={"label": datasets.Value("float64")}, label=[0.5, float("nan")] * 3),
+            lambda: dataset_of(features={"label": datasets.Value("float64")}, label=[0.5, float("inf")] * 3),
             {},
-            "NaN or infinite for 3",
+            "NaN or infinite labels in 3 rows.*Filter such rows out",
         ),
         (
             lambda: dataset_of(features={"label": datasets.List(datasets.Value("int64"))}, label=[[1, 2]] * 6),

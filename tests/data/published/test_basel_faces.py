@@ -37,8 +37,8 @@ def test_the_images_come_back_with_the_light_changing_fastest(tmp_path, subfolde
     put(tmp_path / subfolder, IMAGES, zipped)
     images = BaselFaces(root=str(tmp_path)).load()
     torch.testing.assert_close(images.pixels, IMAGES[:, None])
-    assert images.factors[:5].tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 0, 0]]
-    assert images.factors[-1].tolist() == [1, 2, 1, 1]
+    assert images.values[:5].tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 0, 0]]
+    assert images.values[-1].tolist() == [1, 2, 1, 1]
     assert [factor.name for factor in images.factor_table] == ["identity", "azimuth", "elevation", "lighting"]
 
 

@@ -89,9 +89,9 @@ def test_cars_come_in_the_order_of_the_list_elevation_by_elevation(tmp_path, off
         put(official, tmp_path)
         dataset = Cars3D(root=str(tmp_path), resolution=128)
     images = dataset.load()
-    assert images.factors.dtype == torch.int64
-    assert images.factors.tolist() == [list(values) for values in itertools.product(range(4), range(24), range(3))]
-    for pixels, (elevation, azimuth, identity) in zip(images.pixels.numpy(), images.factors.tolist(), strict=True):
+    assert images.values.dtype == torch.int64
+    assert images.values.tolist() == [list(values) for values in itertools.product(range(4), range(24), range(3))]
+    for pixels, (elevation, azimuth, identity) in zip(images.pixels.numpy(), images.values.tolist(), strict=True):
         np.testing.assert_array_equal(pixels.transpose(1, 2, 0), cars[identity][:, :, :, azimuth, elevation])
 
 
@@ -99,7 +99,7 @@ def test_smaller_images_are_what_pillow_makes_with_its_lanczos_filter(tmp_path, 
     put({name: official[name] for name in ("data/cars/car_001_mesh.mat",)}, tmp_path)
     images = Cars3D(root=str(tmp_path)).load()
     assert images.pixels.shape == (96, 3, 64, 64)
-    for pixels, (elevation, azimuth, _) in zip(images.pixels.numpy(), images.factors.tolist(), strict=True):
+    for pixels, (elevation, azimuth, _) in zip(images.pixels.numpy(), images.values.tolist(), strict=True):
         picture = Image.fromarray(np.ascontiguousarray(cars[1][:, :, :, azimuth, elevation]))
         np.testing.assert_array_equal(
             pixels.transpose(1, 2, 0), np.asarray(picture.resize((64, 64), Image.Resampling.LANCZOS))

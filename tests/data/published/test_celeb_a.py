@@ -90,8 +90,8 @@ def test_faces_and_attributes_come_from_the_zip(dataset):
     assert images.pixels.shape == (NUM_FACES, 3, 64, 64)
     for number in (0, 7, 19):
         np.testing.assert_array_equal(images.pixels[number], expected(number))
-    np.testing.assert_array_equal(images.factors, VALUES)
-    assert images.factors.dtype == torch.int64
+    np.testing.assert_array_equal(images.values, VALUES)
+    assert images.values.dtype == torch.int64
     assert images.factor_table == dataset.factors == tuple(Factor(name, 2) for name in ATTRIBUTES)
 
 
@@ -102,7 +102,7 @@ def test_faces_come_from_the_folder_just_as_well(lists, any_checksum, subfolder)
     (lists / subfolder / "Thumbs.db").touch()
     images = CelebA(root=str(lists)).load()
     np.testing.assert_array_equal(images.pixels[:], np.stack([expected(number) for number in range(NUM_FACES)]))
-    np.testing.assert_array_equal(images.factors, VALUES)
+    np.testing.assert_array_equal(images.values, VALUES)
 
 
 def test_the_folders_of_the_owners_drive_are_known(lists, any_checksum, tmp_path):
@@ -119,7 +119,7 @@ def test_the_official_parts_are_those_of_the_partition(dataset):
     for split, rows in {"train": range(12), "validation": range(12, 15), "test": range(15, 20)}.items():
         part = CelebA(root=dataset.root, split=split)
         images = part.load()
-        np.testing.assert_array_equal(images.factors, VALUES[list(rows)])
+        np.testing.assert_array_equal(images.values, VALUES[list(rows)])
         np.testing.assert_array_equal(images.pixels[0:1][0], expected(rows[0]))
         assert part.num_images == len(images) == len(rows)
 
@@ -129,11 +129,11 @@ def test_nine_tenths_and_the_rest_are_everything_once(dataset):
     assert (train.num_images, test.num_images) == (182_339, 20_260)  # as published, before anything is converted
     images = [train.load(), test.load()]
     assert (train.num_images, test.num_images) == (len(images[0]), len(images[1])) == (18, 2)
-    both = np.concatenate([part.factors.numpy() for part in images])
+    both = np.concatenate([part.values.numpy() for part in images])
     np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(VALUES, axis=0))
     pixels = np.concatenate([part.pixels[torch.arange(len(part))].numpy() for part in images])
     assert {image.tobytes() for image in pixels} == {expected(number).tobytes() for number in range(NUM_FACES)}
-    assert train.load().factors.equal(images[0].factors)
+    assert train.load().values.equal(images[0].values)
 
 
 def test_all_parts_share_one_cache(dataset, cache, monkeypatch):
@@ -165,14 +165,14 @@ def test_faces_without_attributes_and_attributes_without_a_face_are_left_out_and
         images = dataset.load()
     assert len(images) == dataset.num_images == NUM_FACES - 3
     np.testing.assert_array_equal(images.pixels[0], expected(3))
-    np.testing.assert_array_equal(images.factors, VALUES[: NUM_FACES - 3])
+    np.testing.assert_array_equal(images.values, VALUES[: NUM_FACES - 3])
     assert "left out 3 faces without attributes" in caplog.text
     assert "left out 1 attributes without a face" in caplog.text
 
 
 def test_attributes_are_matched_by_name_and_not_by_place(dataset, lists):
     (lists / "list_attr_celeba.txt").write_text(attribute_list(NAMES[::-1], VALUES[::-1]))
-    np.testing.assert_array_equal(dataset.load().factors, VALUES)
+    np.testing.assert_array_equal(dataset.load().values, VALUES)
 
 
 def test_without_a_partition_there_are_no_official_parts(dataset, lists):
@@ -203,7 +203,7 @@ def test_beside_a_folder_of_faces_the_lists_may_be_ones_own(lists, tmp_path, cap
     lay_out_faces(lists / "img_align_celeba")
     with caplog.at_level(logging.WARNING):
         images = CelebA(root=str(tmp_path), split="train").load()
-    np.testing.assert_array_equal(images.factors, VALUES[:12])
+    np.testing.assert_array_equal(images.values, VALUES[:12])
     assert "a list may be one's own" in caplog.text
     assert "expected 26,721,026" in caplog.text
     # The zip can be verified, and so must they be.

@@ -95,7 +95,7 @@ def test_chairs_come_from_the_folder_and_from_the_tar(tmp_path, put):
     put(tmp_path)
     images = chairs(tmp_path).load()
     np.testing.assert_array_equal(images.pixels[:], expected())
-    np.testing.assert_array_equal(images.factors, np.indices((5, 2, 31)).reshape(3, -1).T)
+    np.testing.assert_array_equal(images.values, np.indices((5, 2, 31)).reshape(3, -1).T)
     assert images.factor_table == (Factor("identity", 5, ordered=False), Factor("elevation", 2), Factor("azimuth", 31))
     assert chairs(tmp_path).factors == images.factor_table
     assert chairs(tmp_path).num_images == 5 * 62
@@ -151,7 +151,7 @@ def test_the_first_four_fifths_of_the_models_train(tmp_path, cache):
     train, test = (chairs(tmp_path, split=split) for split in ("train", "test"))
     np.testing.assert_array_equal(train.load().pixels[:], expected(slice(0, 4 * 62)))
     np.testing.assert_array_equal(test.load().pixels[:], expected(slice(4 * 62, None)))
-    assert test.load().factors[:, 0].unique().tolist() == [4]
+    assert test.load().values[:, 0].unique().tolist() == [4]
     assert (train.num_images, test.num_images) == (4 * 62, 62)
     assert len(list((cache / "converted").iterdir())) == 1
 

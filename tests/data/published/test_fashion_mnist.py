@@ -19,15 +19,15 @@ def test_files_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, subfol
     put(tmp_path / "data" / subfolder, label=3)
     images = FashionMNIST(root=str(tmp_path / "data"), split="test").load()
     assert images.pixels.shape == (10_000, 1, 28, 28)
-    assert images.factors.unique().tolist() == [3]
+    assert images.values.unique().tolist() == [3]
 
 
 def test_digits_in_the_same_folder_are_not_taken_for_clothes(tmp_path, any_checksum):
     any_checksum(MNIST, FashionMNIST)
     put(tmp_path / "mnist", label=1)
     put(tmp_path / "fashion-mnist", label=2)
-    assert FashionMNIST(root=str(tmp_path), split="test").load().factors.unique().tolist() == [2]
-    assert MNIST(root=str(tmp_path), split="test").load().factors.unique().tolist() == [1]
+    assert FashionMNIST(root=str(tmp_path), split="test").load().values.unique().tolist() == [2]
+    assert MNIST(root=str(tmp_path), split="test").load().values.unique().tolist() == [1]
 
 
 def test_the_recipe_describes_the_images_before_they_are_read():
@@ -39,7 +39,7 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 @pytest.mark.real_data
 def test_the_real_clothes_are_evenly_divided(real_data):
     images = FashionMNIST(root=str(real_data)).load()
-    assert images.factors[:5, 0].tolist() == [9, 0, 0, 3, 0]
-    assert images.factors[:, 0].bincount().tolist() == [6000] * 10
+    assert images.values[:5, 0].tolist() == [9, 0, 0, 3, 0]
+    assert images.values[:, 0].bincount().tolist() == [6000] * 10
     assert images.pixels.double().mean().item() / 255 == pytest.approx(0.2860, abs=5e-5)
-    assert FashionMNIST(root=str(real_data), split="test").load().factors[:, 0].bincount().tolist() == [1000] * 10
+    assert FashionMNIST(root=str(real_data), split="test").load().values[:, 0].bincount().tolist() == [1000] * 10

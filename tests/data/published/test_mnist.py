@@ -33,8 +33,8 @@ def test_files_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, test_s
     images = dataset.load()
     assert images.pixels.shape == (dataset.num_images, *dataset.image_shape)
     assert images.pixels[0, 0, 1, :3].tolist() == [28, 29, 30]
-    assert images.factors[:12, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
-    assert images.factors.dtype == torch.int64
+    assert images.values[:12, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
+    assert images.values.dtype == torch.int64
 
 
 def test_without_a_root_the_environment_names_the_folder(tmp_path, test_split_files, monkeypatch, any_checksum):
@@ -60,8 +60,8 @@ def test_a_split_that_does_not_exist_is_refused():
 def test_the_real_digits_are_the_well_known_ones(real_data):
     images = MNIST(root=str(real_data)).load()
     assert images.pixels.shape == (60_000, 1, 28, 28)
-    assert images.factors[:10, 0].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
-    assert images.factors[:, 0].bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert images.values[:10, 0].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert images.values[:, 0].bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     # The mean that every tutorial normalises with.
     assert images.pixels[:].double().mean().item() / 255 == pytest.approx(0.1307, abs=5e-5)
-    assert MNIST(root=str(real_data), split="test").load().factors[:5, 0].tolist() == [7, 2, 1, 0, 4]
+    assert MNIST(root=str(real_data), split="test").load().values[:5, 0].tolist() == [7, 2, 1, 0, 4]

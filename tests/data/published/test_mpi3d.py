@@ -40,10 +40,8 @@ def test_each_version_is_read_from_its_own_file(tmp_path, version, way, subfolde
     dataset = MPI3D(root=str(tmp_path), version=version)
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels.numpy(), IMAGES.transpose(0, 3, 1, 2))
-    np.testing.assert_array_equal(
-        images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1)
-    )
-    assert images.factors.dtype == torch.int64
+    np.testing.assert_array_equal(images.values.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1))
+    assert images.values.dtype == torch.int64
     assert dataset.num_images == NUM_IMAGES
 
 

@@ -38,10 +38,8 @@ def test_the_official_file_is_read_however_it_is_packed(tmp_path, chunks, subfol
     write(tmp_path / subfolder / OFFICIAL_FILE, chunks=chunks)
     images = Shapes3D(root=str(tmp_path)).load()
     np.testing.assert_array_equal(images.pixels.numpy(), IMAGES.transpose(0, 3, 1, 2))
-    np.testing.assert_array_equal(
-        images.factors.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1)
-    )
-    assert images.factors.dtype == torch.int64
+    np.testing.assert_array_equal(images.values.numpy(), np.stack([axis.ravel() for axis in np.indices(SIZES)], axis=1))
+    assert images.values.dtype == torch.int64
 
 
 @pytest.mark.usefixtures("small_grid")

@@ -60,8 +60,8 @@ def test_images_and_labels_come_in_the_order_of_the_files(both_splits, dataset, 
     np.testing.assert_array_equal(images.pixels.numpy(), np.concatenate([part["dat"][:, [column]] for part in chosen]))
     assert [factor.name for factor in images.factor_table] == COLUMNS
     expected = np.concatenate([np.column_stack([part["cat"], part["info"] // [1, 1, 2, 1]]) for part in chosen])
-    np.testing.assert_array_equal(images.factors.numpy(), expected)
-    assert images.factors.dtype == torch.int64
+    np.testing.assert_array_equal(images.values.numpy(), expected)
+    assert images.values.dtype == torch.int64
 
 
 def test_bytes_above_127_stay_bright(both_splits, dataset):
@@ -73,9 +73,9 @@ def test_with_both_cameras_the_right_image_follows_the_left_and_the_camera_is_a_
     images = dataset.load()
     np.testing.assert_array_equal(images.pixels.numpy(), both_splits[0]["dat"].reshape(14, 1, 96, 96))
     assert images.factor_table == dataset.factors
-    assert images.factors[:, 5].tolist() == [0, 1] * 7
-    np.testing.assert_array_equal(images.factors[::2, :5].numpy(), images.factors[1::2, :5].numpy())
-    np.testing.assert_array_equal(images.factors[::2, 0].numpy(), both_splits[0]["cat"])
+    assert images.values[:, 5].tolist() == [0, 1] * 7
+    np.testing.assert_array_equal(images.values[::2, :5].numpy(), images.values[1::2, :5].numpy())
+    np.testing.assert_array_equal(images.values[::2, 0].numpy(), both_splits[0]["cat"])
 
 
 def test_smaller_images_are_what_pillow_makes_with_its_lanczos_filter(both_splits, dataset):

@@ -8,11 +8,12 @@ from typing import IO, Any, ClassVar, cast, final
 
 import numpy as np
 import torch
-from jaxtyping import Float32, UInt8
+from jaxtyping import UInt8
 from torch import Tensor
 
 from unbraid import files
-from unbraid.arrays import is_masked, shown
+from unbraid.arrays import is_masked
+from unbraid.data.array_labels import LABELS, labels_in, probabilities_in
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.hashed_stream import HashedStream
 from unbraid.data.pixels.channels_last import ChannelsLast
@@ -39,8 +40,9 @@ class FromArrays(FactorDataset):
     channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent. `factors`:
     (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in
     their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones. `factor_names`: one a
-    column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it). `weights`:
-    how likely each image is to be drawn; scaled to sum to one.
+    column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it).
+    `factor_known`: (image, factor), False where a label is missing. `weights`: how likely each image is to be drawn;
+    scaled to sum to one.
     """
 
     origin: ClassVar = "read"
@@ -69,12 +71,14 @@ class FromArrays(FactorDataset):
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
         """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run
-        can be resumed.
+        can be resumed. Labels that are masked (numpy.ma) are missing labels.
         """
         pixels = _as_bytes(_plain("images", images))
         _channels_first_shape(pixels.shape)
         arrays = {"images": pixels}
         if factors is not None:
+            if is_masked(factors):
+                factors, arrays["factor_known"] = np.ma.getdata(factors), ~np.ma.getmaskarray(factors)
             arrays["factors"] = _plain("factors", factors)
         if factor_names is not None:
             arrays["factor_names"] = np.array(factor_names, dtype=np.str_)
@@ -82,13 +86,13 @@ class FromArrays(FactorDataset):
             arrays["factor_ordered"] = np.array(factor_ordered, dtype=np.bool_)
         if weights is not None:
             arrays["weights"] = _plain("weights", weights)
-        _labels(arrays, len(pixels))
-        _probabilities(arrays, len(pixels))
+        labels_in(arrays, len(pixels))
+        probabilities_in(arrays, len(pixels))
         return cls(*_kept(arrays))
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        return _labels(self._read(("factors", "factor_names", "factor_ordered")), self.num_images)[1]
+        return labels_in(self._read(LABELS), self.num_images)[1]
 
     @property
     def num_images(self) -> int:
@@ -111,10 +115,10 @@ class FromArrays(FactorDataset):
                 "Restore it, or make a new recipe from the new file."
             )
         pixels = self._pixels()
-        arrays = self._read(("factors", "factor_names", "factor_ordered", "weights"))
-        values, factors = _labels(arrays, len(pixels))
-        weights = _probabilities(arrays, len(pixels))
-        return FactorImages(
+        arrays = self._read((*LABELS, "weights"))
+        values, factors = labels_in(arrays, len(pixels))
+        weights = probabilities_in(arrays, len(pixels))
+        return FactorImages.of_table(
             pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights)
         )
 
@@ -143,7 +147,7 @@ class FromArrays(FactorDataset):
 def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
     """Images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
     pixels = torch.from_numpy(_channels_first(_as_bytes(_plain("images", images))))
-    return FactorImages(pixels, torch.zeros(len(pixels), 0, dtype=torch.int64), ())
+    return FactorImages(pixels, (), ())
 
 
 def _checksum(path: Path) -> str:
@@ -263,79 +267,3 @@ def _channels_first(images: UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "imag
 
 def _are_channels_last(shape: tuple[int, ...]) -> bool:
     return len(shape) == 4 and _channels_first_shape(shape) != shape
-
-
-def _labels(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray, tuple[Factor, ...]]:
-    """The columns of factors as FactorImages keeps them, and what they are called."""
-    if "factors" not in arrays:
-        if stray := [name for name in ("factor_names", "factor_ordered") if name in arrays]:
-            raise DataError(
-                f"{stray[0]} is given without factors; give the factors too, (image, factor), or leave it out."
-            )
-        return np.empty((num_images, 0), dtype=np.int64), ()
-    table = arrays["factors"]
-    table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or len(table) != num_images:
-        raise DataError(
-            f"factors has shape {table.shape} for {num_images} images; expected (image, factor), one row an image."
-        )
-    names, ordered = _names(arrays, table.shape[1]), _ordered(arrays, table.shape[1])
-    if np.issubdtype(table.dtype, np.floating):
-        with np.errstate(over="ignore"):  # a long double may be beyond a double
-            table = table.astype(np.float64 if table.dtype.itemsize > 4 else np.float32)
-        if not np.isfinite(table).all():
-            raise DataError(
-                f"factors is NaN or infinite in {int((~np.isfinite(table)).any(axis=1).sum())} rows; drop those images."
-            )
-        return table, tuple(Factor(name, 0, rank) for name, rank in zip(names, ordered, strict=True))
-    if not (np.issubdtype(table.dtype, np.integer) or table.dtype == np.bool_):
-        raise DataError(f"factors holds {table.dtype}; give integers for discrete factors, floats for continuous ones.")
-    ranked = [np.unique(column, return_inverse=True) for column in table.T]
-    indices = np.stack([ranks for _, ranks in ranked], axis=1) if ranked else np.empty((num_images, 0))
-    factors = tuple(
-        Factor(name, len(values), rank) for name, rank, (values, _) in zip(names, ordered, ranked, strict=True)
-    )
-    return indices.astype(np.int64), factors
-
-
-def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
-    if "factor_names" not in arrays:
-        return [f"factor_{k}" for k in range(num_factors)]
-    given = arrays["factor_names"]
-    if given.dtype.kind != "U" or given.shape != (num_factors,):
-        raise DataError(
-            f"factor_names is {given.dtype} of shape {given.shape}; expected one string for each of the {num_factors} "
-            "factors."
-        )
-    names: list[str] = given.tolist()
-    if len(set(names)) < num_factors or "" in names:
-        raise DataError(f"factor_names is [{shown(names)}]; give each factor a name of its own.")
-    return names
-
-
-def _ordered(arrays: dict[str, np.ndarray], num_factors: int) -> list[bool]:
-    ordered = arrays.get("factor_ordered", np.ones(num_factors, dtype=np.bool_))
-    if ordered.dtype != np.bool_ or ordered.shape != (num_factors,):
-        raise DataError(
-            f"factor_ordered is {ordered.dtype} of shape {ordered.shape}; expected a boolean for each of "
-            f"{num_factors} factors."
-        )
-    return cast(list[bool], ordered.tolist())
-
-
-def _probabilities(arrays: dict[str, np.ndarray], num_images: int) -> Float32[np.ndarray, " image"] | None:
-    if "weights" not in arrays:
-        return None
-    weights = arrays["weights"]
-    if weights.shape != (num_images,) or weights.dtype.kind not in "iuf":
-        raise DataError(
-            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} "
-            "images."
-        )
-    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
-        raise DataError(
-            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not "
-            "all zero."
-        )
-    shares = weights / weights.max()  # first, so that the sum cannot overflow
-    return (shares / shares.sum(dtype=np.float64)).astype(np.float32)

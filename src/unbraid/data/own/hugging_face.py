@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -12,14 +12,14 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
+from unbraid.codes import Labels
 from unbraid.data import factor_columns, progress
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.factor_columns import FactorColumn
 from unbraid.data.formats.archives import MAX_MEMBER_BYTES
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pictures import own_pictures, pictures
 from unbraid.data.pictures.own_pictures import PictureShapes
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import CodesError, DataError, SpecError
 
 _IMAGES_PER_BLOCK = 256
 _WHERE = "the data set"
@@ -74,7 +74,8 @@ class FromHuggingFace(FactorDataset):
         table = _Table.of(dataset, image, (factors,) if isinstance(factors, str) else factors)
         content = table.survey()
         image_shape = content.shapes.image_shape(_WHERE, resolution, channels)
-        values, factor_table = factor_columns.table(content.columns, len(table))
+        words = {labels.name: names for labels, names in content.columns if names}
+        values, factor_table = factor_columns.table([labels for labels, _ in content.columns], words, len(table))
         labels = [
             [asdict(factor) for factor in factor_table],
             hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest(),
@@ -82,7 +83,6 @@ class FromHuggingFace(FactorDataset):
         store = own_pictures.store_for(
             "from-hugging-face", hashlib.sha256(b"".join(content.hashes)).hexdigest(), labels, resolution, channels
         )
-        words = {column.factor.name: column.words for column in content.columns if column.words}
 
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
             return table.images(start, content.hashes, image_shape, is_square=resolution is not None)
@@ -146,7 +146,7 @@ class _Content:
 
     hashes: list[bytes]
     shapes: PictureShapes
-    columns: list[FactorColumn]
+    columns: list[tuple[Labels, tuple[str, ...]]]
 
 
 @final
@@ -286,31 +286,31 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
     return content
 
 
-def _column(name: str, feature: Any, labels: list[Any]) -> FactorColumn:
+def _column(name: str, feature: Any, labels: list[Any]) -> tuple[Labels, tuple[str, ...]]:
+    """The labels of a column, and the words that they number where they are names."""
     from datasets import ClassLabel, Value
 
     is_class = isinstance(feature, ClassLabel)
     # -1 is what the library writes for a class that is not known.
-    if num_missing := sum(label is None or (is_class and label < 0) for label in labels):
+    known = np.array([not (label is None or label != label or (is_class and label < 0)) for label in labels])
+    given = [label for label, is_known in zip(labels, known, strict=True) if is_known]
+    if is_class and given and max(given) >= feature.num_classes:
         raise DataError(
-            f"Column {name!r} has no label for {num_missing} images. Filter them out, or leave {name!r} out of factors."
+            f"Column {name!r} has the label {max(given)}; its classes are numbered 0 to {feature.num_classes - 1}."
         )
-    if is_class:
-        if max(labels) >= feature.num_classes:
-            raise DataError(
-                f"Column {name!r} has the label {max(labels)}; its classes are numbered 0 to {feature.num_classes - 1}."
-            )
-        return FactorColumn(
-            Factor(name, feature.num_classes, ordered=False), np.array(labels, dtype=np.int64), tuple(feature.names)
+    dtype = "int64" if is_class else feature.dtype if isinstance(feature, Value) else ""
+    words = tuple(feature.names) if is_class else tuple(sorted(set(given))) if dtype.endswith("string") else ()
+    if dtype.endswith("string"):
+        given = list(map({word: number for number, word in enumerate(words)}.__getitem__, given))
+    elif not re.fullmatch(r"u?int\d+|bool|float\d+", dtype):
+        raise DataError(
+            f"Column {name!r} of the data set holds {feature}; expected a class label, a number or a word an image. "
+            "Leave it out of factors."
         )
-    dtype = feature.dtype if isinstance(feature, Value) else ""
-    if re.fullmatch(r"u?int\d+|bool", dtype):
-        return factor_columns.of_integers(name, np.array(labels))
-    if re.fullmatch(r"float\d+", dtype):
-        return factor_columns.of_floats(name, np.array(labels))
-    if dtype in ("string", "large_string"):
-        return factor_columns.of_words(name, labels)
-    raise DataError(
-        f"Column {name!r} of the data set holds {feature}; expected a class label, a number or a word an image. Leave "
-        "it out of factors."
-    )
+    column = np.ma.masked_all(len(labels), dtype=np.array(given).dtype)
+    column[known] = given
+    try:
+        found = Labels.of(name, column)
+    except CodesError as error:
+        raise DataError(f"{error} Filter such rows out, or leave {name!r} out of factors.") from None
+    return (replace(found, ordered=False), words) if words else (factor_columns.ranked(found), ())

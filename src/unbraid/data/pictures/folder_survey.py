@@ -5,7 +5,7 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import final
@@ -16,7 +16,6 @@ from jaxtyping import Float64, Int64
 from unbraid import files
 from unbraid.data import factor_columns, progress, provenance
 from unbraid.data.dataset import Factor
-from unbraid.data.factor_columns import FactorColumn
 from unbraid.data.formats.archives import Folder, Member
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.pictures import pictures
@@ -170,11 +169,14 @@ def labelled(place: Place, listed: Listing) -> Labelled:
             f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
         )
     cells = zip(*(table.labels[member.name] for member in members), strict=True)
-    columns = [
-        _column(place.csv, name, column, members) for name, column in zip(table.factor_names, cells, strict=True)
-    ]
-    factors, factor_table = factor_columns.table(columns, len(members))
-    words = {column.factor.name: column.words for column in columns if column.words}
+    try:
+        columns = [
+            factor_columns.of_texts(name, column) for name, column in zip(table.factor_names, cells, strict=True)
+        ]
+    except DataError as error:
+        raise DataError(f"{place.csv}: {error}") from None
+    words = {labels.name: names for labels, names in columns if names}
+    factors, factor_table = factor_columns.table([labels for labels, _ in columns], words, len(members))
     return Labelled(members, stamps, factors, factor_table, words, len(table.labels))
 
 
@@ -204,16 +206,6 @@ def _look_through(place: Place, listed: Listing) -> Survey:
         digest.update(files.sha256(place.csv).encode())
     used.check_unchanged(place.folder)
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
-
-
-def _column(csv: Path, name: str, cells: Sequence[str], members: Sequence[Member]) -> FactorColumn:
-    if missing := [member.name for member, cell in zip(members, cells, strict=True) if cell in factor_columns.MISSING]:
-        raise DataError(
-            f"{csv}: factor {name!r} has no label for {len(missing):,} of {len(members):,} pictures, the first of "
-            f"them {missing[0]}. Label them, take "
-            f"their rows out, or leave {name!r} out."
-        )
-    return factor_columns.of_texts(name, cells)
 
 
 def _tell_unmatched(place: Place, num_pictures: int, used: Labelled) -> None:

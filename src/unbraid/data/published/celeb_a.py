@@ -168,12 +168,12 @@ class CelebA(PartedDataset):
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split in _PARTS:
-            if int(images.factors[:, -1].min()) == _NO_PART:
+            if int(images.factors[-1].values.min()) == _NO_PART:
                 raise DataError(self._no_partition())
             images = subset_of(images, FactorValues(_PART_COLUMN.name, (_PARTS[self.split],)))
         elif self.split != "all":
             images = subset_of(images, RandomSplit(0.9, seed=0, part="train" if self.split == "train90" else "test"))
-        return replace(images, factors=images.factors[:, :-1].long(), factor_table=images.factor_table[:-1])
+        return replace(images, factors=images.factors[:-1], factor_table=images.factor_table[:-1])
 
     def _no_partition(self) -> str:
         return (
