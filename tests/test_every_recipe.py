@@ -21,8 +21,8 @@ from unbraid.recipes import from_json, parse, text_of, to_json
 from unbraid.recipes.registry import choices
 from unbraid.sampling import (
     ChenDesign,
+    ChosenValues,
     Correlated,
-    FactorValues,
     HeldOutCombinations,
     Joint,
     Product,
@@ -49,7 +49,7 @@ EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [
 EXAMPLES = {
     ChenDesign: ChenDesign("C"),
     Correlated: Correlated(("a", "b"), 0.2, opposed=True),
-    FactorValues: FactorValues("a", (0, 3)),
+    ChosenValues: ChosenValues("a", (0, 3)),
     HeldOutCombinations: HeldOutCombinations(("a", "b"), ((0, 1), (2, 3)), ((0, 1, 2, 3),), part="test"),
     Product: Product((Uniform(("c",)), Correlated(("a", "b"), 0.2))),
     Table: Table(("a",), (0.25, 0.75)),

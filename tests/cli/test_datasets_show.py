@@ -81,7 +81,7 @@ def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
 
 def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, drawn):
     sampling = ["--sampling", "correlated", "--sampling.factors", "position_x,position_y", "--sampling.strength", "0.3"]
-    subset = ["--subset", "factor-values", "--subset.factor", "shape", "--subset.values", "1"]
+    subset = ["--subset", "chosen-values", "--subset.factor", "shape", "--subset.values", "1"]
     outcome = unbraid(
         "datasets", "show", "dsprites", *TINY, *sampling, *subset, "--joint", "scale,position_x", "--seed", 3
     )
@@ -91,7 +91,7 @@ def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, 
     assert len(images) == 32
     assert images.values[:, 0].unique().tolist() == [1]
     assert float(images.weights.sum()) == pytest.approx(1)
-    assert notes[2] == "Subset: factor-values (factor shape, values 1)"
+    assert notes[2] == "Subset: chosen-values (factor shape, values 1)"
     asked, among = maps
     assert asked.title == "Asked for: correlated (factors position_x, position_y, strength 0.3)"
     assert among.table.shape == (2, 4)

@@ -7,8 +7,8 @@ from unbraid.errors import SpecError
 from unbraid.runs import Run, RunSpec
 from unbraid.sampling import (
     ChenDesign,
+    ChosenValues,
     Correlated,
-    FactorValues,
     HeldOutCombinations,
     Product,
     RandomSplit,
@@ -61,12 +61,12 @@ def test_a_joint_is_named_and_its_fields_follow(given, expected):
         ({"subset": "random-split", "subset__fraction": "0.8", "subset__seed": "3"}, RandomSplit(0.8, 3)),
         ({"subset": "row-range", "subset__stop": "1000", "subset__part": "test"}, RowRange(0, 1000, "test")),
         (
-            {"subset": "factor-values", "subset__factor": "shape", "subset__values": "0,2"},
-            FactorValues("shape", (0, 2)),
+            {"subset": "chosen-values", "subset__factor": "shape", "subset__values": "0,2"},
+            ChosenValues("shape", (0, 2)),
         ),
         (
-            {"subset": "factor-values", "subset__factor": "shape", "subset__fraction": "0.8"},
-            FactorValues("shape", fraction=0.8),
+            {"subset": "chosen-values", "subset__factor": "shape", "subset__fraction": "0.8"},
+            ChosenValues("shape", fraction=0.8),
         ),
         (
             {"subset": "threshold", "subset__factor": "scale", "subset__side": "above", "subset__value": "3"},

@@ -10,13 +10,13 @@ from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.pixels.bitmaps import Bitmaps
 from unbraid.data.selected import SelectedPixels, subset_of, weighted
 from unbraid.errors import DataError
-from unbraid.sampling import FactorValues, RandomSplit, RowRange, Table
+from unbraid.sampling import ChosenValues, RandomSplit, RowRange, Table
 
 FACTORS = (Factor("group", 4, ordered=False), Factor("depth", 0))
 PIXELS = torch.arange(20 * 3 * 2 * 5).reshape(20, 3, 2, 5).to(torch.uint8)
 VALUES = torch.stack([torch.arange(20) % 4, torch.linspace(-1, 1, 20)], dim=1)
 IMAGES = FactorImages.of_table(PIXELS, VALUES, FACTORS)
-ODD = FactorValues("group", (1, 3))
+ODD = ChosenValues("group", (1, 3))
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
@@ -39,7 +39,7 @@ def test_a_subset_has_its_images_with_their_factors():
 
 
 def test_a_subset_of_a_subset_is_one():
-    images = subset_of(subset_of(IMAGES, ODD), FactorValues("group", (3,)))
+    images = subset_of(subset_of(IMAGES, ODD), ChosenValues("group", (3,)))
     assert torch.equal(images.pixels[:], PIXELS[3::4])
 
 
@@ -82,7 +82,7 @@ def test_the_weights_of_a_subset_sum_to_one_again():
 
 
 def test_images_that_are_never_drawn_are_no_subset():
-    with pytest.raises(DataError, match="FactorValues: all 10 images of the train part have the weight 0"):
+    with pytest.raises(DataError, match="ChosenValues: all 10 images of the train part have the weight 0"):
         subset_of(replace(IMAGES, weights=(torch.arange(20) % 2 == 0) / 10), ODD)
 
 

@@ -35,6 +35,13 @@ def test_on_a_grid_every_factor_is_seen_alone(seed):
             assert images.values[row].tolist() == expected.tolist()
 
 
+def test_an_image_is_not_shown_for_a_factor_that_is_not_known_in_it():
+    labels = [[0, 0.5], [1, float("nan")], [-1, 2.0], [2, 1.0]]
+    indices, measured = factor_sweeps(images_of(labels, [3, 0])).sweeps
+    assert (indices.values, indices.rows, indices.num_values) == ((0.0, 1.0, 2.0), ((0,), (1,), (3,)), 3)
+    assert (measured.values, measured.rows) == ((0.5, 1.0, 2.0), ((0,), (3,), (2,)))
+
+
 def test_of_many_values_some_are_shown_evenly_spaced_with_both_ends():
     sweep = factor_sweeps(grid(40, 2)).sweeps[0]
     assert len(sweep.values) == MAX_COLUMNS

@@ -9,7 +9,7 @@ import torch
 from tests.discovery import concrete_subclasses
 from tests.sampling.columns import GRID, GRID_FACTORS
 from unbraid.errors import DataError
-from unbraid.sampling import FactorValues, HeldOutCombinations, RandomSplit, RowRange, Rows, Subset, Threshold
+from unbraid.sampling import ChosenValues, HeldOutCombinations, RandomSplit, RowRange, Rows, Subset, Threshold
 from unbraid.sampling.subset import whole_share
 
 
@@ -17,7 +17,7 @@ from unbraid.sampling.subset import whole_share
 def examples(tmp_path):
     np.save(tmp_path / "rows.npy", np.array([0, 3, 59]))
     found = [
-        FactorValues("shape", (0, 2)),
+        ChosenValues("shape", (0, 2)),
         HeldOutCombinations(("shape", "scale"), ((1, 1),)),
         RandomSplit(0.75),
         RowRange(5, 20),

@@ -37,6 +37,12 @@ def test_what_is_not_known_lies_on_neither_side(arguments):
     assert Threshold("depth", "above", **arguments).rows(DEPTH, values).tolist() == [1]
 
 
+def test_a_value_index_that_is_not_known_lies_on_neither_side():
+    sizes, values = (Factor("size", 3),), torch.tensor([[-1], [2], [0], [1]])
+    assert Threshold("size", "below", value=1).rows(sizes, values).tolist() == [2]
+    assert Threshold("size", "below", quantile=0.7).rows(sizes, values).tolist() == [2, 3]
+
+
 def test_a_quantile_of_what_is_never_known_is_refused():
     with pytest.raises(DataError, match="depth is not known in any of the 3 images"):
         Threshold("depth", quantile=0.5).rows(DEPTH, torch.full((3, 1), float("nan")))
@@ -64,6 +70,6 @@ def test_settings_that_say_nothing_are_refused(arguments, message):
 def test_values_without_an_order_are_refused():
     with pytest.raises(
         SpecError,
-        match=r"the values of shape are mere names and have no order\. Choose them one by one, with FactorValues\.",
+        match=r"the values of shape are mere names and have no order\. Choose them one by one, with ChosenValues\.",
     ):
         Threshold("shape", value=1.0).check(GRID_FACTORS, 60)

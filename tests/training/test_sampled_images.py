@@ -12,7 +12,7 @@ from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import BetaTCVAE
 from unbraid.runs import Run
-from unbraid.sampling import ChenDesign, FactorValues, HeldOutCombinations, RandomSplit
+from unbraid.sampling import ChenDesign, ChosenValues, HeldOutCombinations, RandomSplit
 from unbraid.training import Progress, train
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
@@ -75,7 +75,7 @@ def test_a_run_on_a_subset_has_the_codes_of_the_subset_and_the_rest_can_be_encod
 def test_a_subset_is_what_its_images_alone_would_be():
     """Training on a subset is training on a data set that has no other images."""
     rows, images = torch.arange(36)[torch.arange(36) % 6 < 4], Squares().load()
-    spec = replace(MLP_SPEC, subset=FactorValues("column", (0, 1, 2, 3)))
+    spec = replace(MLP_SPEC, subset=ChosenValues("column", (0, 1, 2, 3)))
     of_subset = Fleet([Member(spec, 0)], spec.training_data.load())
     alone = Fleet(
         [Member(MLP_SPEC, 0)],
@@ -111,5 +111,5 @@ def test_specs_that_sample_differently_train_in_fleets_of_their_own(tmp_path):
 
 def test_a_batch_larger_than_the_subset_leaves_no_run_behind(tmp_path):
     with pytest.raises(SpecError, match="the subset has 6 images"):
-        train([replace(MLP_SPEC, subset=FactorValues("row", (0,)))], [0], folder=tmp_path)
+        train([replace(MLP_SPEC, subset=ChosenValues("row", (0,)))], [0], folder=tmp_path)
     assert not list(tmp_path.iterdir())

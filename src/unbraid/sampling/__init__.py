@@ -5,8 +5,8 @@ Factors are seen as columns of values here, with their names and sizes; where im
 """
 
 from unbraid.sampling.chen_design import ChenDesign as ChenDesign
+from unbraid.sampling.chosen_values import ChosenValues as ChosenValues
 from unbraid.sampling.correlated import Correlated as Correlated
-from unbraid.sampling.factor_values import FactorValues as FactorValues
 from unbraid.sampling.held_out_combinations import HeldOutCombinations as HeldOutCombinations
 from unbraid.sampling.joint import Joint as Joint
 from unbraid.sampling.joint_table import Table as Table

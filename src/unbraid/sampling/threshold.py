@@ -41,7 +41,7 @@ class Threshold(Subset):
         if not factors[place_of(self.factor, factors, "Threshold")].ordered:
             raise SpecError(
                 f"Threshold: the values of {self.factor} are mere names and have no order. Choose them one by one, "
-                "with FactorValues."
+                "with ChosenValues."
             )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:

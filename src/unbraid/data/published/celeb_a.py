@@ -19,7 +19,7 @@ from unbraid.data.pictures.pictures import Framing, decode_many
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.data.selected import subset_of
 from unbraid.errors import DataError, SpecError
-from unbraid.sampling import FactorValues, RandomSplit
+from unbraid.sampling import ChosenValues, RandomSplit
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class CelebA(PartedDataset):
         if self.split in _PARTS:
             if int(images.factors[-1].values.min()) == _NO_PART:
                 raise DataError(self._no_partition())
-            images = subset_of(images, FactorValues(_PART_COLUMN.name, (_PARTS[self.split],)))
+            images = subset_of(images, ChosenValues(_PART_COLUMN.name, (_PARTS[self.split],)))
         elif self.split != "all":
             images = subset_of(images, RandomSplit(0.9, seed=0, part="train" if self.split == "train90" else "test"))
         return replace(images, factors=images.factors[:-1], factor_table=images.factor_table[:-1])

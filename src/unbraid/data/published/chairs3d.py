@@ -21,7 +21,7 @@ from unbraid.data.pictures.pictures import Framing, decode_many, shape_of
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.data.selected import subset_of
 from unbraid.errors import DataError, SpecError
-from unbraid.sampling import FactorValues
+from unbraid.sampling import ChosenValues
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class Chairs3D(PartedDataset):
         return (
             images
             if self.split == "all"
-            else subset_of(images, FactorValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
+            else subset_of(images, ChosenValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
         )
 
 

@@ -15,11 +15,11 @@ from unbraid.sampling.subset import Part, Subset, whole_share
 
 @final
 @dataclass(frozen=True)
-class FactorValues(Subset):
+class ChosenValues(Subset):
     """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values, rounded
     down.
 
-    Give one of the two. With `FactorValues("identity", fraction=0.8)` no identity is in both parts.
+    Give one of the two. With `ChosenValues("identity", fraction=0.8)` no identity is in both parts.
     """
 
     factor: str
@@ -30,24 +30,24 @@ class FactorValues(Subset):
     def __post_init__(self) -> None:
         if bool(self.values) == (self.fraction is not None):
             raise SpecError(
-                "FactorValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."
+                "ChosenValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."
             )
         if self.fraction is not None and not 0 < self.fraction < 1:
-            raise SpecError(f"FactorValues: fraction is {self.fraction}; expected a number between 0 and 1.")
+            raise SpecError(f"ChosenValues: fraction is {self.fraction}; expected a number between 0 and 1.")
         if len(set(self.values)) < len(self.values):
             raise SpecError(
-                f"FactorValues: values is {', '.join(map(str, self.values))}: one of them twice. Name each once."
+                f"ChosenValues: values is {', '.join(map(str, self.values))}: one of them twice. Name each once."
             )
 
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
-        factor = factors[discrete_place_of(self.factor, factors, "FactorValues")]
+        factor = factors[discrete_place_of(self.factor, factors, "ChosenValues")]
         if unknown := [value for value in self.values if not 0 <= value < factor.size]:
             raise SpecError(
-                f"FactorValues: {self.factor} has no value {unknown[0]}; its values are 0 to {factor.size - 1}."
+                f"ChosenValues: {self.factor} has no value {unknown[0]}; its values are 0 to {factor.size - 1}."
             )
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
-        place = discrete_place_of(self.factor, factors, "FactorValues")
+        place = discrete_place_of(self.factor, factors, "ChosenValues")
         wanted = self.values or tuple(range(whole_share(self.fraction or 0.0, factors[place].size)))
         return torch.isin(
             value_indices(values, place, factors[place]), torch.tensor(wanted, dtype=torch.int64, device=values.device)
