@@ -13,7 +13,7 @@ from torch.nn.functional import softplus
 from unbraid.codes import LatentPrior
 from unbraid.distributions import noise as noises
 from unbraid.distributions.categorical_priors import Logits
-from unbraid.distributions.concrete import Measure, Relaxed, check_temperature, temperature_at
+from unbraid.distributions.concrete import Measure, Relaxed, RelaxedPriorModule, check_temperature, temperature_at
 from unbraid.distributions.latents import Latents, check_combinations
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior import Prior
@@ -146,20 +146,9 @@ class BernoulliLatents(Latents):
         return BinaryConcrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)
 
     def make_prior(self) -> nn.Module:
-        return _BernoulliModule(self)
-
-
-@final
-class _BernoulliModule(nn.Module):
-    def __init__(self, latents: BernoulliLatents) -> None:
-        super().__init__()
-        self._latents = latents
-        logit = math.log(latents.prior_probability) - math.log1p(-latents.prior_probability)
-        self.logits = Logits(torch.full((latents.size,), logit), learned=latents.learned_prior)
-
-    def forward(self, progress: Float[Tensor, ""] | None = None) -> Bernoulli:
-        logits = self.logits()
-        return Bernoulli(logits, temperature_at(self._latents.temperature, progress, logits), self._latents.measure)
+        logit = math.log(self.prior_probability) - math.log1p(-self.prior_probability)
+        logits = Logits(torch.full((self.size,), logit), learned=self.learned_prior)
+        return RelaxedPriorModule(logits, Bernoulli, self.temperature, self.measure)
 
 
 def _log_pmf(logits: Float[Tensor, "*batch latent"], measure: Measure) -> dict[int, Float[Tensor, "*batch 2"]]:

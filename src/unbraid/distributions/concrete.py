@@ -1,7 +1,7 @@
 """A discrete latent as a Concrete (Gumbel-softmax) variable, and its prior."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
@@ -177,19 +177,20 @@ class ConcreteLatents(Latents):
         return Concrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)
 
     def make_prior(self) -> nn.Module:
-        return _CategoricalModule(self)
+        return RelaxedPriorModule(self.prior.make(self.categories), Categorical, self.temperature, self.measure)
 
 
 @final
-class _CategoricalModule(nn.Module):
-    def __init__(self, latents: ConcreteLatents) -> None:
-        super().__init__()
-        self._latents = latents
-        self.logits = latents.prior.make(latents.categories)
+class RelaxedPriorModule(nn.Module):
+    """A module whose output is a prior with its logits, at the temperature and in the measure of the posterior."""
 
-    def forward(self, progress: Float[Tensor, ""] | None = None) -> Categorical:
+    def __init__(self, logits: nn.Module, family: Callable[..., Prior], temperature: Weight, measure: Measure) -> None:
+        super().__init__()
+        self.logits, self._family, self._temperature, self._measure = logits, family, temperature, measure
+
+    def forward(self, progress: Float[Tensor, ""] | None = None) -> Prior:
         logits = self.logits()
-        return Categorical(logits, temperature_at(self._latents.temperature, progress, logits), self._latents.measure)
+        return self._family(logits, temperature_at(self._temperature, progress, logits), self._measure)
 
 
 def check_temperature(family: str, temperature: Weight) -> None:

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
@@ -20,15 +20,46 @@ from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
 
 
-@final
 @dataclass(frozen=True)
-class Grouped(Posterior):
-    """q(z | x) = the product of the posteriors of the parts. `layout` says what each part takes of z and of the
-    noise.
+class _Parts:
+    """What a product of posteriors and a product of priors have in common. `layout` says what each part takes of z and
+    of the noise.
     """
 
-    parts: tuple[Posterior, ...]
+    parts: tuple[Any, ...]
     layout: tuple[Latents, ...]
+
+    @property
+    def is_factorised(self) -> bool:
+        return all(part.is_factorised for part in self.parts)
+
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch _category"]]:
+        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
+
+    def by_category(self) -> Any:
+        return replace(self, parts=tuple(part.by_category() for part in self.parts))
+
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        return torch.cat([part.log_prob(piece) for part, piece in self._with_columns(z)], dim=1)
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        each = [part.joint_log_prob(piece, own) for part, piece, own in self._with_latents(z, latents)]
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
+
+    def _with_columns(self, z: Tensor) -> list[tuple[Any, Tensor]]:
+        return list(zip(self.parts, split_columns(z, self.layout), strict=True))
+
+    def _with_latents(self, z: Tensor, latents: Sequence[int]) -> list[tuple[Any, Tensor, list[int]]]:
+        """Returns the parts that have any of these latents, with their columns of z and their own numbers of them."""
+        chosen = split_latents(latents, self.layout)
+        return [(*each, own) for each, own in zip(self._with_columns(z), chosen, strict=True) if own]
+
+
+@final
+@dataclass(frozen=True)
+class Grouped(_Parts, Posterior):
+    """q(z | x) = the product of the posteriors of the parts."""
 
     @property
     def mean(self) -> Float[Tensor, "batch continuous_latent"]:
@@ -36,34 +67,23 @@ class Grouped(Posterior):
 
     @property
     def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        each = [part.std for part in self.parts]
-        known = [std for std in each if std is not None]
-        return torch.cat(known, dim=1) if len(known) == len(each) else None
+        return _joined([part.std for part in self.parts])
 
     @property
     def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
         if all(part.covariance is None for part in self.parts):
             return None
-        each = [_covariance(part) for part in self.parts]
-        known = [block for block in each if block is not None]
-        if len(known) < len(each):
+        blocks = [block for part in self.parts if (block := _covariance(part)) is not None]
+        if len(blocks) < len(self.parts):
             return None
-        ends = list(itertools.accumulate(block.shape[2] for block in known))
+        ends = list(itertools.accumulate(block.shape[2] for block in blocks))
         return torch.cat(
-            [pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(known, ends, strict=True)], dim=1
+            [pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(blocks, ends, strict=True)], dim=1
         )
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
         return tuple(table for part in self.parts for table in part.probabilities)
-
-    @property
-    def is_factorised(self) -> bool:
-        return all(part.is_factorised for part in self.parts)
-
-    @property
-    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch _category"]]:
-        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
 
     def with_true_density(self) -> "Grouped":
         parts = tuple(part.with_true_density() for part in self.parts)
@@ -71,99 +91,44 @@ class Grouped(Posterior):
             self if all(new is old for new, old in zip(parts, self.parts, strict=True)) else replace(self, parts=parts)
         )
 
-    def by_category(self) -> "Grouped":
-        return replace(self, parts=tuple(part.by_category() for part in self.parts))
-
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         pieces = noise.split([part.num_noise for part in self.layout], dim=1)
         return torch.cat([part.rsample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
 
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        return torch.cat([part.log_prob(piece) for part, piece in self._with_columns(z)], dim=1)
-
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
         return torch.cat([part.pairwise_log_prob(piece) for part, piece in self._with_columns(z)], dim=2)
-
-    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        chosen = split_latents(latents, self.layout)
-        each = [
-            part.joint_log_prob(piece, own)
-            for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
-            if own
-        ]
-        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
-        chosen = split_latents(latents, self.layout)
-        each = [
-            part.pairwise_joint_log_prob(piece, own)
-            for (part, piece), own in zip(self._with_columns(z), chosen, strict=True)
-            if own
-        ]
+        each = [part.pairwise_joint_log_prob(piece, own) for part, piece, own in self._with_latents(z, latents)]
         return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z), len(self.parts[0].mean))
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
-        each = [part.kl_to_standard_normal() for part in self.parts]
-        known = [kl for kl in each if kl is not None]
-        return torch.cat(known, dim=1) if len(known) == len(each) else None
-
-    def _with_columns(self, z: Tensor) -> list[tuple[Posterior, Tensor]]:
-        return list(zip(self.parts, split_columns(z, self.layout), strict=True))
+        return _joined([part.kl_to_standard_normal() for part in self.parts])
 
 
 @final
 @dataclass(frozen=True)
-class GroupedPrior(Prior):
+class GroupedPrior(_Parts, Prior):
     """p(z) = the product of the priors of the parts."""
 
-    parts: tuple[Prior, ...]
-    layout: tuple[Latents, ...]
-
-    @property
-    def is_factorised(self) -> bool:
-        return all(part.is_factorised for part in self.parts)
-
-    @property
-    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, " _category"]]:
-        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
-
-    def by_category(self) -> "GroupedPrior":
-        return replace(self, parts=tuple(part.by_category() for part in self.parts))
-
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        pieces = split_columns(z, self.layout)
-        return torch.cat([part.log_prob(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
-
-    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        pieces, chosen = split_columns(z, self.layout), split_latents(latents, self.layout)
-        each = [
-            part.joint_log_prob(piece, own) for part, piece, own in zip(self.parts, pieces, chosen, strict=True) if own
-        ]
-        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
-
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        pieces = split_columns(noise, self.layout)
-        return torch.cat([part.sample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
+        return torch.cat([part.sample(piece) for part, piece in self._with_columns(noise)], dim=1)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
         """Where every part has one."""
         if not isinstance(posterior, Grouped):
             return None
-        each = [prior.closed_form_kl_from(part) for prior, part in zip(self.parts, posterior.parts, strict=True)]
-        known = [kl for kl in each if kl is not None]
-        return torch.cat(known, dim=1) if len(known) == len(each) else None
+        pairs = zip(self.parts, posterior.parts, strict=True)
+        return _joined([prior.closed_form_kl_from(part) for prior, part in pairs])
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
         """Part by part, so that a part without a closed form does not cost the others theirs."""
         if not isinstance(posterior, Grouped):
             return super().kl_from(posterior, z)
-        pieces = split_columns(z, self.layout)
-        each = [
-            prior.kl_from(part, piece) for prior, part, piece in zip(self.parts, posterior.parts, pieces, strict=True)
-        ]
-        return torch.cat(each, dim=1)
+        pairs = zip(self._with_columns(z), posterior.parts, strict=True)
+        return torch.cat([prior.kl_from(part, piece) for (prior, piece), part in pairs], dim=1)
 
     def for_codes(self, num_latents: int) -> LatentPrior | None:
         del num_latents
@@ -301,6 +266,12 @@ def _measures(latents: Latents) -> set[Measure]:
     if isinstance(latents, ConcreteLatents | BernoulliLatents):
         return {latents.measure}
     return set().union(*map(_measures, latents.parts)) if isinstance(latents, GroupedLatents) else set()
+
+
+def _joined(each: Sequence[Float[Tensor, "batch _latent"] | None]) -> Float[Tensor, "batch latent"] | None:
+    """Returns the columns of all parts, or None if those of a part are not known."""
+    known = [columns for columns in each if columns is not None]
+    return torch.cat(known, dim=1) if len(known) == len(each) else None
 
 
 def _covariance(part: Posterior) -> Float[Tensor, "batch latent latent"] | None:
