@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from unbraid.information.delta import standard_error
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.influence import influences
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.quantised import Bins, quantise, quantised_information, quantised_statistics
+from unbraid.information.value_table import ValueTable
 
 
 def rows(num_rows=500, seed=0):
@@ -62,7 +62,7 @@ def test_of_an_information_it_is_the_spread_over_resamples():
     labels = torch.randint(0, 3, (400,), generator=generator)
     mean = labels[:, None] / 2 + torch.randn(400, 2, dtype=torch.float64, generator=generator)
     std, bins = torch.full_like(mean, 0.3), Bins(10)
-    values = FactorValues.of((labels,), 400)
+    values = ValueTable.of((labels,), 400)
     sums = quantised_statistics(mean, std, values, bins)
     onehot = torch.nn.functional.one_hot(labels).double()
     deviations = influences(quantise(mean, std, bins), [onehot], torch.ones(400).double(), sums)
@@ -71,7 +71,7 @@ def test_of_an_information_it_is_the_spread_over_resamples():
 
     def resampled() -> LatentInformation:
         pick = torch.randint(0, 400, (400,), generator=generator)
-        return quantised_information(mean[pick], std[pick], FactorValues.of((labels[pick],), 400), bins)
+        return quantised_information(mean[pick], std[pick], ValueTable.of((labels[pick],), 400), bins)
 
     spread = torch.stack([resampled().mutual_information[:, 0] for _ in range(300)]).std(dim=0)
     for delta, bootstrap in zip(found.tolist(), spread.tolist(), strict=True):

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 import torch
 
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.influence import influences
 from unbraid.information.quantised import Bins, quantise, quantised_information, quantised_statistics
+from unbraid.information.value_table import ValueTable
 
 BINS = Bins(6)
 NUM_IMAGES = 12
@@ -23,7 +23,7 @@ def case(missing):
     if missing:
         labels[::4], soft[1::3] = -1, 0
     weights = torch.rand(NUM_IMAGES, dtype=torch.float64, generator=generator) + 0.5
-    return mean, std, FactorValues.of((labels, soft), NUM_IMAGES, weights / weights.sum())
+    return mean, std, ValueTable.of((labels, soft), NUM_IMAGES, weights / weights.sum())
 
 
 def of(mean, std, values):
@@ -63,7 +63,7 @@ def test_they_average_to_nothing(missing):
 
 def test_without_factors_the_entropies_still_have_influences():
     mean, std, values = case(missing=False)
-    sums = quantised_statistics(mean, std, FactorValues.of((), NUM_IMAGES, values.weights), BINS)
+    sums = quantised_statistics(mean, std, ValueTable.of((), NUM_IMAGES, values.weights), BINS)
     found = influences(quantise(mean, std, BINS), (), values.weights * NUM_IMAGES, sums)
     assert found["mutual_information"].shape == (NUM_IMAGES, 2, 0)
     assert found["factor_entropy"].shape == (NUM_IMAGES, 0)

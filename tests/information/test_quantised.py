@@ -11,9 +11,9 @@ from scipy import stats
 from unbraid.errors import CodesError, SpecError
 from unbraid.information import quantised
 from unbraid.information.exact import exact_information
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import entropy
 from unbraid.information.quantised import Bins, quantise, quantise_draws, quantised_information, quantised_statistics
+from unbraid.information.value_table import ValueTable
 
 MODES = ("erf_edge", "erf_renorm", "rectangle")
 
@@ -27,7 +27,7 @@ def random_codes(seed, num_images=30, num_latents=3):
     mean = 2 * torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
     std = torch.exp(torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator) - 1)
     labels = tuple(torch.randint(0, size, (num_images,), generator=generator) for size in (2, 5))
-    return mean, std, FactorValues.of(labels, num_images)
+    return mean, std, ValueTable.of(labels, num_images)
 
 
 # Masses
@@ -139,7 +139,7 @@ def test_deterministic_means_on_edges_stay_in_their_bins_in_float32(monkeypatch)
     """
     monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
     mean = Bins(100).edges()[:-1, None]
-    found = quantised_information(mean, torch.zeros_like(mean), FactorValues.of((torch.arange(100),), 100))
+    found = quantised_information(mean, torch.zeros_like(mean), ValueTable.of((torch.arange(100),), 100))
     assert float(found.entropy) == pytest.approx(math.log(100), abs=1e-6)  # sums of a hundred float32 masses
     assert float(found.mutual_information) == pytest.approx(math.log(100), abs=1e-6)
 
@@ -160,14 +160,14 @@ def test_statistics_are_means_over_images():
 
 def test_equal_posteriors_say_nothing():
     information = quantised_information(
-        torch.full((6, 1), 0.2), torch.full((6, 1), 0.9), FactorValues.of((torch.arange(6) % 2,), 6)
+        torch.full((6, 1), 0.2), torch.full((6, 1), 0.9), ValueTable.of((torch.arange(6) % 2,), 6)
     )
     assert float(information.mutual_information) == pytest.approx(0, abs=1e-12)
     assert float(information.informativeness) == pytest.approx(0, abs=1e-12)
 
 
 def test_two_separate_posteriors_say_one_bit():
-    information = quantised_information(column(-2, 2), column(0.1, 0.1), FactorValues.of((torch.tensor([0, 1]),), 2))
+    information = quantised_information(column(-2, 2), column(0.1, 0.1), ValueTable.of((torch.tensor([0, 1]),), 2))
     assert float(information.informativeness) == pytest.approx(math.log(2))
     assert float(information.mutual_information) == pytest.approx(math.log(2))
 
@@ -175,7 +175,7 @@ def test_two_separate_posteriors_say_one_bit():
 def test_deterministic_codes_have_the_discrete_information_of_their_bins():
     labels = torch.tensor([0, 0, 1, 1, 2, 2])
     information = quantised_information(
-        column(-3, -3, 0, 0, 0, 3), torch.zeros(6, 1), FactorValues.of((labels,), 6), Bins(3)
+        column(-3, -3, 0, 0, 0, 3), torch.zeros(6, 1), ValueTable.of((labels,), 6), Bins(3)
     )
     assert float(information.entropy_given_image) == 0
     joint = torch.zeros(3, 3, dtype=torch.float64)
@@ -261,7 +261,7 @@ def test_impossible_bins_are_refused(settings, message):
 
 def test_negative_stds_are_refused():
     with pytest.raises(CodesError, match="log_var"):
-        quantised_information(column(0.0), column(-1.0), FactorValues.of((), 1))
+        quantised_information(column(0.0), column(-1.0), ValueTable.of((), 1))
 
 
 def test_a_range_wider_than_the_numbers_is_refused():
@@ -271,16 +271,16 @@ def test_a_range_wider_than_the_numbers_is_refused():
 
 def test_a_block_of_images_is_small_however_many_values_a_factor_has(monkeypatch):
     taken = []
-    columns = FactorValues.columns
-    monkeypatch.setattr(FactorValues, "columns", lambda self, rows: taken.append(len(rows)) or columns(self, rows))
-    values = FactorValues.of((torch.arange(5_000),), 5_000)
+    columns = ValueTable.columns
+    monkeypatch.setattr(ValueTable, "columns", lambda self, rows: taken.append(len(rows)) or columns(self, rows))
+    values = ValueTable.of((torch.arange(5_000),), 5_000)
     quantised_statistics(torch.zeros(5_000, 1), torch.ones(5_000, 1), values, Bins(10))
     assert sum(taken) == 5_000
     assert max(taken) * values.num_columns <= 16_000_000
 
 
 def test_sums_that_would_not_fit_are_refused_with_their_size():
-    values = FactorValues.of((torch.arange(20_000),), 20_000)
+    values = ValueTable.of((torch.arange(20_000),), 20_000)
     mean = torch.zeros(20_000, 1).expand(-1, 100)
     with pytest.raises(CodesError, match=r"100 latents by 100 bins by 20,000 values of factors are a table of 1.6 GB"):
         quantised_statistics(mean, mean + 1, values, Bins(100))

@@ -7,9 +7,9 @@ from torch.distributions import Normal
 from unbraid.errors import CodesError
 from unbraid.information import exact, sampled_factors
 from unbraid.information.exact import exact_information
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.posteriors import Posteriors
 from unbraid.information.sampled_factors import sampled_information
+from unbraid.information.value_table import ValueTable
 
 
 def case(num_images=40, num_draws=30, *, weighted=False, missing=False, seed=0):
@@ -21,7 +21,7 @@ def case(num_images=40, num_draws=30, *, weighted=False, missing=False, seed=0):
     if missing:
         labels[1] = torch.where(torch.arange(num_images) % 3 > 0, labels[1], -1)
     weights = torch.rand(num_images, dtype=torch.float64, generator=generator) if weighted else None
-    values = FactorValues.of(tuple(labels), num_images, weights)
+    values = ValueTable.of(tuple(labels), num_images, weights)
     posteriors = Posteriors(mean, std, values.weights)
     image = torch.randint(0, num_images, (num_draws,), generator=generator)
     noise = torch.randn(num_draws, 2, dtype=torch.float64, generator=generator)
@@ -99,7 +99,7 @@ def test_a_discrete_latent_counts_by_its_masses(monkeypatch):
 
 def test_without_factors_there_are_still_entropies():
     posteriors, draws, _ = case()
-    found, _ = sampled_information(posteriors, draws, FactorValues.of((), 40))
+    found, _ = sampled_information(posteriors, draws, ValueTable.of((), 40))
     assert found.mutual_information.shape == (2, 0)
     assert bool(found.entropy.isfinite().all())
 
@@ -107,7 +107,7 @@ def test_without_factors_there_are_still_entropies():
 def test_soft_labels_are_refused_with_advice():
     posteriors, draws, _ = case()
     with pytest.raises(CodesError, match="quantised"):
-        sampled_information(posteriors, draws, FactorValues.of((torch.full((40, 2), 0.5),), 40))
+        sampled_information(posteriors, draws, ValueTable.of((torch.full((40, 2), 0.5),), 40))
 
 
 def test_blocks_of_draws_give_what_all_at_once_give(monkeypatch):

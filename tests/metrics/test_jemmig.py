@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import entropy
 from unbraid.information.quantised import Bins, quantise
+from unbraid.information.value_table import ValueTable
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 
@@ -125,7 +125,7 @@ def test_lower_is_better():
 def test_soft_labels_raise_the_joint_entropy():
     codes = grid(std=0.0)
     soft = 0.9 * torch.nn.functional.one_hot(codes.factors[0].values).double() + 0.1 / 4
-    values = FactorValues.of((soft,), 20)
+    values = ValueTable.of((soft,), 20)
     score = JEMMIG()(dataclasses.replace(codes, factors=(Labels("v", soft),)))
     assert score.tables["factor_entropy"][0] == pytest.approx(float(entropy(values.split(values.value_masses)[0])))
     assert score.value > 0.1

@@ -92,7 +92,7 @@ class FactorImages:
     @cached_property
     def values(self) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
         """The factors as the columns of one table, as `of_table` takes them."""
-        return value_table(self.factors, len(self)).to(self.device)
+        return tabulated(self.factors, len(self)).to(self.device)
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -135,7 +135,7 @@ class FactorImages:
         return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
 
 
-def value_table(
+def tabulated(
     factors: Sequence[Labels], num_images: int
 ) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
     """The labels as the columns of one table: -1 where a discrete one is not known, NaN where a measurement is not."""

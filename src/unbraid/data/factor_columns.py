@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 
 from unbraid.codes import Labels
 from unbraid.codes.label_text import is_missing, labels_of_text
-from unbraid.data.dataset import Factor, value_table
+from unbraid.data.dataset import Factor, tabulated
 from unbraid.errors import CodesError, DataError
 
 
@@ -47,4 +47,4 @@ def table(
         )
         for labels in columns
     )
-    return value_table(columns, num_images).numpy(), factors
+    return tabulated(columns, num_images).numpy(), factors

@@ -6,7 +6,6 @@ from unbraid.information.aggregate import decompose as decompose
 from unbraid.information.aggregate import log_aggregate as log_aggregate
 from unbraid.information.aggregate import log_weights as log_weights
 from unbraid.information.exact import exact_information as exact_information
-from unbraid.information.factor_values import FactorValues as FactorValues
 from unbraid.information.latent_information import LatentInformation as LatentInformation
 from unbraid.information.means_histogram import means_histogram_information as means_histogram_information
 from unbraid.information.posteriors import Draws as Draws
@@ -17,3 +16,4 @@ from unbraid.information.quantised import quantise as quantise
 from unbraid.information.quantised import quantised_information as quantised_information
 from unbraid.information.sampled import LogDensities as LogDensities
 from unbraid.information.sampled import log_densities as log_densities
+from unbraid.information.value_table import ValueTable as ValueTable

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, information_of_tables, joined
 from unbraid.information.quantised import QuantisedStatistics, statistics_of_masses
+from unbraid.information.value_table import ValueTable
 
 
 def discrete_information(
-    probabilities: Sequence[Float[Tensor, "image _category"]], values: FactorValues
+    probabilities: Sequence[Float[Tensor, "image _category"]], values: ValueTable
 ) -> LatentInformation:
     """Discrete entropies and mutual information of each discrete latent, in nats: sums over images, exact for any
     number of categories.
@@ -20,7 +20,7 @@ def discrete_information(
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 
 
-def discrete_statistics(probabilities: Float[Tensor, "image category"], values: FactorValues) -> QuantisedStatistics:
+def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantisedStatistics:
     """The sums over images, for one discrete latent."""
 
     def masses(rows: Int64[Tensor, " row"]) -> Float[Tensor, "row latent category"]:

@@ -16,10 +16,10 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
 from unbraid.information.posteriors import check_std
+from unbraid.information.value_table import ValueTable
 
 Quadrature = Literal["auto", "direct", "binned"]
 
@@ -36,7 +36,7 @@ _CELL_ORDERS = 7
 def exact_information(
     mean: Float[Tensor, "image latent"],
     std: Float[Tensor, "image latent"],
-    values: FactorValues,
+    values: ValueTable,
     quadrature: Quadrature = "auto",
 ) -> LatentInformation:
     """Differential entropies of each latent and its mutual information with each factor, in nats.
@@ -61,7 +61,7 @@ def exact_information(
 def mixtures(
     mean: Float64[Tensor, " image"],
     std: Float64[Tensor, " image"],
-    values: FactorValues,
+    values: ValueTable,
     quadrature: Quadrature = "auto",
 ) -> Mixtures:
     """One latent's mixtures: a column for each value of each factor."""
@@ -74,7 +74,7 @@ def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
 
 
 def _information(
-    integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: FactorValues
+    integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: ValueTable
 ) -> LatentInformation:
     """H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column of the
     table of values.
@@ -103,12 +103,12 @@ def _information(
     )
 
 
-def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues) -> Mixtures:
+def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
     """Every image is a component."""
     return Mixtures(mean, std, lambda rows: values.columns(rows)[:, None, :])
 
 
-def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: FactorValues) -> Mixtures:
+def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
     """The images' Gaussians, expanded around the centres of the cells that they fall into.
 
     With d = (mean - centre) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; centre, s^2) sum_k c_k He_k((z -

@@ -6,12 +6,12 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, information_of_tables
+from unbraid.information.value_table import ValueTable
 
 
 def means_histogram_information(
-    mean: Float[Tensor, "image latent"], values: FactorValues, num_bins: int = 20
+    mean: Float[Tensor, "image latent"], values: ValueTable, num_bins: int = 20
 ) -> LatentInformation:
     """Discrete information of each latent's mean, in `num_bins` bins of equal width from its smallest to its largest
     value, in nats.

@@ -16,8 +16,8 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, information_of_tables
+from unbraid.information.value_table import ValueTable
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
 
@@ -136,7 +136,7 @@ def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> 
 
 
 def quantised_statistics(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: FactorValues, bins: Bins
+    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: ValueTable, bins: Bins
 ) -> QuantisedStatistics:
     """The sums for Gaussian posteriors."""
     _check(mean, std)
@@ -149,7 +149,7 @@ def quantised_statistics(
 
 
 def statistics_of_masses(
-    quantiser: Quantiser, num_latents: int, num_bins: int, values: FactorValues
+    quantiser: Quantiser, num_latents: int, num_bins: int, values: ValueTable
 ) -> QuantisedStatistics:
     """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of
     images.
@@ -177,7 +177,7 @@ def statistics_of_masses(
 def quantised_information(
     mean: Float[Tensor, "image latent"],
     std: Float[Tensor, "image latent"],
-    values: FactorValues,
+    values: ValueTable,
     bins: Bins | None = None,
 ) -> LatentInformation:
     """Discrete entropies and mutual information of each quantised latent, in nats."""

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 from unbraid.information.exact import mixtures
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import mixture_densities
 from unbraid.information.posteriors import Draws, Posteriors
+from unbraid.information.value_table import ValueTable
 
 # A discrete latent's table of values is summed over so many images at a time.
 _ROWS_PER_BLOCK = 32_768
@@ -22,7 +22,7 @@ _BLOCK_DENSITIES = 16_000_000
 
 
 def sampled_information(
-    posteriors: Posteriors, draws: Draws, values: FactorValues
+    posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
     """Entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
 
@@ -107,14 +107,14 @@ class _Logs:
         return self.value >= 0
 
     @classmethod
-    def of(cls, posteriors: Posteriors, draws: Draws, values: FactorValues) -> "_Logs":
+    def of(cls, posteriors: Posteriors, draws: Draws, values: ValueTable) -> "_Logs":
         """In blocks of draws, for each of which there is a table of its density under every value."""
         rows = torch.arange(len(draws), device=draws.image.device).split(max(1, _BLOCK_DENSITIES // values.num_columns))
         blocks = [cls._of_block(posteriors, draws.rows(part), values) for part in rows]
         return cls(**{field.name: torch.cat([getattr(block, field.name) for block in blocks]) for field in fields(cls)})
 
     @classmethod
-    def _of_block(cls, posteriors: Posteriors, draws: Draws, values: FactorValues) -> "_Logs":
+    def _of_block(cls, posteriors: Posteriors, draws: Draws, values: ValueTable) -> "_Logs":
         own = stacked([a[draws.image].long() for a in values.assignments], draws.image.new_zeros(len(draws), 0))
         totals = values.factor_sums(values.value_masses)
         latent, marginal, joint = [], [], []
@@ -127,7 +127,7 @@ class _Logs:
 
 
 def _of_own_value(
-    table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: FactorValues
+    table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: ValueTable
 ) -> Float64[Tensor, "draw factor"]:
     """Of each factor's columns, the one of the draw's own value; the first where it is not known, which nobody
     reads.
@@ -137,7 +137,7 @@ def _of_own_value(
 
 
 def _column_densities(
-    posteriors: Posteriors, draws: Draws, values: FactorValues
+    posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> Iterator[Float64[Tensor, "draw column"]]:
     """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the
     mass.
@@ -149,7 +149,7 @@ def _column_densities(
         yield _masses_of_categories(p, values)[draws.categories[:, k]]
 
 
-def _masses_of_categories(probabilities: Tensor, values: FactorValues) -> Float64[Tensor, "category column"]:
+def _masses_of_categories(probabilities: Tensor, values: ValueTable) -> Float64[Tensor, "category column"]:
     masses = values.weights.new_zeros(probabilities.shape[1], values.num_columns)
     for rows in torch.arange(len(probabilities), device=masses.device).split(_ROWS_PER_BLOCK):
         masses += probabilities[rows].double().T @ values.columns(rows)

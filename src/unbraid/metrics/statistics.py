@@ -13,8 +13,8 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.information.factor_values import FactorValues
 from unbraid.information.posteriors import Draws, Posteriors
+from unbraid.information.value_table import ValueTable
 
 # The spread of influences is estimated from so many images: to about 1 % of a standard error.
 MAX_INFLUENCE_ROWS = 4_000
@@ -97,9 +97,9 @@ class Statistics:
         return tuple(found)
 
     @cached_property
-    def values(self) -> FactorValues:
+    def values(self) -> ValueTable:
         """The factors, all discrete, as the estimators of information take them."""
-        found = FactorValues.of(
+        found = ValueTable.of(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
             self.codes.weights,

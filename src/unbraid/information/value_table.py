@@ -21,7 +21,7 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 
 @final
 @dataclass(frozen=True)
-class FactorValues:
+class ValueTable:
     """p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
@@ -44,7 +44,7 @@ class FactorValues:
         num_images: int,
         weights: Float[Tensor, " image"] | None = None,
         device: torch.device | str | None = None,
-    ) -> "FactorValues":
+    ) -> "ValueTable":
         """Weights are scaled to sum to one; without them the images are equally likely."""
         if any(len(assignment) != num_images for assignment in assignments):
             raise CodesError(
@@ -57,9 +57,9 @@ class FactorValues:
         sizes = tuple(a.shape[1] if a.ndim == 2 else max(int(a.max()) + 1, 1) for a in assignments)
         return cls(tuple(a.to(device) for a in assignments), sizes, p / p.sum())
 
-    def sample(self, rows: Int[Tensor, " row"], weights: Float64[Tensor, " row"]) -> "FactorValues":
+    def sample(self, rows: Int[Tensor, " row"], weights: Float64[Tensor, " row"]) -> "ValueTable":
         """Returns some of the images with other weights. A value that occurs in none of them keeps its column."""
-        return FactorValues(tuple(a[rows] for a in self.assignments), self.sizes, weights / weights.sum())
+        return ValueTable(tuple(a[rows] for a in self.assignments), self.sizes, weights / weights.sum())
 
     @property
     def num_columns(self) -> int:
