@@ -1,5 +1,6 @@
 """What every test stands on: no network, no user's cache, no change to the state that tests share."""
 
+import gc
 import ipaddress
 import os
 import signal
@@ -24,6 +25,12 @@ for number in (signal.SIGINT, signal.SIGHUP):
 
 # A figure is written to a file; there is no screen to show it on.
 os.environ.setdefault("MPLBACKEND", "agg")
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector, which training calls, need not look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -154,21 +154,40 @@ def row_name(row):
     return "-".join(named(AXES[axis][place]) for axis, place in row.items() if axis != "dataset")
 
 
-every_row = pytest.mark.parametrize(
-    "spec",
-    [pytest.param((number, row), id=f"{number}-{row_name(row)}") for number, row in enumerate(ROWS)],
-    indirect=True,
-)
-
-
 @pytest.fixture
 def spec(request):
-    return spec_of_row(*request.param)
+    number, row = request.param
+    return spec_of(values_of(row) | {"objective": setting_of(number, row)})
 
 
-def spec_of_row(number, row):
-    values = {axis: choice(axis, place) for axis, place in row.items()}
-    return spec_of(values | {"objective": settings_of(type(values["objective"]), model_of(values), number)})
+def one_row_each(trait):
+    """The first row that shows each value of the trait."""
+    return {trait(number, row): number for number, row in reversed([*enumerate(ROWS)])}.values()
+
+
+def values_of(row):
+    return {axis: choice(axis, place) for axis, place in row.items()}
+
+
+def setting_of(number, row):
+    values = values_of(row)
+    return settings_of(type(values["objective"]), model_of(values), number)
+
+
+def of_rows(numbers):
+    rows = [pytest.param((number, ROWS[number]), id=f"{number}-{row_name(ROWS[number])}") for number in numbers]
+    return pytest.mark.parametrize("spec", rows, indirect=True)
+
+
+every_row = of_rows(range(len(ROWS)))
+# Company and resuming are the fleet's: it is enough that each setting, each family and each net is in it once.
+every_setting = of_rows(
+    sorted(
+        set(one_row_each(setting_of)).union(
+            *(one_row_each(lambda _, row, axis=axis: row[axis]) for axis in ("latents", "encoder", "likelihood"))
+        )
+    )
+)
 
 
 # ---- nothing is left out
@@ -200,8 +219,7 @@ def test_every_value_of_every_axis_trains_in_some_row():
 
 
 def test_every_setting_that_rows_take_turns_with_trains_in_some_row():
-    values = [{axis: choice(axis, place) for axis, place in row.items()} for row in ROWS]
-    trained = [settings_of(type(each["objective"]), model_of(each), number) for number, each in enumerate(values)]
+    trained = [setting_of(number, row) for number, row in enumerate(ROWS)]
     assert all(setting in trained for settings in VARIANTS.values() for setting in settings)
 
 
@@ -248,22 +266,32 @@ def idle_weights(net):
 
 
 @every_row
-def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
-    """Losses and gradients are finite, every weight is reached, a member alone is the member of a fleet, and a break
-    changes no bit.
-    """
+def test_it_trains(spec):
+    """Losses and gradients are finite, and every weight is reached."""
     assert spec_survives_json(spec)
+    fleet = Fleet([Member(spec, 0), Member(spec, 3)], spec.dataset.load())
+    for _ in range(2):
+        assert all(bool(part.isfinite().all()) for part in fleet.advance().values())
+    states = [fleet.state(0), fleet.state(1)]
+    for state in states:
+        assert state.failed_at is None
+        assert all(bool(tensor.isfinite().all()) for tensor in tree_leaves(state.carried))
+        assert spec.critic is None or idle_weights(state.carried.critic) < state.carried.critic.weights.keys()
+    # In one member or the other: the ReLUs of a net this small may all be dead from the start.
+    assert idle_weights(states[0].carried.model) & idle_weights(states[1].carried.model) == set()
+
+
+@every_setting
+def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
+    """A member alone is the member of a fleet, and a break changes no bit."""
     images, run = spec.dataset.load(), Run.place(tmp_path, spec, 3)
     alone = Fleet([Member(spec, 3)], images)
     for step in range(NUM_STEPS):
-        assert all(bool(part.isfinite().all()) for part in alone.advance().values())
+        alone.advance()
         if step == 1:
             halfway = alone.state(0)
             save_checkpoint(run, halfway, [run.name], History())
     end = alone.state(0)
-    assert end.failed_at is None
-    assert all(bool(tensor.isfinite().all()) for tensor in tree_leaves(end.carried))
-    assert spec.critic is None or idle_weights(end.carried.critic) < end.carried.critic.weights.keys()
 
     resumed = Fleet([Member(spec, 3)], images)
     checkpoint = usable_checkpoints(run, layout(spec), warn=pytest.fail)[2]
@@ -288,5 +316,3 @@ def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
             else 1e-6 * max(1.0, float(tensor.abs().max()))
         )
         torch.testing.assert_close(tensor, before[name], rtol=0, atol=tolerance)
-    # In one member or the other: the ReLUs of a net this small may all be dead from the start.
-    assert idle_weights(end.carried.model) & idle_weights(company.state(0).carried.model) == set()

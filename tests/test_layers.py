@@ -27,35 +27,32 @@ def test_the_layers_are_kept():
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "complaint"),
-    [
-        pytest.param("brand_new.py", "", "not listed as layers", id="a room with no place in the house"),
-        pytest.param(
-            "errors.py", "import unbraid.codes", "unbraid.errors is not allowed to import unbraid.codes", id="upwards"
-        ),
-        pytest.param(
-            "files.py", "import unbraid.codes", "unbraid.files is not allowed to import unbraid.codes", id="sideways"
-        ),
-        pytest.param(
-            "metrics/new.py",
-            "import unbraid.data.dataset",
-            "unbraid.metrics is not allowed to import unbraid.data",
-            id="a metric past its table",
-        ),
-        pytest.param(
-            "codes/codes.py",
-            "import typer",
-            "unbraid is not allowed to import typer",
-            id="the command line outside cli",
-        ),
-        pytest.param("codes/codes.py", "import pickle", "unbraid is not allowed to import pickle", id="a pickle"),
-    ],
-)
-def test_a_breach_is_noticed(tmp_path, file, content, complaint):
-    shutil.copytree(ROOT / "src" / "unbraid", tmp_path / "unbraid", ignore=shutil.ignore_patterns("__pycache__"))
-    with (tmp_path / "unbraid" / file).open("a") as module:
-        module.write(f"\n{content}\n")
-    checked = lint_imports(tmp_path)
-    assert checked.returncode == 1, checked.stderr
-    assert complaint in " ".join(checked.stdout.split())
+BREACHES = {  # the file to which the line is added, the line, and what is said of it
+    "a room with no place in the house": ("brand_new.py", "", "not listed as layers"),
+    "upwards": ("errors.py", "import unbraid.codes", "unbraid.errors is not allowed to import unbraid.codes"),
+    "sideways": ("files.py", "import unbraid.codes", "unbraid.files is not allowed to import unbraid.codes"),
+    "a metric past its table": (
+        "metrics/new.py",
+        "import unbraid.data.dataset",
+        "unbraid.metrics is not allowed to import unbraid.data",
+    ),
+    "the command line outside cli": ("codes/codes.py", "import typer", "unbraid is not allowed to import typer"),
+    "a pickle": ("codes/codes.py", "import pickle", "unbraid is not allowed to import pickle"),
+}
+
+
+@pytest.fixture(scope="module")
+def breached(tmp_path_factory):
+    """What is said of one copy of the package in which every contract is broken."""
+    folder = tmp_path_factory.mktemp("breached")
+    shutil.copytree(ROOT / "src" / "unbraid", folder / "unbraid", ignore=shutil.ignore_patterns("__pycache__"))
+    for file, line, _ in BREACHES.values():
+        with (folder / "unbraid" / file).open("a") as module:
+            module.write(f"\n{line}\n")
+    return lint_imports(folder)
+
+
+@pytest.mark.parametrize("breach", BREACHES)
+def test_a_breach_is_noticed(breach, breached):
+    assert breached.returncode == 1, breached.stderr
+    assert BREACHES[breach][2] in " ".join(breached.stdout.split())

@@ -61,17 +61,19 @@ def checkpoints_by_the_clock(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupted(folder: Path, at: list[Any], times: int = 1) -> Iterator[None]:
-    """Ctrl-C, once or twice, as from the keyboard."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def interrupted(folder: Path, at: list[Any], times: int = 1, by: str = "SIGINT") -> Iterator[None]:
+    """Ctrl-C, once or twice, as from the keyboard; or another signal, which Python leaves to the system."""
+    number = getattr(signal, by)
+    before = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    signal.signal(number, before)
 
     def press(path: str | None) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
         for _ in range(times - 1):
             # A second one that comes before the first was heard is no second one. The main thread hears them, and then
             # no longer listens to two.
-            _wait_until(lambda: signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-            os.kill(os.getpid(), signal.SIGINT)
+            _wait_until(lambda: signal.getsignal(number) is before)
+            os.kill(os.getpid(), number)
 
     Moments(folder, tuple(at), press).watch()
     yield

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tests.crash import disturbances, job, long_run, small_disk
+from tests.crash import disturbances, job, long_run, small_disk, small_fleet
 from tests.crash.processes import exit_code, forked
 
 Disturbances = dict[str, dict[str, Any]]
@@ -27,6 +27,8 @@ def live(folder: Path, disturbed_by: Disturbances) -> None:
             long_run.live(folder, **options)
         case {"small_disk": options}:
             small_disk.live(folder, **options)
+        case {"small_fleet": options}:
+            small_fleet.live(folder, **options)
         case _:
             with contextlib.ExitStack() as stack:
                 for name, options in disturbed_by.items():

@@ -6,11 +6,14 @@ import random
 import signal
 import time
 
+import pytest
+
 from tests.crash.job import results
 
 SEED = 9
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back_changes_no_result(nursery, undisturbed, tmp_path):
     killed_at = ["training", "call", undisturbed.counts["training", "call"] // 2]
     ended = nursery.live(tmp_path, clock_going_back={}, killed={"at": killed_at})

@@ -12,7 +12,7 @@ from unbraid.errors import UnbraidError
 from unbraid.runs.run import Run
 
 SEED = 10
-NUM_FLIPS = 60
+NUM_FLIPS = 15
 FIXES = ("--force", "Restore it", "Remove it")
 
 

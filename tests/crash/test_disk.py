@@ -16,6 +16,7 @@ import pytest
 from tests.crash.job import results
 from tests.crash.moments import PHASES
 from tests.crash.small_disk import NOT_ALLOWED
+from tests.slow import slow_but
 
 SEED = 7
 
@@ -31,7 +32,7 @@ def assert_nothing_is_left_half_written(folder):
     assert [str(path) for path in folder.rglob("*.part") if path.name != "images.part"] == []
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", slow_but(["checkpointing"], PHASES))
 def test_a_disk_that_is_full_in_the_middle_of_a_file_is_told_with_the_file(phase, nursery, undisturbed, tmp_path):
     number = random.Random(f"{SEED} {phase}").randint(1, undisturbed.counts[phase, "write"])
     ended = nursery.live(tmp_path, failing={"at": [phase, "write", number], "error": "ENOSPC"})
@@ -45,7 +46,9 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file_is_told_with_the_file(phase
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 
 
-@pytest.mark.parametrize(("num_bytes", "code", "file"), [(5_000, 2, "cache/"), (50_000, 1, "runs/")])
+@pytest.mark.parametrize(
+    ("num_bytes", "code", "file"), slow_but([(50_000, 1, "runs/")], [(5_000, 2, "cache/"), (50_000, 1, "runs/")])
+)
 def test_files_that_may_not_grow_are_told_by_name(num_bytes, code, file, nursery, undisturbed, tmp_path):
     # 5,000 bytes are too few for the images, which may lie elsewhere; 50,000 for a checkpoint.
     ended = nursery.live(tmp_path, files_limited={"num_bytes": num_bytes})
@@ -69,7 +72,7 @@ def test_a_real_disk_that_is_too_small_and_then_is_not(nursery, undisturbed, tmp
     assert results(tmp_path) == undisturbed.results
 
 
-@pytest.mark.parametrize("phase", [phase for phase in PHASES if phase != "scoring"])
+@pytest.mark.parametrize("phase", slow_but(["encoding"], [phase for phase in PHASES if phase != "scoring"]))
 def test_a_disk_that_becomes_read_only_is_told_with_the_file(phase, nursery, undisturbed, tmp_path):
     number = random.Random(f"{SEED} {phase}").randint(1, undisturbed.counts[phase, "open"])
     ended = nursery.live(tmp_path, failing={"at": [phase, "open", number], "error": "EROFS"})
@@ -99,7 +102,7 @@ def public_folder():
         yield Path(name)
 
 
-@pytest.mark.parametrize("phase", ["training", "reporting"])
+@pytest.mark.parametrize("phase", slow_but(["training"], ["training", "reporting"]))
 def test_folders_that_may_not_be_written_are_told_by_name(phase, nursery, undisturbed, public_folder):
     ended = nursery.live(public_folder, killed={"at": [phase, "call", undisturbed.counts[phase, "call"] // 2]})
     assert ended.code == -signal.SIGKILL, ended.said

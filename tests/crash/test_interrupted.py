@@ -2,12 +2,15 @@
 either way.
 """
 
+import itertools
 import random
 import re
+import signal
 
 import pytest
 
 from tests.crash.job import results
+from tests.slow import slow_but
 
 SEED = 8
 
@@ -47,7 +50,13 @@ def test_twice_it_leaves_now(nursery, undisturbed, tmp_path):
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+def test_a_second_signal_that_python_leaves_to_the_system_ends_it_at_once(nursery, undisturbed, tmp_path):
+    asked = {"at": within_training(undisturbed.counts), "times": 2, "by": "SIGTERM"}
+    assert nursery.live(tmp_path, interrupted=asked).code == -signal.SIGTERM
+    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+
+
+@pytest.mark.parametrize("times", slow_but([1], [1, 2]))
 def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturbed, tmp_path):
     ended = nursery.live(
         tmp_path, interrupted={"at": moment("checkpointing", "write", undisturbed.counts), "times": times}
@@ -56,7 +65,7 @@ def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturb
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["call", "write"])
+@pytest.mark.parametrize("kind", slow_but(["write"], ["call", "write"]))
 def test_while_it_encodes_it_ends_what_it_is_at_and_leaves(kind, nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, interrupted={"at": moment("encoding", kind, undisturbed.counts)})
     assert ended.code == 1
@@ -64,8 +73,10 @@ def test_while_it_encodes_it_ends_what_it_is_at_and_leaves(kind, nursery, undist
     assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
 
 
-@pytest.mark.parametrize("phase", ["scoring", "reporting"])
-@pytest.mark.parametrize("kind", ["call", "write"])
+@pytest.mark.parametrize(
+    ("phase", "kind"),
+    slow_but([("scoring", "call")], itertools.product(["scoring", "reporting"], ["call", "write"])),
+)
 def test_where_nothing_is_trained_once_is_enough_to_leave_now(phase, kind, nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, interrupted={"at": moment(phase, kind, undisturbed.counts)})
     assert ended.code == 130

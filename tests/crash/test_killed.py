@@ -1,15 +1,20 @@
-"""SIGKILL at 20 random moments of one job: the same command finishes it, with the same bytes as if nothing had
-happened.
+"""SIGKILL at 20 random moments of one job, and before each change to the disk of another: the same command finishes it,
+with the same bytes as if nothing had happened.
 """
 
+import itertools
 import json
 import random
 import signal
 
 import pytest
 
+from tests.crash import small_fleet
 from tests.crash.job import results
 from tests.crash.moments import PHASES, last_words
+from tests.slow import slow_but
+from tests.training.squares import result
+from unbraid.runs.run import Run
 
 SEED = 6
 # How many moments of each phase and kind. Training itself writes little, and a checkpoint is all writing.
@@ -20,6 +25,9 @@ SHARES = {
     "scoring": {"call": 2, "write": 1, "change": 1},
     "reporting": {"call": 2, "write": 1, "change": 1},
 }
+
+
+BY_THE_CLOCK = {"checkpoints_by_the_clock": {}}
 
 
 def chosen(phase, counts):
@@ -38,6 +46,7 @@ def test_the_moments_are_twenty_and_of_every_phase():
     assert sum(sum(shares.values()) for shares in SHARES.values()) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 def test_killed_at_any_moment_the_job_is_finished_by_the_same_command(phase, nursery, undisturbed, tmp_path):
     for number, moment in enumerate(chosen(phase, undisturbed.counts)):
@@ -51,18 +60,20 @@ def test_killed_at_any_moment_the_job_is_finished_by_the_same_command(phase, nur
 
 
 def test_killed_again_and_again_the_job_is_finished_by_the_same_command(nursery, undisturbed, tmp_path):
-    # A few moments into a phase each: later ones a life that goes on from where the last one fell might not have.
-    draws = random.Random(SEED)
-    for phase in PHASES:
-        moment = [phase, "write" if phase == "checkpointing" else "call", draws.randint(1, 3)]
+    # Every phase and every kind, each near its beginning: later ones a life that goes on from where the last one fell
+    # might not have.
+    kinds = ("call", "write", "change", "open", "call")
+    for moment in ([phase, kind, 1] for phase, kind in zip(PHASES, kinds, strict=True)):
         ended = nursery.live(tmp_path, killed={"at": moment})
         assert ended.code == -signal.SIGKILL, f"{moment}: {ended.said}"
     assert nursery.live(tmp_path).code == 0
     assert results(tmp_path) == undisturbed.results
 
 
-@pytest.mark.parametrize("method", ["keep", "conclude"])
-@pytest.mark.parametrize("checkpoints", [{}, {"checkpoints_by_the_clock": {}}], ids=["checkpoints", "by default"])
+@pytest.mark.parametrize(
+    ("method", "checkpoints"),
+    slow_but([("keep", {}), ("conclude", BY_THE_CLOCK)], itertools.product(["keep", "conclude"], [{}, BY_THE_CLOCK])),
+)
 def test_killed_when_one_of_a_fleet_was_finished_the_others_end_as_in_its_company(
     method, checkpoints, nursery, undisturbed, tmp_path
 ):
@@ -72,3 +83,23 @@ def test_killed_when_one_of_a_fleet_was_finished_the_others_end_as_in_its_compan
     ended = nursery.live(tmp_path, **checkpoints)
     assert ended.code == 0, ended.said
     assert results(tmp_path) == undisturbed.results
+
+
+@pytest.mark.slow
+def test_killed_before_any_one_of_its_changes_to_the_disk_a_run_resumes_to_the_same_bits(nursery, tmp_path):
+    # Each change is a file that takes its name, or one that goes: spec, log, history, checkpoint, weights, codes,
+    # finished.
+    def results_in(folder):
+        assert nursery.live(folder, small_fleet={}).code == 0
+        runs = [Run.place(folder / "runs", small_fleet.SPEC, seed) for seed in small_fleet.SEEDS]
+        assert not any((run.folder / "checkpoints").exists() for run in runs)
+        return [result(run) for run in runs]
+
+    expected = results_in(tmp_path / "undisturbed")
+    for number in itertools.count(1):
+        ended = nursery.live(tmp_path / str(number), small_fleet={"dies_at": number})
+        if ended.code == 0:
+            break
+        assert ended.code == -signal.SIGKILL, ended.said
+        assert results_in(tmp_path / str(number)) == expected, f"killed before change {number}"
+    assert number > 30

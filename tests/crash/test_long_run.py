@@ -14,6 +14,7 @@ BLOCKS_PER_STEP = 0.5
 BYTES_PER_STEP = 250
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_flat_and_log_and_history_are_bounded(nursery, tmp_path):
     ended = nursery.live(tmp_path, long_run={"num_steps": NUM_STEPS, "looks": LOOKS})

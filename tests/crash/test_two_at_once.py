@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.crash.job import results
+from tests.slow import slow_but
 
 REFUSED = 2
 
@@ -21,7 +22,10 @@ def paused_at(nursery, folder, moment):
     return pid
 
 
-@pytest.mark.parametrize(("phase", "kind"), [("training", "call"), ("checkpointing", "write"), ("encoding", "write")])
+@pytest.mark.parametrize(
+    ("phase", "kind"),
+    slow_but([("training", "call")], [("training", "call"), ("checkpointing", "write"), ("encoding", "write")]),
+)
 def test_while_one_trains_the_other_is_refused_and_changes_nothing(phase, kind, nursery, undisturbed, tmp_path):
     first = paused_at(nursery, tmp_path, [phase, kind, undisturbed.counts[phase, kind] // 2])
     before = results(tmp_path) if kind == "call" else None  # elsewhere other threads of the first write on
@@ -36,7 +40,11 @@ def test_while_one_trains_the_other_is_refused_and_changes_nothing(phase, kind, 
 
 
 @pytest.mark.parametrize(
-    "moment", [["scoring", "call", 100], ["reporting", "call", 100], ["reporting", "write", 1]], ids=str
+    "moment",
+    slow_but(
+        [["reporting", "write", 1]], [["scoring", "call", 100], ["reporting", "call", 100], ["reporting", "write", 1]]
+    ),
+    ids=str,
 )
 def test_while_one_scores_or_reports_the_other_does_so_too(moment, nursery, undisturbed, tmp_path):
     first = paused_at(nursery, tmp_path, moment)
@@ -47,7 +55,9 @@ def test_while_one_scores_or_reports_the_other_does_so_too(moment, nursery, undi
 
 
 @pytest.mark.parametrize(
-    "moment", [["scoring", "write", 1], ["training", "write", 1]], ids=["keeping scores", "drawing images"]
+    "moment",
+    slow_but([["scoring", "write", 1]], [["scoring", "write", 1], ["training", "write", 1]]),
+    ids=["keeping scores", "drawing images"],
 )
 def test_while_one_keeps_scores_or_draws_images_the_other_waits(moment, nursery, undisturbed, tmp_path):
     first = paused_at(nursery, tmp_path, moment)
@@ -59,6 +69,7 @@ def test_while_one_keeps_scores_or_draws_images_the_other_waits(moment, nursery,
     assert results(tmp_path) == undisturbed.results
 
 
+@pytest.mark.slow
 def test_three_that_race_leave_what_one_would(nursery, undisturbed, tmp_path):
     racing = [nursery.begin(tmp_path) for _ in range(3)]
     ended = [nursery.end(pid, tmp_path) for pid in racing]

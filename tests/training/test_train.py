@@ -1,10 +1,7 @@
 import contextlib
 import errno
-import os
 import resource
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +9,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.discovery import ROOT
-from tests.training import mortal
 from tests.training.squares import MLP_SPEC, Squares, everything, result
 from tests.training.watchers import Stopwatch
 from unbraid import files
@@ -542,44 +537,6 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
         *((step, 2) for step in range(5, 11)),
         *((step, 1) for step in range(1, 11)),
     ]
-
-
-# ---- processes that die
-
-
-@pytest.fixture(scope="module")
-def lives(tmp_path_factory):
-    """The folders that tests/training/mortal.py leaves."""
-    folder = tmp_path_factory.mktemp("lives")
-    # Forks, and so without a GPU, whose state no fork may inherit.
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "tests.training.mortal", folder]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
-    return folder
-
-
-def results_in(folder):
-    runs = [Run.place(folder, mortal.SPEC, seed) for seed in mortal.SEEDS]
-    assert [run.status for run in runs] == ["finished", "finished"]
-    assert not any((run.folder / "checkpoints").exists() for run in runs)
-    return [result(run) for run in runs]
-
-
-def test_killed_before_any_one_of_its_changes_to_the_disk_a_run_resumes_to_the_same_bits(lives):
-    # Each change is a file that takes its name, or one that goes: spec, log, history, checkpoint, weights, codes,
-    # finished.
-    folders = list((lives / "at_every_change").iterdir())
-    assert len(folders) > 30
-    for folder in folders:
-        assert results_in(folder) == results_in(lives / "undisturbed"), f"killed before change {folder.name}"
-
-
-def test_killed_at_random_moments_again_and_again_a_run_resumes_to_the_same_bits(lives):
-    assert results_in(lives / "at_random" / "killed") == results_in(lives / "undisturbed")
-
-
-def test_a_second_signal_ends_the_process_at_once_and_nothing_is_lost(lives):
-    assert results_in(lives / "by_two_signals") == results_in(lives / "undisturbed")
 
 
 def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tmp_path):
