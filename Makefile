@@ -26,13 +26,15 @@ quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/rep
 	$(VENV)/bin/unbraid quickstart $(ARGS)
 
 # The tests are many small sums: a process a core, each with one thread, takes half the time. Threads that wait sleep instead of spinning.
+# What one process has compiled, the others read.
+test test-slow: unexport PYTHONDONTWRITEBYTECODE
 test test-slow: export OMP_NUM_THREADS ?= 1
 test test-slow: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
 	$(PY) -m pytest --numprocesses auto -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/installed-dev  ## Run the tests that are rare and long
-	$(PY) -m pytest --numprocesses auto -m slow $(ARGS)
+	$(PY) -m pytest --numprocesses auto -m slow $(or $(ARGS),tests)
 
 test-gpu: export OMP_NUM_THREADS ?= 1
 test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing

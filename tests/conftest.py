@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-# The same examples every time: a failure seen once can be seen again. No deadline, because a shared machine stalls.
-hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None)
+# The same examples every time, so that a failure seen once can be seen again; and few, because more would be the same
+# every time too. No deadline, because a shared machine stalls.
+hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.load_profile("unbraid")
 
 # As in a terminal: a shell in the background, or nohup, would have them ignored, here and in all that the tests start.

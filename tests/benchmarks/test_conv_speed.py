@@ -26,6 +26,7 @@ def test_all_ways_give_the_same_gradients():
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.slow
 def test_a_way_has_a_time(precision):
     milliseconds, seconds = measure(WAYS[0], precision, SMALL, "cpu")
     assert milliseconds > 0

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from benchmarks import conv_table
 from benchmarks.conv_table import (
     FAMILIES,
@@ -48,6 +50,7 @@ def test_printed_scores_are_of_the_metrics_that_are_computed():
     assert [type(metric).__name__ for metric in METRICS] == list(PRINTED)
 
 
+@pytest.mark.slow
 def test_small_models_are_timed_trained_and_scored(tmp_path, monkeypatch):
     monkeypatch.setattr(
         conv_table, "FAMILIES", [conv_table.Family(f.name, dict(list(f.objectives.items())[:1])) for f in FAMILIES]

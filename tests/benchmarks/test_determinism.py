@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from benchmarks.determinism import Ways, main, spec_of
 
 
@@ -15,6 +17,7 @@ def test_the_member_is_the_same_one_in_every_way():
     assert float((four.weights - ways.in_fleet(range(4), 2, of=1).weights).abs().max()) > 1e-3
 
 
+@pytest.mark.slow
 def test_small_fleets_are_compared(tmp_path):
     main(["--small", "--precisions", "float32", "--steps", "2", "--out", str(tmp_path / "same")])
     found = json.loads((tmp_path / "same.json").read_text())["differences"]

@@ -50,6 +50,7 @@ def test_weighted_batches_are_off_by_log_n():
     assert float(mws[0] - plain[0]) == pytest.approx(math.log(NUM_IMAGES), abs=1e-4)  # float32 at most
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_every_estimate(capsys):
     estimator_bias.main()
     lines = capsys.readouterr().out.splitlines()

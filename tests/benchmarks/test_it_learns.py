@@ -92,6 +92,7 @@ def test_an_elbo_is_minus_its_parts():
     assert Learned(3.0, 2.0, 1.0, 0.5, 0.5).elbo == -5
 
 
+@pytest.mark.slow
 def test_tables_and_claims_are_printed(capsys, monkeypatch):
     monkeypatch.setattr(
         learning_settings, "HEARTS", DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=3)

@@ -31,6 +31,7 @@ def test_the_codes_have_the_factors_of_dsprites():
 
 
 @pytest.mark.parametrize("row", ["mig", "quantised", "sampled"])
+@pytest.mark.slow
 def test_a_row_has_a_time_a_size_and_the_plain_way(row):
     found = measure(row, 500)
     assert set(found) == {"seconds", "gigabytes", "plain"}
@@ -47,6 +48,7 @@ def test_quadrature_in_cells_is_that_of_all_images():
     assert errors(NUM_IMAGES)[f"{NUM_IMAGES:,} images"] < 1e-3
 
 
+@pytest.mark.slow
 def test_exponents_are_slopes_of_time_over_size(monkeypatch):
     """Work that takes a second for each mean has slope 1 in images and in latents, and 0 in what it knows nothing
     of.
@@ -58,6 +60,7 @@ def test_exponents_are_slopes_of_time_over_size(monkeypatch):
     assert len(found) == 8
 
 
+@pytest.mark.slow
 def test_the_tables_have_a_line_for_every_row(monkeypatch, capsys):
     asked = []
 

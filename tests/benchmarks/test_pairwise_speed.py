@@ -12,6 +12,7 @@ def test_a_way_is_timed_and_held_against_the_formula(name):
     assert max(of_sums, of_gradients) < 1e-5
 
 
+@pytest.mark.slow
 def test_a_line_is_printed_for_every_way_that_is_asked_for(capsys):
     main(["--small", "--device", "cpu", "--ways", "fused", "table"])
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 2 x 16 x 3 |")]

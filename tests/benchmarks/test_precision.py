@@ -38,6 +38,7 @@ def test_seeds_that_do_not_match_are_not_compared():
     assert len(differences([outcome("float32", (-10.0,)), outcome("bf16", (-10.0, -20.0))]).splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_small_models_are_trained_at_each_precision(tmp_path):
     out = tmp_path / "precision"
     main(

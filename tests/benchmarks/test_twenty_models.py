@@ -42,6 +42,7 @@ def test_what_is_not_known_has_no_row_and_no_order():
     assert not verdict(scores, 300.0, 6)[3].holds
 
 
+@pytest.mark.slow
 def test_small_ones_are_trained_scored_and_drawn(tmp_path, capsys):
     arguments = [
         "--small",

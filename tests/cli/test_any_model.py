@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.slow import slow_but
 from unbraid.runs import Run
 
 SMALL = (
@@ -97,12 +98,14 @@ def folders(tmp_path_factory):
 def trained(unbraid, folders, request):
     folder = folders / request.param
     if not folder.exists():
-        outcome = unbraid("train", *SMALL, *MODELS[request.param], "--seeds", "0-1", "--out", folder)
+        outcome = unbraid("train", *SMALL, *MODELS[request.param], "--seeds", "0", "--out", folder)
         assert outcome.code == 0, outcome.err
     return folder
 
 
-every_model = pytest.mark.parametrize("trained", MODELS, indirect=True)
+# Groups, none with a density, none with an encoder of images, and what is learned beside the nets.
+FAST = ["hfvae-grouped", "aae-deterministic", "infogan", "learned-prior-and-variance"]
+every_model = pytest.mark.parametrize("trained", slow_but(FAST, MODELS), indirect=True)
 
 
 @every_model

@@ -166,6 +166,7 @@ def test_a_warning_is_a_note_and_is_shown_once(monkeypatch, unbraid):
     assert unbraid().err == "Note: shape never varies\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_not_an_error(trained):
     command = f"{sys.executable} -m unbraid runs {trained} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

@@ -169,6 +169,7 @@ def test_a_run_of_ones_own_nets_is_read_back_by_naming_their_package(tmp_path):
     assert torch.equal(encode(again.model(), Squares().load()).mean, run.codes().mean)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(tmp_path):
     page = (ROOT / "docs" / "architectures.md").read_text()
     for title, code in re.findall(r'```python title="(\w+\.py)"\n(.*?)```', page, flags=re.DOTALL):

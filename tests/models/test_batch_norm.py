@@ -145,6 +145,6 @@ def test_a_run_read_back_gives_the_same_codes(spec, tmp_path):
 
 @each_net
 def test_it_learns(spec):
-    fleet = Fleet([Member(replace(spec, optimiser=Adam(1e-2), num_steps=60), 0)], IMAGES)
-    losses = [fleet.advance()["loss"].item() for _ in range(60)]
-    assert losses[-1] < 0.5 * losses[0]
+    fleet = Fleet([Member(replace(spec, optimiser=Adam(1e-2), num_steps=30), 0)], IMAGES)
+    losses = [fleet.advance()["loss"].item() for _ in range(30)]
+    assert losses[-1] < 0.6 * losses[0]

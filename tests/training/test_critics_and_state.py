@@ -14,6 +14,7 @@ from torch import nn
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from tests.slow import slow_but
 from tests.training.squares import MLP_SPEC, PACKAGES, result
 from unbraid import draws
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, UniformPrior
@@ -54,6 +55,9 @@ SPECS = {
     "infogan": spec_of(InfoGAN(), CODES, noise_inputs=4),
 }
 every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+# A critic, a state, and images that the critic reads. The others are in tests/test_every_combination.py.
+KINDS = ("factor-vae", "dip-i-moments", "infogan")
+one_of_each_kind = pytest.mark.parametrize("spec", [SPECS[name] for name in KINDS], ids=KINDS)
 
 
 @functools.cache
@@ -216,7 +220,7 @@ def test_the_encoder_of_an_infogan_does_not_see_real_images():
 # ---- a member is the same in any company
 
 
-@every_spec
+@one_of_each_kind
 def test_a_member_is_the_same_alone_and_among_three_in_another_order(spec):
     alone, company = trained(seeds_of(spec, 3)), trained(seeds_of(spec, 0, 3, 1))
     assert bool(company.alive.all())
@@ -225,7 +229,7 @@ def test_a_member_is_the_same_alone_and_among_three_in_another_order(spec):
     assert not torch.allclose(company.weights[0], company.weights[1], atol=1e-3)
 
 
-@every_spec
+@one_of_each_kind
 def test_a_fleet_goes_on_from_its_states_to_the_same_bits(spec):
     members = seeds_of(spec, 0, 1)
     undisturbed, left = trained(members), trained(members, 7)
@@ -390,7 +394,7 @@ def test_the_critics_initial_weights_come_from_the_seed_and_leave_the_generator_
 # ---- on disk
 
 
-@pytest.mark.parametrize("name", ["factor-vae", "aae-deterministic", "dip-ii-ema", "dip-i-moments", "infogan"])
+@pytest.mark.parametrize("name", slow_but(["dip-i-moments", "infogan"], ["factor-vae", "dip-i-moments", "infogan"]))
 def test_a_run_that_was_stopped_resumes_to_the_same_bits_critic_and_state_included(tmp_path, name):
     spec = replace(SPECS[name], num_steps=8, precision="float32")
 

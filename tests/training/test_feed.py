@@ -109,7 +109,7 @@ def test_a_disk_that_fails_is_heard():
     ids=["one-batch", "two-batches", "sampled-subset"],
 )
 def test_training_from_the_disk_gives_the_same_model_to_the_bit(tmp_path, changes):
-    spec = replace(MLP_SPEC, **changes)
+    spec = replace(MLP_SPEC, num_steps=12, **changes)
     loaded = train([spec], [0, 1], folder=tmp_path / "loaded", stream=False)
     streamed = train([spec], [0, 1], folder=tmp_path / "streamed", stream=True)
     assert [result(run) for run in streamed] == [result(run) for run in loaded]

@@ -89,11 +89,11 @@ def test_a_fleet_of_one_is_the_textbook_loop(spec):
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_a_member_is_the_same_alone_among_three_and_among_eight_in_another_order(spec):
-    among_three = trained(seeds_of(spec, 0, 3, 1), 50).weights[1]
-    among_eight = trained(seeds_of(spec, 7, 6, 5, 4, 3, 2, 1, 0), 50).weights[4]
-    torch.testing.assert_close(among_three, alone(spec, 3, 50), rtol=0, atol=1e-8)
-    torch.testing.assert_close(among_eight, alone(spec, 3, 50), rtol=0, atol=1e-8)
-    assert not torch.allclose(among_three, trained(seeds_of(spec, 0, 3, 1), 50).weights[0], atol=1e-2)
+    among_three = trained(seeds_of(spec, 0, 3, 1), 30).weights[1]
+    among_eight = trained(seeds_of(spec, 7, 6, 5, 4, 3, 2, 1, 0), 30).weights[4]
+    torch.testing.assert_close(among_three, alone(spec, 3, 30), rtol=0, atol=1e-8)
+    torch.testing.assert_close(among_eight, alone(spec, 3, 30), rtol=0, atol=1e-8)
+    assert not torch.allclose(among_three, trained(seeds_of(spec, 0, 3, 1), 30).weights[0], atol=1e-2)
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
@@ -101,8 +101,8 @@ def test_in_float32_company_costs_small_nets_less_than_a_hundredth_of_a_step(spe
     # Measured on these nets: nothing for the MLP, 5e-8 for the convolutions, where a step is 1e-3 long. The full nets,
     # whose sums are longer, drift further: docs/runs.md says how far.
     spec = replace(spec, precision="float32")
-    among_three = trained(seeds_of(spec, 0, 3, 1), 50).weights[1]
-    torch.testing.assert_close(among_three, alone(spec, 3, 50), rtol=0, atol=1e-5)
+    among_three = trained(seeds_of(spec, 0, 3, 1), 30).weights[1]
+    torch.testing.assert_close(among_three, alone(spec, 3, 30), rtol=0, atol=1e-5)
 
 
 def test_a_sweep_in_one_fleet_equals_single_runs():

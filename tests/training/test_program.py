@@ -13,10 +13,22 @@ from torch.utils._pytree import tree_map
 
 from tests.discovery import concrete_subclasses
 from tests.distributions.families import SUMMED
+from tests.slow import slow_but
 from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.distributions import CorrelatedGaussianLatents
 from unbraid.models import Critic
-from unbraid.objectives import DIPVAE, HFVAE, VAE, AnchorVAE, AnnealedVAE, BetaTCVAE, BetaVAE, FactorVAE, Objective
+from unbraid.objectives import (
+    DIPVAE,
+    HFVAE,
+    VAE,
+    AnchorVAE,
+    AnnealedVAE,
+    BetaTCVAE,
+    BetaVAE,
+    FactorVAE,
+    InfoGAN,
+    Objective,
+)
 from unbraid.optimisers import Adagrad, Adam
 from unbraid.schedule import Cosine, Linear
 from unbraid.training.fleet import Fleet
@@ -31,6 +43,8 @@ VARIANTS = [
     FactorVAE(Linear(0.0, 10.0), same_batch=True),
 ]
 """Settings under which more is carried from step to step, or a number moves."""
+FAST = [VAE(), BetaTCVAE(), FactorVAE(), InfoGAN(), *VARIANTS[1:2]]
+"""A plain loss, one that compares pairs, one with a critic, one without a posterior's rate, and one with a state."""
 NUM_STEPS = 5
 
 
@@ -112,7 +126,7 @@ def assert_trains_alike(eager, other, advance, observe):
 
 
 @pytest.mark.parametrize(
-    "objective", [*(cls() for cls in EVERY), *VARIANTS], ids=lambda objective: type(objective).__name__
+    "objective", slow_but(FAST, [*(cls() for cls in EVERY), *VARIANTS]), ids=lambda objective: type(objective).__name__
 )
 def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_changes_nothing(objective):
     eager, fleet = (fleet_of(spec_of(objective)) for _ in range(2))
@@ -126,11 +140,15 @@ def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_c
 @pytest.mark.parametrize(
     ("spec", "change"),
     [
-        (replace(CONV_SPEC, precision="bf16"), lambda images: images),
+        pytest.param(replace(CONV_SPEC, precision="bf16"), lambda images: images, marks=pytest.mark.slow),
         (spec_of(BetaTCVAE(estimator="eq13")), lambda images: replace(images, weights=torch.linspace(0, 1, 36) / 18)),
         (spec_of(FactorVAE(), max_gradient_norm=1.0), lambda images: images.streamed_to("cpu")),
         (spec_of(HFVAE(), model=replace(MLP_SPEC.model, latents=SUMMED)), lambda images: images),
-        (spec_of(AnchorVAE(anchors=(0, 2, 3)), model=replace(MLP_SPEC.model, latents=SUMMED)), lambda images: images),
+        pytest.param(
+            spec_of(AnchorVAE(anchors=(0, 2, 3)), model=replace(MLP_SPEC.model, latents=SUMMED)),
+            lambda images: images,
+            marks=pytest.mark.slow,
+        ),
         (
             spec_of(BetaTCVAE(), model=replace(MLP_SPEC.model, latents=CorrelatedGaussianLatents(3))),
             lambda images: images,

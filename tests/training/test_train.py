@@ -190,7 +190,7 @@ def test_a_checkpoint_every_zero_steps_is_refused(tmp_path):
         train([SPEC], [0], folder=tmp_path, checkpoint_every=0)
 
 
-@pytest.mark.parametrize("seeds", [np.arange(2), [np.int64(0), np.uint8(1)], torch.arange(2), range(2), iter([0, 1])])
+@pytest.mark.parametrize("seeds", [torch.arange(2), iter([np.int64(0), np.uint8(1)])])
 def test_seeds_may_be_any_integers(tmp_path, undisturbed, seeds):
     runs = train([SPEC], seeds, folder=tmp_path)
     assert [result(run) for run in runs] == undisturbed
@@ -418,7 +418,7 @@ def test_a_member_that_failed_stays_failed_after_a_stop(tmp_path):
 # ---- stopping and resuming
 
 
-@pytest.mark.parametrize("at", [1, 4, 7, 10])
+@pytest.mark.parametrize("at", [1, 7, 10])
 def test_a_run_that_was_stopped_resumes_to_the_same_bits(tmp_path, undisturbed, at):
     stopped([SPEC], [0, 1], tmp_path, at, checkpoint_every=4)
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, checkpoint_every=3)
