@@ -6,12 +6,9 @@ PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip --disable-pip-version-check
 ARGS   ?=
 
-# Tests that need the real data files or the golden values look where these say, and are skipped, saying so, where they are unset.
+# Two tests read all of MNIST and of Fashion-MNIST where this says, and are skipped, saying so, where it is unset.
 ifneq ($(wildcard ../shared/data),)
 export UNBRAID_DATA ?= $(CURDIR)/../shared/data
-endif
-ifneq ($(wildcard ../shared/golden),)
-export UNBRAID_GOLDEN ?= $(CURDIR)/../shared/golden
 endif
 
 .DEFAULT_GOAL := help

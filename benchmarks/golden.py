@@ -1,10 +1,11 @@
 """Every golden value that the library knows, for one file of inputs: `python -m benchmarks.golden FILE.npz`.
 
 A file with labels `y` holds codes, for the metrics; one without holds a batch, for the losses. Each function computes
-one family of keys through the public API; most live in the golden_*.py files beside this one. Printed as JSON, with
-null where a value is undefined. Beside the arrays that every case has, a file of codes may hold `rho`, the correlation
-of two latents in every posterior (key `exact2d_corr0.6` for 0.6), and `y_raw`, measurements of the factors (key
-`sap/continuous_raw`). Attribute vectors and top attributes are of files whose factors all have two values.
+one family of keys through the public API; most live in tests/golden, beside the values of an independent computation.
+Printed as JSON, with null where a value is undefined. Beside the arrays that every case has, a file of codes may hold
+`rho`, the correlation of two latents in every posterior (key `exact2d_corr0.6` for 0.6), and `y_raw`, measurements of
+the factors (key `sap/continuous_raw`). Attribute vectors and top attributes are of files whose factors all have two
+values.
 """
 
 import argparse
@@ -19,17 +20,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks import (
-    golden_adversarial,
-    golden_attributes,
-    golden_classifiers,
-    golden_correlations,
-    golden_decomposition,
-    golden_distributions,
-    golden_information,
-    golden_sampled,
+from tests.golden import (
+    adversarial,
+    attributes,
+    classifiers,
+    correlations,
+    decomposition,
+    distributions,
+    information,
+    sampled,
 )
-from benchmarks.golden_values import Arrays, Values
+from tests.golden.values import Arrays, Values
 from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
 from unbraid.errors import CodesError
 
@@ -57,17 +58,17 @@ def divergences_and_likelihoods(arrays: Arrays) -> Values:
 
 
 METRICS: tuple[Callable[[Arrays], Values], ...] = (
-    *golden_information.METRICS,
-    *golden_sampled.METRICS,
-    *golden_classifiers.METRICS,
-    *golden_correlations.METRICS,
-    *golden_attributes.METRICS,
+    *information.METRICS,
+    *sampled.METRICS,
+    *classifiers.METRICS,
+    *correlations.METRICS,
+    *attributes.METRICS,
 )
 LOSSES: tuple[Callable[[Arrays], Values], ...] = (
     divergences_and_likelihoods,
-    *golden_distributions.LOSSES,
-    *golden_decomposition.LOSSES,
-    *golden_adversarial.LOSSES,
+    *distributions.LOSSES,
+    *decomposition.LOSSES,
+    *adversarial.LOSSES,
 )
 
 

@@ -216,6 +216,7 @@ def test_a_small_change_of_a_weight_is_not_lost_to_bf16():
 
 
 @pytest.mark.parametrize("spec", [MLP_SPEC, CONV_SPEC], ids=["mlp", "conv"])
+@pytest.mark.slow
 def test_a_model_learns_in_bf16_about_as_well_as_in_float32(spec):
     spec = replace(spec, optimiser=Adam(3e-3))
 

@@ -2,6 +2,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,9 +44,8 @@ def whole_set(tmp_path_factory):
 # ---- against the original
 
 
-@pytest.mark.real_data
-def test_every_real_frame_is_drawn_pixel_for_pixel(real_data, whole_set):
-    with np.load(real_data / "dsprites" / "real_frames.npz", allow_pickle=False) as frames:
+def test_every_real_frame_is_drawn_pixel_for_pixel(whole_set):
+    with np.load(Path(__file__).with_name("real_frames.npz"), allow_pickle=False) as frames:
         images, classes, ambiguous = frames["imgs"], frames["latents_classes"][:, 1:], frames["label_ambiguous"]
     rows = np.ravel_multi_index(classes.T, GRID)
     equal = (as_pixels(whole_set[rows]) == images).all(axis=(1, 2))

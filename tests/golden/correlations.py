@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.golden_values import Arrays, Values, codes_of
+from tests.golden.values import Arrays, Values, codes_of
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.statistics import Statistics

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from benchmarks.golden_values import Arrays, Values
+from tests.golden.values import Arrays, Values
 from unbraid.distributions import (
     Categorical,
     Concrete,

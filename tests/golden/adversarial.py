@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from benchmarks.golden_values import Arrays, Values
+from tests.golden.values import Arrays, Values
 from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal, Uniform
 from unbraid.objectives import AAE, DIPVAE, EncodedBatch, FactorVAE, InfoGAN, InfoVAE, Loss, Step
 from unbraid.objectives.mmd import squared_mmd

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.golden_values import Arrays, Values
+from tests.golden.values import Arrays, Values
 from unbraid.distributions import (
     Bernoulli,
     BinaryConcrete,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.golden_values import TIE, Arrays, Values
+from tests.golden.values import TIE, Arrays, Values
 from unbraid.metrics.dci import (
     completeness,
     completeness_of_factors,

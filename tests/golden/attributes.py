@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from benchmarks.golden_values import Arrays, Values, codes_of
+from tests.golden.values import Arrays, Values, codes_of
 from unbraid.metrics.attribute_vector import fit_attribute, hinge_interval
 from unbraid.metrics.prediction_tasks import PredictionTask
 from unbraid.metrics.top_attributes import TopAttributes

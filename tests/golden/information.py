@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from benchmarks.golden_values import Arrays, Values, codes_of, has_densities, top_latents
+from tests.golden.values import Arrays, Values, codes_of, has_densities, top_latents
 from unbraid.distributions import DiagonalGaussian, StandardNormal
 from unbraid.information.posteriors import Draws
 from unbraid.information.quantised import Masses

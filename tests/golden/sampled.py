@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from benchmarks.golden_values import Arrays, Values, codes_of, has_densities
+from tests.golden.values import Arrays, Values, codes_of, has_densities
 from unbraid.codes import Codes
 from unbraid.information.exact_joint import MAX_JOINT_IMAGES
 from unbraid.information.posteriors import Draws

@@ -3,7 +3,6 @@ computation.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,11 @@ import pytest
 
 from benchmarks import golden
 
-ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("UNBRAID_GOLDEN", ROOT.parent / "shared" / "golden"))
-EXPECTED = json.loads((FOLDER / "expected.json").read_text()) if (FOLDER / "expected.json").is_file() else {}
-
-pytestmark = pytest.mark.skipif(
-    not EXPECTED, reason="no golden values: set UNBRAID_GOLDEN to the folder that holds expected.json"
-)
+FOLDER = Path(__file__).parent
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 
-@pytest.mark.parametrize("case", list(EXPECTED.get("cases", {})))
+@pytest.mark.parametrize("case", EXPECTED["cases"])
 def test_metrics_match_the_golden_values(case, capsys):
     expected = EXPECTED["cases"][case]
     printed = run(FOLDER / expected["inputs"], capsys)

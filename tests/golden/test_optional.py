@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 import torch
 
-from benchmarks import golden_attributes, golden_classifiers, golden_sampled
+from tests.golden import attributes, classifiers, sampled
 
 RNG = np.random.default_rng(0)
 MU, SIGMA = RNG.normal(size=(6, 2)), RNG.uniform(0.4, 0.8, size=(6, 2))
@@ -18,8 +18,8 @@ def tensors(**arrays):
 
 
 def test_posteriors_with_a_correlation_are_integrated_in_the_plane():
-    assert set(golden_sampled.exact_in_the_plane(tensors())) == {"exact2d"}
-    found = golden_sampled.exact_in_the_plane(tensors(rho=np.array(0.6)))["exact2d_corr0.6"]
+    assert set(sampled.exact_in_the_plane(tensors())) == {"exact2d"}
+    found = sampled.exact_in_the_plane(tensors(rho=np.array(0.6)))["exact2d_corr0.6"]
     line = np.linspace(-8, 8, 801)
     step, grid = line[1] - line[0], np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
     posteriors = [
@@ -52,10 +52,10 @@ def test_posteriors_with_a_correlation_are_integrated_in_the_plane():
 
 
 def test_measurements_of_factors_have_a_sap_of_their_own():
-    assert "sap/continuous_raw" not in golden_classifiers.sap(tensors())
+    assert "sap/continuous_raw" not in classifiers.sap(tensors())
     raw = RNG.normal(size=(6, 3))
     raw[:, 2] = 1.0  # never varies: 0 in the matrix, and no part of the mean
-    found = golden_classifiers.sap(tensors(y_raw=raw))["sap/continuous_raw"]
+    found = classifiers.sap(tensors(y_raw=raw))["sap/continuous_raw"]
     matrix = np.array([[np.corrcoef(MU[:, i], raw[:, k])[0, 1] ** 2 for k in range(2)] for i in range(2)])
     np.testing.assert_allclose(found["matrix"][:, :2], matrix, atol=1e-12)
     assert found["matrix"][:, 2].tolist() == [0.0, 0.0]
@@ -63,6 +63,6 @@ def test_measurements_of_factors_have_a_sap_of_their_own():
 
 
 def test_attributes_are_factors_with_two_values():
-    assert set(golden_attributes.top_attributes(tensors())) == {"top_attr"}
-    for family in golden_attributes.METRICS:
+    assert set(attributes.top_attributes(tensors())) == {"top_attr"}
+    for family in attributes.METRICS:
         assert family(tensors(y=np.stack([Y[:, 0], np.arange(6) % 3], axis=1))) == {}
