@@ -5,6 +5,7 @@ import json
 import pytest
 
 from benchmarks.precision import Outcome, differences, line, main
+from tests.words import words
 
 
 def outcome(precision, elbo, mig=(0.1, 0.2)):
@@ -41,22 +42,7 @@ def test_seeds_that_do_not_match_are_not_compared():
 @pytest.mark.slow
 def test_small_models_are_trained_at_each_precision(tmp_path):
     out = tmp_path / "precision"
-    main(
-        [
-            "--small",
-            "--nets",
-            "C-mlp",
-            "--epochs",
-            "1",
-            "--seeds",
-            "2",
-            "--precisions",
-            "float32",
-            "tf32",
-            "--out",
-            str(out),
-        ]
-    )
+    main([*words("--small --nets C-mlp --epochs 1 --seeds 2 --precisions float32 tf32 --out"), str(out)])
     found = json.loads(out.with_name("precision.json").read_text())["outcomes"]
     assert [each["precision"] for each in found] == ["float32", "tf32"]
     # On a CPU they are one and the same.

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import twenty_models
 from benchmarks.twenty_models import GROUPS, main, score_table, specs, verdict
+from tests.words import words
 from unbraid.errors import TrainingError
 from unbraid.training.state import fleet_key
 
@@ -45,12 +46,7 @@ def test_what_is_not_known_has_no_row_and_no_order():
 @pytest.mark.slow
 def test_small_ones_are_trained_scored_and_drawn(tmp_path, capsys):
     arguments = [
-        "--small",
-        "--precision",
-        "float32",
-        "--epochs",
-        "1",
-        "--folder",
+        *words("--small --precision float32 --epochs 1 --folder"),
         str(tmp_path / "runs"),
         "--out",
         str(tmp_path / "twenty"),

@@ -7,23 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.words import words
 from unbraid.cli import main
 
-TINY = [
-    *(
-        "--dataset",
-        "dsprites",
-        "--dataset.resolution",
-        "8",
-        "--dataset.shapes",
-        "heart,square",
-        "--dataset.num-scales",
-        "2",
-    ),
-    *("--dataset.num-orientations", "1", "--dataset.num-positions", "4"),
-    *("--model.encoder.hidden", "8", "--model.encoder.decoder-hidden", "8", "--model.latents.size", "2"),
-    *("--batch-size", "8", "--steps", "2", "--device", "cpu"),
-]
+TINY = words(
+    "--dataset dsprites --dataset.resolution 8 --dataset.shapes heart,square --dataset.num-scales 2 "
+    "--dataset.num-orientations 1 --dataset.num-positions 4 --model.encoder.hidden 8 --model.encoder.decoder-hidden 8 "
+    "--model.latents.size 2 --batch-size 8 --steps 2 --device cpu"
+)
 
 
 @dataclass
@@ -67,15 +58,7 @@ def _trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [
                 "train",
                 *TINY,
-                "--objective",
-                "vae",
-                "--objective",
-                "beta-tcvae",
-                "--objective.beta",
-                "4",
-                "--seeds",
-                "0-1",
-                "--out",
+                *words("--objective vae --objective beta-tcvae --objective.beta 4 --seeds 0-1 --out"),
                 str(folder),
             ]
         )

@@ -8,84 +8,28 @@ import numpy as np
 import pytest
 
 from tests.slow import slow_but
+from tests.words import words
 from unbraid.runs import Run
 
 SMALL = (
-    *(
-        "--dataset",
-        "dsprites",
-        "--dataset.resolution",
-        "8",
-        "--dataset.shapes",
-        "heart,square",
-        "--dataset.num-scales",
-        "2",
-    ),
-    *("--dataset.num-orientations", "1", "--dataset.num-positions", "4", "--device", "cpu"),
-    *("--model.encoder.hidden", "8", "--model.encoder.decoder-hidden", "8", "--batch-size", "8", "--steps", "3"),
+    *words("--dataset dsprites --dataset.resolution 8 --dataset.shapes heart,square --dataset.num-scales 2"),
+    *words("--dataset.num-orientations 1 --dataset.num-positions 4 --device cpu"),
+    *words("--model.encoder.hidden 8 --model.encoder.decoder-hidden 8 --batch-size 8 --steps 3"),
 )
-CRITIC = ("--critic.hidden", "8", "--critic.channels", "2")
+CRITIC = "--critic.hidden 8 --critic.channels 2"
 MODELS = {
-    "hfvae-grouped": (
-        "--objective",
-        "hfvae",
-        "--model.latents",
-        "grouped",
-        "--model.latents.parts",
-        "gaussian:2,concrete:3,bernoulli:2",
-    ),
-    "vae-discrete": ("--objective", "vae", "--model.latents", "concrete", "--model.latents.categories", "12"),
-    "aae-deterministic": (
-        "--objective",
-        "aae",
-        *CRITIC,
-        "--model.latents",
-        "deterministic",
-        "--model.latents.size",
-        "3",
-    ),
-    "infogan": (
-        *("--objective", "info-gan", *CRITIC, "--model.noise-inputs", "2"),
-        *("--model.latents", "grouped", "--model.latents.parts", "gaussian:2:uniform-prior,concrete:3"),
-    ),
-    "correlated-noise": (
-        "--objective",
-        "beta-vae",
-        "--model.latents",
-        "correlated-gaussian",
-        "--model.latents.size",
-        "3",
-    ),
-    "laplace": ("--objective", "annealed-vae", "--model.latents", "laplace", "--model.latents.size", "3"),
-    "learned-prior-and-variance": (
-        *(
-            "--objective",
-            "dipvae",
-            "--objective.mode",
-            "ema",
-            "--objective.kind",
-            "ii",
-            "--model.likelihood",
-            "learned-gaussian",
-        ),
-        *(
-            "--model.latents",
-            "gaussian",
-            "--model.latents.size",
-            "3",
-            "--model.latents.prior",
-            "learned-gaussian-prior",
-        ),
-    ),
-    "factor-vae-scheduled": (
-        "--objective",
-        "factor-vae",
-        "--objective.gamma",
-        "linear:0:10",
-        *CRITIC,
-        "--model.latents.size",
-        "3",
-    ),
+    "hfvae-grouped": "--objective hfvae --model.latents grouped "
+    "--model.latents.parts gaussian:2,concrete:3,bernoulli:2",
+    "vae-discrete": "--objective vae --model.latents concrete --model.latents.categories 12",
+    "aae-deterministic": f"--objective aae {CRITIC} --model.latents deterministic --model.latents.size 3",
+    "infogan": f"--objective info-gan {CRITIC} --model.noise-inputs 2 --model.latents grouped "
+    "--model.latents.parts gaussian:2:uniform-prior,concrete:3",
+    "correlated-noise": "--objective beta-vae --model.latents correlated-gaussian --model.latents.size 3",
+    "laplace": "--objective annealed-vae --model.latents laplace --model.latents.size 3",
+    "learned-prior-and-variance": "--objective dipvae --objective.mode ema --objective.kind ii "
+    "--model.likelihood learned-gaussian --model.latents gaussian --model.latents.size 3 "
+    "--model.latents.prior learned-gaussian-prior",
+    "factor-vae-scheduled": f"--objective factor-vae --objective.gamma linear:0:10 {CRITIC} --model.latents.size 3",
 }
 
 
@@ -98,7 +42,7 @@ def folders(tmp_path_factory):
 def trained(unbraid, folders, request):
     folder = folders / request.param
     if not folder.exists():
-        outcome = unbraid("train", *SMALL, *MODELS[request.param], "--seeds", "0", "--out", folder)
+        outcome = unbraid("train", *SMALL, *words(MODELS[request.param]), "--seeds", "0", "--out", folder)
         assert outcome.code == 0, outcome.err
     return folder
 

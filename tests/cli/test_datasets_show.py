@@ -7,21 +7,11 @@ from PIL import Image
 import unbraid.cli.datasets_show as show_module
 import unbraid.data
 from tests.cli.dots import CONTENT, Dots
+from tests.words import words
 from unbraid.data import FactorDataset
 from unbraid.recipes.registry import choices
 
-TINY = [
-    "--resolution",
-    "8",
-    "--shapes",
-    "heart,square",
-    "--num-scales",
-    "2",
-    "--num-orientations",
-    "1",
-    "--num-positions",
-    "4",
-]
+TINY = [*words("--resolution 8 --shapes heart,square --num-scales 2 --num-orientations 1 --num-positions 4")]
 
 
 @pytest.fixture(autouse=True)
@@ -129,13 +119,8 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
         (["dsprites", "--subset", "row-range", "--subset.start", "1000000"], "Give a start below 737280"),
         (
             [
-                "dsprites",
-                "--sampling",
-                "correlated",
-                "--sampling.factors",
-                "scale,shape",
-                "--sampling.strength",
-                "0.1,0.2",
+                *words("dsprites --sampling correlated --sampling.factors scale,shape --sampling.strength"),
+                *words("0.1,0.2"),
             ],
             "a picture shows one",
         ),
@@ -165,11 +150,7 @@ def test_the_help_lists_the_fields_of_every_data_set(unbraid):
     assert "\n    unbraid datasets show dsprites\n" in out
     for flag in (
         "--dataset.resolution, --resolution",
-        "--sampling",
-        "--subset",
-        "--sampling.strength",
-        "--subset.fraction",
-        "--joint",
+        *words("--sampling --subset --sampling.strength --subset.fraction --joint"),
     ):
         assert f"  {flag} " in out
     assert all(name in out for name in choices(FactorDataset) if name != "dots")

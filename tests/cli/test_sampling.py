@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.words import words
 from unbraid.cli.flags import build, flags_of
 from unbraid.errors import SpecError
 from unbraid.runs import Run, RunSpec
@@ -120,15 +121,7 @@ def test_a_model_is_trained_on_biased_samples_of_a_subset(unbraid, tiny, tmp_pat
     outcome = unbraid(
         "train",
         *tiny,
-        "--sampling",
-        "uniform",
-        "--sampling.factors",
-        "scale",
-        "--subset",
-        "random-split",
-        "--subset.fraction",
-        "0.75",
-        "--out",
+        *words("--sampling uniform --sampling.factors scale --subset random-split --subset.fraction 0.75 --out"),
         tmp_path,
     )
     assert outcome.code == 0, outcome.err

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.words import words
 from unbraid.cli.progress import PlainDisplay
 from unbraid.runs import Run
 from unbraid.training import Event, Progress
@@ -18,18 +19,7 @@ def names(folder) -> list[str]:
 
 def test_every_spec_is_trained_from_every_seed(unbraid, tiny, tmp_path):
     outcome = unbraid(
-        "train",
-        *tiny,
-        "--objective",
-        "vae",
-        "--objective",
-        "beta-vae",
-        "--objective.beta",
-        "1,4",
-        "--seeds",
-        "0,2",
-        "--out",
-        tmp_path,
+        "train", *tiny, *words("--objective vae --objective beta-vae --objective.beta 1,4 --seeds 0,2 --out"), tmp_path
     )
     assert outcome.code == 0, outcome.err
     runs = [Run.open(tmp_path / name) for name in names(tmp_path)]
@@ -194,11 +184,7 @@ def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback
         "unbraid",
         "train",
         *tiny[:-4],
-        "--steps",
-        "1000000",
-        "--device",
-        "cpu",
-        "--out",
+        *words("--steps 1000000 --device cpu --out"),
         str(tmp_path),
     ]
     process = subprocess.Popen(
