@@ -174,20 +174,23 @@ def setting_of(number, row):
     return settings_of(type(values["objective"]), model_of(values), number)
 
 
-def of_rows(numbers):
-    rows = [pytest.param((number, ROWS[number]), id=f"{number}-{row_name(ROWS[number])}") for number in numbers]
-    return pytest.mark.parametrize("spec", rows, indirect=True)
-
-
-every_row = of_rows(range(len(ROWS)))
 # Company and resuming are the fleet's: it is enough that each setting, each family and each net is in it once.
-every_setting = of_rows(
-    sorted(
-        set(one_row_each(setting_of)).union(
-            *(one_row_each(lambda _, row, axis=axis: row[axis]) for axis in ("latents", "encoder", "likelihood"))
-        )
-    )
+ONE_OF_EACH = set(one_row_each(setting_of)).union(
+    *(one_row_each(lambda _, row, axis=axis: row[axis]) for axis in ("latents", "encoder", "likelihood"))
 )
+
+
+def of_rows(numbers):
+    """These rows; of those that are not one of each, two in three are slow."""
+    rows = [
+        pytest.param(
+            (number, ROWS[number]),
+            id=f"{number}-{row_name(ROWS[number])}",
+            marks=[] if number in ONE_OF_EACH or number % 3 == 0 else pytest.mark.slow,
+        )
+        for number in numbers
+    ]
+    return pytest.mark.parametrize("spec", rows, indirect=True)
 
 
 # ---- nothing is left out
@@ -265,7 +268,7 @@ def idle_weights(net):
     return {name for name, tensor in net.memory["second_moment"].items() if not bool(tensor.any())}
 
 
-@every_row
+@of_rows(range(len(ROWS)))
 def test_it_trains(spec):
     """Losses and gradients are finite, and every weight is reached."""
     assert spec_survives_json(spec)
@@ -281,7 +284,7 @@ def test_it_trains(spec):
     assert idle_weights(states[0].carried.model) & idle_weights(states[1].carried.model) == set()
 
 
-@every_setting
+@of_rows(sorted(ONE_OF_EACH))
 def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
     """A member alone is the member of a fleet, and a break changes no bit."""
     images, run = spec.dataset.load(), Run.place(tmp_path, spec, 3)

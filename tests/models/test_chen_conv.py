@@ -1,7 +1,6 @@
 """The convolutional nets of Chen et al., against their table."""
 
 import pytest
-import torch
 from torch import nn
 
 from tests.models.nets import conv, linear, num_parameters
@@ -9,14 +8,7 @@ from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import ChenConv
 
-
-@pytest.fixture(autouse=True)
-def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
-    shapes only.
-    """
-    with torch.device("meta"):
-        yield
+pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
 
 BATCH_NORM = 2  # a scale and a shift for each channel

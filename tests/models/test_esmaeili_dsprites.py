@@ -8,14 +8,7 @@ from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLaten
 from unbraid.errors import SpecError
 from unbraid.models import EsmaeiliDSprites
 
-
-@pytest.fixture(autouse=True)
-def _shapes_without_numbers():
-    """The nets draw their first weights from torch's global generator, which is not to be touched; here they have
-    shapes only.
-    """
-    with torch.device("meta"):
-        yield
+pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
 
 LATENTS = GroupedLatents((GaussianLatents(10), ConcreteLatents(3)))
