@@ -24,7 +24,7 @@ quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/rep
 
 # The tests are many small sums: a process a core, each with one thread, takes half the time. Threads that wait sleep instead of spinning.
 # What one process has compiled, the others read.
-test test-slow: unexport PYTHONDONTWRITEBYTECODE
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
 test test-slow: export OMP_NUM_THREADS ?= 1
 test test-slow: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
