@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 # Below this a full checksum costs a few hundredths of a second, and is taken whenever it is asked for.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
-_BYTES_A_BLOCK = 2**22
+_BYTES_PER_BLOCK = 2**22
 _LABELS = {"md5": "md5", "sha256": "SHA-256"}
 # Some file systems note the time of a writing in steps of two seconds.
 _COARSEST_STEP_NS = 2 * 10**9
@@ -140,7 +140,7 @@ def _digest(path: Path, algorithm: str, name: str) -> str:
     digest = hashlib.new(algorithm, usedforsecurity=False)
     total, done = path.stat().st_size, 0
     with files.opened(path) as stream:
-        while block := stream.read(_BYTES_A_BLOCK):
+        while block := stream.read(_BYTES_PER_BLOCK):
             digest.update(block)
             done += len(block)
             progress.advance(f"verifying {name}", done, total, "bytes")

@@ -16,8 +16,8 @@ def _no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
 
 
-def body(url, headers=None, seconds_a_read=60.0):
-    with web.opened(url, headers or {}, seconds_a_read) as response:
+def body(url, headers=None, seconds_per_read=60.0):
+    with web.opened(url, headers or {}, seconds_per_read) as response:
         return b"".join(iter(lambda: web.read(response), b""))
 
 
@@ -171,7 +171,7 @@ def test_silence_is_dropped_after_the_time_a_read_may_take():
         FlakyServer(bytes(5000), Answer(cut_after=100, holds=True)) as server,
         pytest.raises(web.Dropped, match="timed out"),
     ):
-        body(server.url, seconds_a_read=0.3)
+        body(server.url, seconds_per_read=0.3)
 
 
 def test_a_read_gives_what_has_come_and_does_not_wait_for_more():

@@ -23,11 +23,6 @@ from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
-NUM_TRIES = 6
-SECONDS_A_READ = 30.0
-# A connection that brings less than this over the window is as good as dropped.
-SLOWEST_BYTES_A_SECOND = 1024.0
-WINDOW_SECONDS = 30.0
 MAX_WAIT_SECONDS = 60.0
 
 
@@ -40,10 +35,10 @@ class Patience:
     `sleep` and `clock` are those of the system, unless a test has its own.
     """
 
-    num_tries: int = NUM_TRIES
-    seconds_a_read: float = SECONDS_A_READ
-    slowest_bytes_a_second: float = SLOWEST_BYTES_A_SECOND
-    window_seconds: float = WINDOW_SECONDS
+    num_tries: int = 6
+    seconds_per_read: float = 30.0
+    slowest_bytes_per_second: float = 1024.0
+    window_seconds: float = 30.0
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 
@@ -52,7 +47,7 @@ class Patience:
         """Returns what must have come for the count of tries to start again. Not a single byte: a file in single bytes
         would never end.
         """
-        return self.slowest_bytes_a_second * self.window_seconds
+        return self.slowest_bytes_per_second * self.window_seconds
 
 
 PATIENCE = Patience()
@@ -130,7 +125,7 @@ class Download:
         if begun is not None and begun.num_bytes == start:
             return
         headers = {} if begun is None else begun.headers(start)
-        with web.opened(self.url, headers, self.patience.seconds_a_read) as response:
+        with web.opened(self.url, headers, self.patience.seconds_per_read) as response:
             if response.status == 200:
                 self._append(response, self._begin(response))
             elif begun is not None and response.status == 206:
@@ -256,6 +251,6 @@ class Pace:
         now, patience = self._patience.clock(), self._patience
         if (elapsed := now - self._since) < patience.window_seconds:
             return
-        if done - self._mark < patience.slowest_bytes_a_second * elapsed:
+        if done - self._mark < patience.slowest_bytes_per_second * elapsed:
             raise web.Dropped(f"only {done - self._mark:,} bytes came in {elapsed:.0f} s")
         self._since, self._mark = now, done

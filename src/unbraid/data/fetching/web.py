@@ -21,7 +21,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Too slow, too early, too many: the same request may do later. So may all that the server says of itself, 500 and
 # above.
 _PASSING = frozenset({408, 425, 429})
-_BYTES_A_READ = 2**17
+_BYTES_PER_READ = 2**17
 
 
 class Dropped(Exception):  # noqa: N818 - not an error yet: what became of a connection
@@ -37,13 +37,13 @@ class Refused(Exception):  # noqa: N818 - as above
 
 
 @contextlib.contextmanager
-def opened(url: str, headers: Mapping[str, str], seconds_a_read: float) -> Iterator[http.client.HTTPResponse]:
+def opened(url: str, headers: Mapping[str, str], seconds_per_read: float) -> Iterator[http.client.HTTPResponse]:
     """Opens the answer to a request, after redirects, whatever its status. No operation on the connection may take
-    longer than `seconds_a_read`.
+    longer than `seconds_per_read`.
     """
     visited = [url]
     while True:
-        with _ask(visited[-1], headers, seconds_a_read) as response:
+        with _ask(visited[-1], headers, seconds_per_read) as response:
             if response.status not in _REDIRECTS:
                 yield response
                 return
@@ -76,7 +76,7 @@ def read(response: http.client.HTTPResponse) -> bytes:
     """Returns what has come in, a byte or more; nothing at the end."""
     try:
         # Not read(), which waits until all that was asked for is there, however slowly it comes.
-        return response.read1(_BYTES_A_READ)
+        return response.read1(_BYTES_PER_READ)
     except (OSError, http.client.HTTPException) as error:
         raise Dropped(f"the connection broke ({error})") from error
 
@@ -98,7 +98,7 @@ def _status(response: http.client.HTTPResponse) -> str:
     return f"{response.status} {response.reason}".rstrip()
 
 
-def _ask(url: str, headers: Mapping[str, str], seconds_a_read: float) -> http.client.HTTPResponse:
+def _ask(url: str, headers: Mapping[str, str], seconds_per_read: float) -> http.client.HTTPResponse:
     if _scheme(url) not in ("http", "https"):
         raise Refused(f"it leads to {url}; only http and https are asked")
     # Not urllib's usual opener, which would read file: and ftp: addresses too, and follow redirects without asking us.
@@ -109,7 +109,7 @@ def _ask(url: str, headers: Mapping[str, str], seconds_a_read: float) -> http.cl
     sent = {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity", **headers}
     try:
         response: http.client.HTTPResponse = opener.open(
-            urllib.request.Request(url, headers=sent), timeout=seconds_a_read
+            urllib.request.Request(url, headers=sent), timeout=seconds_per_read
         )
     except ValueError as error:
         raise Refused(f"{url} cannot be asked for ({error})") from error

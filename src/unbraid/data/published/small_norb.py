@@ -24,7 +24,7 @@ _SPLITS: dict[Split, tuple[str, ...]] = {"train": ("train",), "test": ("test",),
 _CAMERAS: dict[Camera, list[int]] = {"left": [0], "right": [1], "both": [0, 1]}
 _KINDS = ("dat", "cat", "info")
 _SIDE = 96
-_IMAGES_A_SPLIT = 24_300
+_IMAGES_PER_SPLIT = 24_300
 _PAIRS_PER_BLOCK = 512
 # By column of the category file and the info file: the factor, and the steps in which its labels are counted.
 _COLUMNS = (
@@ -105,7 +105,7 @@ class SmallNORB(ConvertedDataset):
 
     @property
     def published_num_images(self) -> int:
-        return _IMAGES_A_SPLIT * len(_SPLITS[self.split]) * len(_CAMERAS[self.camera])
+        return _IMAGES_PER_SPLIT * len(_SPLITS[self.split]) * len(_CAMERAS[self.camera])
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -141,9 +141,9 @@ def _matrices(
     images_path: Path, categories_path: Path, info_path: Path
 ) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
     """Returns the images of a split, still in their file, and its labels as value indices."""
-    images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_A_SPLIT)
-    categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_A_SPLIT).read()
-    info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_A_SPLIT).read()
+    images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_PER_SPLIT)
+    categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_PER_SPLIT).read()
+    info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_PER_SPLIT).read()
     if not len(categories) == len(info) == images.shape[0]:
         raise DataError(
             f"{images_path} has {images.shape[0]} pairs, {categories_path.name} labels {len(categories)} and "
