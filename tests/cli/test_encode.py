@@ -12,6 +12,7 @@ from unbraid.data import FromArrays
 from unbraid.distributions import GaussianLatents, GroupedLatents
 from unbraid.models import encode
 from unbraid.runs import Run
+from unbraid.runs.run_writer import RunWriter
 
 
 @pytest.fixture
@@ -94,9 +95,10 @@ def test_the_groups_of_a_run_are_kept_and_a_table_says_that_it_has_no_place_for_
     latents = GroupedLatents((GaussianLatents(2), GaussianLatents(1)))
     spec = replace(run.spec, model=replace(run.spec.model, latents=latents))
     run = Run.place(tmp_path, spec, 0)
-    run.create()
-    model = spec.model.build(spec.dataset.image_shape, seed=0)
-    run.finish(model, encode(model, spec.dataset.load()), seconds=1.0)
+    model, writer = spec.model.build(spec.dataset.image_shape, seed=0), RunWriter(run)
+    writer.begin()
+    writer.keep(model, encode(model, spec.dataset.load()), seconds=1.0)
+    writer.conclude()
     np.savez(tmp_path / "images.npz", images=images)
     assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz").code == 0
     assert Codes.load(tmp_path / "codes.npz").groups == run.codes().groups == ((0, 1), (2,))
