@@ -421,4 +421,4 @@ def test_the_critics_learning_rate_may_follow_a_schedule():
     second = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}
     assert torch.equal(first["critic.weights"], begin["critic.weights"])
     assert not torch.equal(second["critic.weights"], first["critic.weights"])
-    assert not torch.equal(first["weights"], begin["weights"])
+    assert not torch.equal(first["model.weights"], begin["model.weights"])
