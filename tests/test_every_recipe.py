@@ -4,6 +4,7 @@ import dataclasses
 import json
 from typing import Any
 
+import jaxtyping
 import pytest
 
 from tests.discovery import concrete_subclasses
@@ -12,12 +13,15 @@ from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
 from unbraid.distributions.latents import Latents
 from unbraid.distributions.likelihood import Likelihood
 from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.critic import Critic
 from unbraid.objectives.objective import Objective
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.recipes import from_json, parse, text_of, to_json
+from unbraid.recipes.annotations import describe, hints_of
 from unbraid.recipes.registry import choices
 from unbraid.sampling import (
     ChenDesign,
@@ -31,6 +35,7 @@ from unbraid.sampling import (
     Threshold,
     Uniform,
 )
+from unbraid.schedule import Cosine, Cyclic, Linear, Schedule
 
 KINDS = (
     FactorDataset,
@@ -44,10 +49,17 @@ KINDS = (
     Metric,
     Joint,
     Subset,
+    Schedule,
 )
-EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [(Autoencoder, Autoencoder)]
+EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [
+    (Autoencoder, Autoencoder),
+    (Critic, Critic),
+]
 EXAMPLES = {
     ChenDesign: ChenDesign("C"),
+    Cosine: Cosine(0.0, 1.0),
+    Cyclic: Cyclic(0.0, 1.0),
+    Linear: Linear(0.0, 4.0, finish=0.1),
     Correlated: Correlated(("a", "b"), 0.2, opposed=True),
     ChosenValues: ChosenValues("a", (0, 3)),
     HeldOutCombinations: HeldOutCombinations(("a", "b"), ((0, 1), (2, 3)), ((0, 1, 2, 3),), part="test"),
@@ -82,9 +94,25 @@ def test_it_survives_being_typed(cls, kind):
     assert parse(text_of(recipe), kind, "recipe") == recipe
 
 
+@pytest.fixture
+def as_users_run():
+    """Without the checker of the tests, which would refuse a wrong value first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@every_recipe
+def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kind, as_users_run):
+    for name, hint in hints_of(cls).items():
+        with pytest.raises(SpecError) as refused:
+            dataclasses.replace(example(cls), **{name: Exception})
+        assert str(refused.value) == f"{cls.__name__}: {name} is {Exception!r}; expected {describe(hint)}."
+
+
 @every_recipe
 def test_it_is_written_under_the_name_that_its_folder_exports(cls, kind):
-    folder = kind.__module__.rpartition(".")[0]
+    folder = "unbraid.schedule" if kind is Schedule else kind.__module__.rpartition(".")[0]
     assert to_json(example(cls))["type"] == f"{folder}.{cls.__name__}"
 
 

@@ -13,9 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import SpecError
+from unbraid.recipes import Recipe
 
 
-class Schedule(ABC):
+class Schedule(Recipe, ABC):
     """What a number is at each moment of training."""
 
     @abstractmethod
@@ -56,6 +57,7 @@ class Ramp(Schedule):
     finish: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
             raise SpecError(
                 f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected "
@@ -116,6 +118,7 @@ class Cyclic(Schedule):
     rising: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
             raise SpecError(
                 f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; "

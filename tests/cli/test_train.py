@@ -58,6 +58,37 @@ def test_force_says_so_and_keeps_the_old_folder(unbraid, tiny, tmp_path):
     assert Run.open(tmp_path / ".aside" / f"{name}-1").status == "finished"
 
 
+def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_path):
+    unbraid("train", *tiny, "--objective", "beta-vae:beta=linear:0:7", "--out", tmp_path)
+    (first,) = [Run.open(path) for path in tmp_path.iterdir() if not path.name.startswith(".")]
+    asked = ("train", "--spec", first.folder / "spec.json", "--out", tmp_path)
+    assert unbraid(*asked, "--seeds", "0-1", "--objective.beta", "linear:0:7").code == 0
+    assert [Run.open(tmp_path / name).seed for name in names(tmp_path)] == [0, 1]
+    assert {Run.open(tmp_path / name).spec for name in names(tmp_path)} == {first.spec}
+    refused = unbraid(*asked, "--objective.beta", "5")
+    assert refused.code == 2
+    assert "says what to train, and --objective.beta 5 says otherwise. Leave out one of them." in refused.err
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "cannot be read"),
+        ("{", "cannot be read"),
+        ("3", "spec.json is 3; expected a RunSpec."),
+        ('{"spec": {"type": "unbraid.objectives.VAE"}}', "is not a RunSpec"),
+        ('{"spec": {"type": "os.path.join"}}', "is not from unbraid, so it is not imported"),
+    ],
+)
+def test_a_file_that_is_no_spec_is_refused(unbraid, tmp_path, content, complaint):
+    path = tmp_path / "spec.json"
+    if content is not None:
+        path.write_text(content)
+    refused = unbraid("train", "--spec", path, "--out", tmp_path / "runs")
+    assert refused.code == 2
+    assert complaint in " ".join(refused.err.split())
+
+
 def test_an_unfinished_run_is_refused_without_a_word_from_the_user(unbraid, tiny, trained):
     unfinished = next(path for path in trained.iterdir() if path.name.startswith("vae"))
     (unfinished / "finished.json").unlink()

@@ -46,5 +46,5 @@ def test_a_fraction_that_leaves_a_part_empty_is_refused(fraction):
 
 @pytest.mark.parametrize("seed", [2**63, -(2**63) - 1])
 def test_a_seed_too_long_is_refused(seed):
-    with pytest.raises(SpecError, match="expected a whole number of at most 64 bits"):
+    with pytest.raises(SpecError, match="seed is beyond 64 bits"):
         RandomSplit(0.5, seed)

@@ -144,10 +144,12 @@ def with_flags(
     return decorate
 
 
-def build(cls: type, given: Given, flags: Mapping[str, Flag]) -> list[Any]:
-    """Every recipe that was asked for: more than one where a name was repeated or a number has several values."""
+def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None) -> list[Any]:
+    """Every recipe that was asked for: more than one where a name was repeated or a number has several values. What was
+    not asked for is as in `start`, if there is one.
+    """
     builder = _Builder(given)
-    built = builder.variants(cls, "", None)
+    built = builder.variants(cls, "", start)
     builder.refuse_unused(flags)
     return built
 

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
+from unbraid import files
 from unbraid.cli.console import note, output, say
-from unbraid.cli.flags import Given, build, flags_of, with_flags
+from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
 from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
 from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.names import kebab_case
+from unbraid.recipes import from_json
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import value_in_words
@@ -39,6 +41,12 @@ def train(
     seeds: Annotated[
         str | None,
         typer.Option(metavar="SEEDS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Train what a spec.json says, in place of flags for its fields.", show_default=False
+        ),
     ] = None,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
@@ -73,15 +81,16 @@ def train(
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
       unbraid train --dataset dsprites --dataset.resolution 32 --model.encoder conv --steps 5000
+      unbraid train --spec runs/beta-tcvae-5d1c7c4a2f0e-seed0/spec.json --seeds 8-15
       unbraid train --resume --out runs
     """
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
-    to_resume = resume and not given and seeds is None
+    to_resume = resume and not given and seeds is None and spec is None
     runs = (
         unfinished_in(out)
         if to_resume
-        else placed(build(RunSpec, given, _FLAGS), parse_seeds("0" if seeds is None else seeds), out)
+        else placed(_specs(given, spec), parse_seeds("0" if seeds is None else seeds), out)
     )
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
@@ -90,6 +99,28 @@ def train(
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)
     say(f"Score them with: unbraid score {out}")
+
+
+def _specs(given: Given, path: Path | None) -> list[RunSpec]:
+    """Returns the specs that the flags give, or the one of a file, which flags may not contradict."""
+    if path is None:
+        return build(RunSpec, given, _FLAGS)
+    spec = read_spec(path)
+    if build(RunSpec, given, _FLAGS, start=spec) != [spec]:
+        typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)
+        raise SpecError(f"--spec {path} says what to train, and {typed} says otherwise. Leave out one of them.")
+    return [spec]
+
+
+def read_spec(path: Path) -> RunSpec:
+    """Returns the spec of a spec.json that a run wrote, or of a file that holds a spec alone."""
+    try:
+        content = files.read_json(path)
+        content = content["spec"] if isinstance(content, dict) and "spec" in content else content
+        spec: RunSpec = from_json(content, RunSpec, where=str(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
+    return spec
 
 
 def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Run]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from unbraid.codes import Labels
 from unbraid.data.pixels.pixels import Pixels
 from unbraid.errors import DataError
+from unbraid.recipes import Recipe
 
 
 @final
@@ -157,7 +158,7 @@ def _labels(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " imag
     return Labels(factor.name, column, ~missing if bool(missing.any()) else None, factor.ordered)
 
 
-class FactorDataset(ABC):
+class FactorDataset(Recipe, ABC):
     """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` does the
     work.
     """

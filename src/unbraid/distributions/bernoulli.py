@@ -108,6 +108,7 @@ class BernoulliLatents(Latents):
     hard: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.size < 1:
             raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 or more.")
         check_temperature("BernoulliLatents", self.temperature)

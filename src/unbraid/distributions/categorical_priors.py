@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import SpecError
+from unbraid.recipes import Recipe
 
 
-class CategoricalPriorRecipe(ABC):
+class CategoricalPriorRecipe(Recipe, ABC):
     """What p(category) is, before it has weights."""
 
     @abstractmethod
@@ -40,6 +41,7 @@ class LearnedCategories(CategoricalPriorRecipe):
     initial: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         positive = all(math.isfinite(p) and p > 0 for p in self.initial)
         if self.initial and not (positive and math.isclose(sum(self.initial), 1.0, abs_tol=1e-6)):
             raise SpecError(

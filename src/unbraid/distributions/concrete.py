@@ -143,6 +143,7 @@ class ConcreteLatents(Latents):
     hard: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.categories < 2:
             raise SpecError(f"ConcreteLatents: categories is {self.categories}; expected 2 or more (10 for digits).")
         check_temperature("ConcreteLatents", self.temperature)

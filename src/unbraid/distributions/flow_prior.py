@@ -124,6 +124,7 @@ class FlowPrior(PriorRecipe):
     num_steps: int = 32
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.num_steps < 1:
             raise SpecError(f"FlowPrior: num_steps is {self.num_steps}; expected 1 or more (the authors use 32).")
 

@@ -151,6 +151,7 @@ class GroupedLatents(Latents):
     parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.parts:
             raise SpecError(
                 "GroupedLatents: there are no parts. Give one family of latents or more, such as "

@@ -13,12 +13,13 @@ from unbraid.distributions.diagonal_gaussian import DiagonalGaussian
 from unbraid.distributions.posterior import Posterior
 from unbraid.distributions.prior_recipes import PriorRecipe, StandardNormalPrior
 from unbraid.errors import SpecError
+from unbraid.recipes import Recipe
 
 # A table of a large batch by so many combinations is as large as that of the pairs of its codes.
 _MAX_COMBINATIONS = 1024
 
 
-class Latents(ABC):
+class Latents(Recipe, ABC):
     """A recipe for q(z | x) and p(z): how many latents there are, how many numbers describe them, how many columns a
     code has.
     """
@@ -113,6 +114,7 @@ class ContinuousLatents(Latents):
     numbers_per_latent: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         name = type(self).__name__
         if self.size < 1:
             raise SpecError(f"{name}: size is {self.size}; a code needs at least 1 latent (the papers use 10).")

@@ -28,6 +28,7 @@ class LearnedGaussianLikelihood(Likelihood):
     _log_std: ClassVar[Tensor | None] = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (math.isfinite(self.initial_std) and self.initial_std > 0):
             raise SpecError(
                 f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number "

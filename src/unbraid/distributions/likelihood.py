@@ -16,9 +16,10 @@ from torch.nn.functional import softplus
 
 from unbraid.distributions.fixed import Fixed
 from unbraid.errors import SpecError
+from unbraid.recipes import Recipe
 
 
-class Likelihood(ABC):
+class Likelihood(Recipe, ABC):
     """p(x | z), from the decoder's output: one number for each pixel and channel."""
 
     def make(self) -> nn.Module:
@@ -70,6 +71,7 @@ class GaussianLikelihood(Likelihood):
     std: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (math.isfinite(self.std) and self.std > 0):
             raise SpecError(f"GaussianLikelihood: std is {self.std}; expected a positive, finite number such as 1.0.")
 

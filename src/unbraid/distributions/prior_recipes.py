@@ -8,9 +8,10 @@ from torch import nn
 
 from unbraid.distributions.fixed import Fixed
 from unbraid.distributions.prior import StandardNormal
+from unbraid.recipes import Recipe
 
 
-class PriorRecipe(ABC):
+class PriorRecipe(Recipe, ABC):
     """What p(z) is, before it has weights."""
 
     @abstractmethod

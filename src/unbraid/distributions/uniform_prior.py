@@ -54,6 +54,7 @@ class UniformPrior(PriorRecipe):
     high: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise SpecError(f"UniformPrior: from {self.low} to {self.high}; expected finite numbers, the lower first.")
 

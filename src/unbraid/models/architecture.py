@@ -5,12 +5,13 @@ from abc import ABC, abstractmethod
 from torch import nn
 
 from unbraid.distributions.latents import Latents
+from unbraid.recipes import Recipe
 
 ImageShape = tuple[int, int, int]
 """(channels, height, width)."""
 
 
-class Architecture(ABC):
+class Architecture(Recipe, ABC):
     """A recipe for two plain `nn.Module`s, which know nothing of fleets and objectives.
 
     For nets of one's own, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm

@@ -18,11 +18,12 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.mlp import MLP
 from unbraid.models.seeded import seeded
+from unbraid.recipes import Recipe
 
 
 @final
 @dataclass(frozen=True)
-class Autoencoder:
+class Autoencoder(Recipe):
     """The recipe of a model. Without a `decoder` of its own, the decoder is the mirror of the `encoder`.
 
     `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is
@@ -36,6 +37,7 @@ class Autoencoder:
     noise_inputs: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.noise_inputs < 0:
             raise SpecError(f"Autoencoder: noise_inputs is {self.noise_inputs}; expected 0 or more.")
 

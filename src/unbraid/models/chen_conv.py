@@ -26,6 +26,7 @@ class ChenConv(Architecture):
     hidden: int = 512
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_width("ChenConv", "hidden", self.hidden, 512)
         check_channels("ChenConv", self.channels)
 

@@ -28,6 +28,7 @@ class Conv(Architecture):
     init: InitialWeights = "torch"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_width("Conv", "hidden", self.hidden, 128)
         check_channels("Conv", self.channels)
 

@@ -11,11 +11,12 @@ from unbraid.models.architecture import ImageShape
 from unbraid.models.strided_convolutions import Conv2d
 from unbraid.optimisers.adam import Adam
 from unbraid.optimisers.optimiser import Optimiser
+from unbraid.recipes import Recipe
 
 
 @final
 @dataclass(frozen=True)
-class Critic:
+class Critic(Recipe):
     """A net with leaky ReLUs (slope 0.2), and how it is trained: by an optimiser of its own.
 
     Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`.
@@ -28,6 +29,7 @@ class Critic:
     optimiser: Optimiser = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.hidden or min(self.hidden) < 1:
             raise SpecError(
                 f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000)."

@@ -26,6 +26,7 @@ class DoTranCelebA(Architecture):
     init: InitialWeights = "torch"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_width("DoTranCelebA", "hidden", self.hidden, 256)
         check_channels("DoTranCelebA", self.channels)
 

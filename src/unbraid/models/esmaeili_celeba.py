@@ -28,6 +28,7 @@ class EsmaeiliCelebA(Architecture):
     decoder_hidden: int = 256
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_channels("EsmaeiliCelebA", self.channels)
         check_width("EsmaeiliCelebA", "branch_width", self.branch_width, 256)
         check_width("EsmaeiliCelebA", "decoder_hidden", self.decoder_hidden, 256)

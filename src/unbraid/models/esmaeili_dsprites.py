@@ -29,6 +29,7 @@ class EsmaeiliDSprites(Architecture):
     decoder_hidden: tuple[int, ...] = (400, 1200, 1200)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_widths("EsmaeiliDSprites", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
         check_width("EsmaeiliDSprites", "branch_width", self.branch_width, 400)
 

@@ -28,6 +28,7 @@ class EsmaeiliMNIST(Architecture):
     decoder_hidden: tuple[int, ...] = (200, 400)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_widths("EsmaeiliMNIST", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
         check_width("EsmaeiliMNIST", "branch_width", self.branch_width, 200)
 

@@ -27,6 +27,7 @@ class MLP(Architecture):
     decoder_hidden: tuple[int, ...] = (1200, 1200, 1200)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_widths("MLP", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:

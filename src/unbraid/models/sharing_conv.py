@@ -31,6 +31,7 @@ class SharingConv(Architecture):
     hidden: int = 256
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_channels("SharingConv", self.channels)
         check_width("SharingConv", "hidden", self.hidden, 256)
         if self.map_size not in (2, 4, 8):

@@ -29,6 +29,7 @@ class SpatialBroadcast(Architecture):
     decoder_channels: tuple[int, ...] = (64, 64)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_channels("SpatialBroadcast", self.channels)
         check_width("SpatialBroadcast", "hidden", self.hidden, 256)
         check_widths("SpatialBroadcast", decoder_channels=self.decoder_channels)

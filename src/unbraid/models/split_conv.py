@@ -34,6 +34,7 @@ class SplitConv(Architecture):
     hidden: int = 256
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_channels("SplitConv", self.channels, least=2)
         check_width("SplitConv", "branch_width", self.branch_width, 256)
         check_width("SplitConv", "hidden", self.hidden, 256)

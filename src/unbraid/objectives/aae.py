@@ -28,6 +28,7 @@ class AAE(Objective):
     critic_reads: ClassVar[Literal["codes", "images"] | None] = "codes"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def check(self, model: Autoencoder) -> None:

@@ -28,6 +28,7 @@ class AnchorVAE(Objective):
     anchors: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
         if not self.anchors:
             raise SpecError("AnchorVAE: there are no anchors. Name one latent or more by number, or use VAE.")

@@ -23,6 +23,7 @@ class AnnealedVAE(Objective):
     capacity: Weight = field(default_factory=lambda: Linear(0.0, 25.0))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def __call__(self, step: Step) -> Loss:

@@ -26,6 +26,7 @@ class BetaTCVAE(Objective):
     analytic_kl: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def __call__(self, step: Step) -> Loss:

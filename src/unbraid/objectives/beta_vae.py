@@ -19,6 +19,7 @@ class BetaVAE(Objective):
     beta: Weight = 4.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def __call__(self, step: Step) -> Loss:

@@ -61,6 +61,7 @@ class Composite(Objective):
     critic_outputs: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_finite(self)
         if self.capacity is not None and extremes(self.capacity)[0] < 0:
             raise SpecError(f"Composite: capacity is {self.capacity}; expected nats, 0 or more at every moment.")

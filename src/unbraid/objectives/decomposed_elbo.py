@@ -62,6 +62,7 @@ class DecomposedELBO(Objective):
     estimator: Estimator = "mws"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_finite(self)
 
     def check(self, model: Autoencoder) -> None:

@@ -50,6 +50,7 @@ class DIPVAE(Objective):
     rescale: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
         if not extremes(self.decay)[1] < 1:
             raise SpecError(

@@ -38,6 +38,7 @@ class FactorVAE(Objective):
     critic_outputs: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def check(self, model: Autoencoder) -> None:

@@ -33,6 +33,7 @@ class InfoVAE(Objective):
     statistic: Statistic = "biased"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # Not check_weights: alpha may be negative. What must not be negative are the two weights that come of it.
         (least_alpha, greatest_alpha), (least_weight, greatest_weight) = extremes(self.alpha), extremes(self.weight)
         finite = all(abs(end) < float("inf") for end in (least_alpha, greatest_alpha, least_weight, greatest_weight))

@@ -38,6 +38,7 @@ class InfoGAN(Objective):
     critic_reads: ClassVar[Literal["codes", "images"] | None] = "images"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def check(self, model: Autoencoder) -> None:

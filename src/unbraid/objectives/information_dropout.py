@@ -29,6 +29,7 @@ class InformationDropout(Objective):
     estimator: Estimator = "eq13"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_weights(self)
 
     def check(self, model: Autoencoder) -> None:

@@ -19,6 +19,7 @@ from unbraid.distributions.prior import Prior
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.recipes import Recipe
 from unbraid.schedule import Weight, extremes, value_at
 
 
@@ -92,7 +93,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Objective(ABC):
+class Objective(Recipe, ABC):
     """A formula. Its hyperparameters are its fields; it owns no weights, no optimiser and no randomness.
 
     Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it arrives as a

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import inspect
 import numbers
+import os
 import types
 import typing
 from collections.abc import Hashable
@@ -68,10 +69,11 @@ def describe(annotation: Any) -> str:
 def check_value(value: Any, annotation: Any, where: str) -> Any:
     """Returns the value as the annotation wants it, or raises an error that says what was expected.
 
-    A list becomes a tuple, a whole number becomes a float where a float is wanted, and a number of NumPy becomes one of
-    Python.
+    A list becomes a tuple, a whole number becomes a float where a float is wanted, a number of NumPy becomes one of
+    Python, and a path becomes a text.
     """
     plain = value.item() if isinstance(value, np.generic) else value
+    plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     for kind in alternatives(annotation):
         if _is_of(plain, kind):
             return _checked(plain, kind, where)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from unbraid.recipes.annotations import check_value, hints_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a class without fields of its own would equal any other
 class Recipe:
     """A frozen dataclass whose fields are numbers, texts, other recipes, and tuples of these.
 

@@ -17,7 +17,7 @@ from unbraid.objectives.objective import Objective
 from unbraid.optimisers.adam import Adam
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.precision import Precision, kept_in
-from unbraid.recipes import to_json
+from unbraid.recipes import Recipe, to_json
 from unbraid.recipes.digest import digest
 from unbraid.sampling import Joint, Subset
 
@@ -27,7 +27,7 @@ _MAX_LOSS = 1e9
 
 @final
 @dataclass(frozen=True)
-class RunSpec:
+class RunSpec(Recipe):
     """One training run: what is learned from which images, with which net, for how long.
 
     `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of
@@ -51,7 +51,7 @@ class RunSpec:
     max_loss: float = _MAX_LOSS
 
     def __post_init__(self) -> None:
-        self.to_json()  # refuses a field, of this or of any recipe in it, that does not hold what its annotation says
+        super().__post_init__()
         if self.num_steps < 1:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
         if not 2 <= self.batch_size <= self.dataset.num_images:

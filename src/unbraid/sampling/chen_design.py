@@ -39,6 +39,7 @@ class ChenDesign(Joint):
     ratio: float = 4.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
             raise SpecError(

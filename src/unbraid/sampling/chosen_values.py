@@ -28,6 +28,7 @@ class ChosenValues(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.values) == (self.fraction is not None):
             raise SpecError(
                 "ChosenValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."

@@ -29,6 +29,7 @@ class Correlated(Joint):
     opposed: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_names(self.factors, "Correlated", count=2)
         if not (math.isfinite(self.strength) and self.strength > 0):
             raise SpecError(

@@ -29,6 +29,7 @@ class HeldOutCombinations(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_names(self.factors, "HeldOutCombinations")
         if not self.combinations and not self.boxes:
             raise SpecError(

@@ -9,13 +9,14 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import SpecError
+from unbraid.recipes import Recipe
 from unbraid.sampling.factor_columns import FactorColumn, discrete_place_of
 
 # A table of more cells than any data set has images is a slip, and would fill the memory.
 MAX_CELLS = 50_000_000
 
 
-class Joint(ABC):
+class Joint(Recipe, ABC):
     """How likely each combination of values of some factors is. All other factors stay as they are, given these.
 
     A recipe: frozen, comparable, written to JSON by its fields. What it makes of the images of a data set,

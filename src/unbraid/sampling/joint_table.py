@@ -25,6 +25,7 @@ class Uniform(Joint):
     factors: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_names(self.factors, "Uniform")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
@@ -43,6 +44,7 @@ class Table(Joint):
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_names(self.factors, "Table")
         if (
             not self.probabilities

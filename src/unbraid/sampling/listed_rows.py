@@ -39,6 +39,7 @@ class Rows(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.path:
             raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.of.")
         if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):

@@ -25,6 +25,7 @@ class Product(Joint):
     joints: tuple[Joint, ...]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.joints:
             raise SpecError("Product: joints is empty; expected one or more joint tables.")
 

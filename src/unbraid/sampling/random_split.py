@@ -26,10 +26,9 @@ class RandomSplit(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.fraction < 1:
             raise SpecError(f"RandomSplit: fraction is {self.fraction}; expected a number between 0 and 1.")
-        if not -(2**63) <= self.seed < 2**63:
-            raise SpecError(f"RandomSplit: seed is {self.seed}; expected a whole number of at most 64 bits, such as 0.")
 
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
         if not 0 < self._count(num_images) < num_images:

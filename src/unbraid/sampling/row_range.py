@@ -23,6 +23,7 @@ class RowRange(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.start < 0 or (self.stop is not None and self.stop <= self.start):
             raise SpecError(
                 f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a stop beyond "

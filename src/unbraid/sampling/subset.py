@@ -8,12 +8,13 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from unbraid.errors import DataError
+from unbraid.recipes import Recipe
 from unbraid.sampling.factor_columns import FactorColumn, Values
 
 Part = Literal["train", "test"]
 
 
-class Subset(ABC):
+class Subset(Recipe, ABC):
     """A split of the images in two: those that the recipe describes, `part` "train", and all others, "test".
 
     A recipe: frozen, comparable, written to JSON by its fields, `part` the last of them. The same recipe with the other

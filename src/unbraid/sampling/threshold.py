@@ -30,6 +30,7 @@ class Threshold(Subset):
     part: Part = "train"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.value is None) == (self.quantile is None):
             raise SpecError("Threshold: give either a value of the factor, or a quantile between 0 and 1.")
         if self.value is not None and not math.isfinite(self.value):

@@ -283,7 +283,6 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     ("field", "value"),
     [
         ("num_identities", 0),
-        ("num_identities", True),
         ("num_azimuths", -1),
         ("num_azimuths", 182),
         ("num_elevations", 0),

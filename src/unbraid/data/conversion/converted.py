@@ -43,6 +43,7 @@ class ConvertedDataset(FactorDataset):
     root: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.root == "":
             raise SpecError(f"{type(self).__name__}: root is empty; name a folder, or leave it out.")
         if self.root is not None:

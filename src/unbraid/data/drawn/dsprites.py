@@ -49,6 +49,7 @@ class DSprites(FactorDataset):
     root: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_whole(
             "resolution", self.resolution, _MIN_RESOLUTION, sprites.MAX_RESOLUTION, "a row of pixels is one 64-bit word"
         )
@@ -139,9 +140,8 @@ class DSprites(FactorDataset):
         return self.resolution / 64 * (16 + 32 * positions)
 
 
-def _check_whole(name: str, value: object, least: int, most: int | None, why: str) -> None:
-    # type, not isinstance: True is an int too.
-    if type(value) is not int or value < least or (most is not None and value > most):
+def _check_whole(name: str, value: int, least: int, most: int | None, why: str) -> None:
+    if value < least or (most is not None and value > most):
         expected = f"from {least} to {most}" if most is not None else f"of at least {least}"
         raise SpecError(f"DSprites: {name} is {value!r}; give a whole number {expected} ({why}).")
 

@@ -30,8 +30,8 @@ class DSpritesVariant(FactorDataset):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        # type, not isinstance: True is an int too.
-        if type(self.seed) is not int or not 0 <= self.seed < 2**63:
+        super().__post_init__()
+        if not 0 <= self.seed < 2**63:
             raise SpecError(f"{type(self).__name__}: seed is {self.seed!r}; give a whole number from 0 to 2**63 - 1.")
         object.__setattr__(self, "root", self.sprites.root)
 

@@ -60,6 +60,7 @@ class ShadedFaces(FactorDataset):
     resolution: int = 64
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_whole("num_identities", self.num_identities, 1, _MAX_IMAGES)
         for name in ("num_azimuths", "num_elevations", "num_lightings"):
             _check_whole(name, getattr(self, name), 1, _MAX_VALUES)
@@ -144,7 +145,6 @@ def _lamps(number: int) -> Float64[Tensor, "lamp 3"]:
     return torch.stack([level * angles.sin(), torch.full_like(angles, up), level * angles.cos()], dim=1)
 
 
-def _check_whole(name: str, value: object, least: int, most: int) -> None:
-    # type, not isinstance: True is an int too.
-    if type(value) is not int or not least <= value <= most:
+def _check_whole(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
         raise SpecError(f"ShadedFaces: {name} is {value!r}; give a whole number from {least} to {most:,}.")

@@ -51,6 +51,7 @@ class FromArrays(FactorDataset):
     sha256: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.path:
             raise SpecError("FromArrays: path is empty; name an .npz file, or hand arrays to FromArrays.of.")
         if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):

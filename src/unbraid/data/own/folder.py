@@ -51,6 +51,7 @@ class FromFolder(FactorDataset):
     sha256: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.path or self.csv == "":
             raise SpecError(
                 f"FromFolder: {'csv' if self.path else 'path'} is empty; name "

@@ -41,6 +41,7 @@ class FromHuggingFace(FactorDataset):
     sha256: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.path:
             raise SpecError(
                 "FromHuggingFace: path is empty; hand a data set to FromHuggingFace.of, which gives the recipe."

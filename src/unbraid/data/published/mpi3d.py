@@ -13,7 +13,6 @@ from unbraid.data.dataset import Factor
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.publication import Publication, PublishedFile
-from unbraid.errors import SpecError
 from unbraid.npz import Npz
 
 Version = Literal["toy", "realistic", "real"]
@@ -64,11 +63,6 @@ class MPI3D(ConvertedDataset):
     )
 
     version: Version = "real"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.version not in get_args(Version):
-            raise SpecError(f"MPI3D: version is {self.version!r}; give one of {', '.join(get_args(Version))}.")
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
