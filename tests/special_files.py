@@ -28,7 +28,7 @@ from unbraid.data.conversion.idx_dataset import read_idx
 from unbraid.data.dataset import Factor
 from unbraid.data.drawn.background_dsprites import BackgroundDSprites
 from unbraid.data.drawn.dsprites import DSprites
-from unbraid.data.formats.archives import Folder, Member, Tar, Zip
+from unbraid.data.formats.archives import ArchiveMember, Folder, Tar, Zip
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.formats.norb import Matrix
 from unbraid.data.formats.pth import read_tensor
@@ -63,7 +63,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "read_label_csv": read_label_csv,
     "Tar": lambda path: Tar(path).members(),
     "Zip": lambda path: Zip(path).members(),
-    "Folder": lambda path: list(Folder(path.parent).contents([Member(path.name, 10)])),
+    "Folder": lambda path: list(Folder(path.parent).contents([ArchiveMember(path.name, 10)])),
     "3D Shapes": lambda path: next(_blocks(path, 0)),
     "lists of CelebA": lambda path: list(_lines(path)),
     "lists of 3D Chairs": _content,

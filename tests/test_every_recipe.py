@@ -18,6 +18,7 @@ from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.critic import Critic
+from unbraid.names import kebab_case
 from unbraid.objectives.objective import Objective
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.recipes import from_json, parse, text_of, to_json
@@ -33,7 +34,7 @@ from unbraid.sampling import (
     Subset,
     Table,
     Threshold,
-    Uniform,
+    UniformJoint,
 )
 from unbraid.schedule import Cosine, Cyclic, Linear, Schedule
 
@@ -63,10 +64,10 @@ EXAMPLES = {
     Correlated: Correlated(("a", "b"), 0.2, opposed=True),
     ChosenValues: ChosenValues("a", (0, 3)),
     HeldOutCombinations: HeldOutCombinations(("a", "b"), ((0, 1), (2, 3)), ((0, 1, 2, 3),), part="test"),
-    Product: Product((Uniform(("c",)), Correlated(("a", "b"), 0.2))),
+    Product: Product((UniformJoint(("c",)), Correlated(("a", "b"), 0.2))),
     Table: Table(("a",), (0.25, 0.75)),
     Threshold: Threshold("a", quantile=0.8),
-    Uniform: Uniform(("a", "b")),
+    UniformJoint: UniformJoint(("a", "b")),
 }
 """Of recipes that ask for more than a name."""
 every_recipe = pytest.mark.parametrize(("cls", "kind"), EVERY, ids=lambda cls: cls.__name__)
@@ -108,6 +109,12 @@ def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kin
         with pytest.raises(SpecError) as refused:
             dataclasses.replace(example(cls), **{name: Exception})
         assert str(refused.value) == f"{cls.__name__}: {name} is {Exception!r}; expected {describe(hint)}."
+
+
+@every_recipe
+def test_its_file_is_called_what_one_types(cls, kind):
+    if kind in (Objective, Metric):
+        assert cls.__module__.rpartition(".")[2] == kebab_case(cls, kind).replace("-", "_")
 
 
 @every_recipe

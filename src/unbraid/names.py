@@ -10,12 +10,15 @@ def kebab_case(cls: type, base: type | None = None) -> str:
     """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`.
 
     Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its
-    neighbour (`DSprites` is `dsprites`, `CelebA` is `celeba`).
+    neighbour (`DSprites` is `dsprites`, `CelebA` is `celeba`). Before VAE an acronym of three letters ends (`DIPVAE` is
+    `dip-vae`), and one of two does not (`HFVAE` is `hfvae`).
     """
     name = cls.__name__
     if base is not None and name != base.__name__:
         name = name.removesuffix(base.__name__)
-    return re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name).lower()
+    return re.sub(
+        r"(?<=[a-z0-9])(?=[A-Z][A-Za-z])|(?<=[A-Z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{3})(?=VAE$)", "-", name
+    ).lower()
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ MODELS = {
     "--model.latents.parts gaussian:2:uniform-prior,concrete:3",
     "correlated-noise": "--objective beta-vae --model.latents correlated-gaussian --model.latents.size 3",
     "laplace": "--objective annealed-vae --model.latents laplace --model.latents.size 3",
-    "learned-prior-and-variance": "--objective dipvae --objective.mode ema --objective.kind ii "
+    "learned-prior-and-variance": "--objective dip-vae --objective.mode ema --objective.kind ii "
     "--model.likelihood learned-gaussian --model.latents gaussian --model.latents.size 3 "
     "--model.latents.prior learned-gaussian-prior",
     "factor-vae-scheduled": f"--objective factor-vae --objective.gamma linear:0:10 {CRITIC} --model.latents.size 3",

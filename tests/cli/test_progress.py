@@ -10,7 +10,7 @@ from rich.console import Console
 from unbraid.cli.progress import LiveDisplay, PlainDisplay, duration, medians, plan_text, training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.data.progress import advance, watched
-from unbraid.training import Compiling, Encoding, Plan, Progress
+from unbraid.training import Compiling, Encoding, Progress, TrainingPlan
 from unbraid.training.sizing import Memory
 
 CPU = torch.device("cpu")
@@ -43,7 +43,7 @@ def test_a_log_gets_a_line_at_the_beginning_one_a_minute_and_one_at_the_end(runs
 def test_a_log_tells_the_plan_how_long_compiling_took_and_that_images_are_encoded(runs, capsys):
     with PlainDisplay(runs) as display:
         for event in (
-            Plan([runs], 100, CPU, None, 0),
+            TrainingPlan([runs], 100, CPU, None, 0),
             Compiling(runs),
             Compiling(runs, 22.4),
             Compiling(runs, 0.0),
@@ -61,11 +61,11 @@ def test_a_log_tells_the_plan_how_long_compiling_took_and_that_images_are_encode
 
 def test_a_plan_names_the_fleets_the_memory_and_what_comes_later(runs):
     memory = Memory(per_member=310_000_000, beside=0, free=139_000_000_000)
-    assert plan_text(Plan([runs[:3], runs[3:]], 100, CPU, memory, 2)) == (
+    assert plan_text(TrainingPlan([runs[:3], runs[3:]], 100, CPU, memory, 2)) == (
         "The plan: 4 models in 2 fleets, one after the other (3 + 1), 100 steps each, on cpu. "
         "A model takes at most 310 MB, and 139 GB are free. Then 2 other models."
     )
-    assert plan_text(Plan([runs[:1]], 5, CPU, None, 0)) == "The plan: 1 model, 5 steps each, on cpu."
+    assert plan_text(TrainingPlan([runs[:1]], 5, CPU, None, 0)) == "The plan: 1 model, 5 steps each, on cpu."
 
 
 def test_before_steps_are_measured_neither_speed_nor_time_is_told(runs, capsys):
@@ -121,7 +121,7 @@ def test_a_screen_shows_the_plan_and_that_the_step_is_compiled(runs):
     console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
     display = LiveDisplay(console, runs)
     with display:
-        display.watch(Plan([runs], 100, CPU, None, 0))
+        display.watch(TrainingPlan([runs], 100, CPU, None, 0))
         display.watch(Compiling(runs))
         console.print(display._render())
         display.watch(Compiling(runs, 22.4))

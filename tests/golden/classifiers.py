@@ -27,7 +27,7 @@ from unbraid.metrics.factor_vae_score import (
 )
 from unbraid.metrics.prediction_tasks import PredictionTask
 from unbraid.metrics.sap import balanced_accuracy, gaps, plain_accuracy, predicted_labels, squared_correlations
-from unbraid.metrics.z_diff import PairClassifier, pair_features, predicted_factors
+from unbraid.metrics.zdiff import PairClassifier, pair_features, predicted_factors
 
 # The first of the given pairs and batches train, the others test.
 NUM_TRAIN = 40

@@ -87,7 +87,7 @@ def test_without_factors_the_rest_is_named():
 def test_singular_covariances_leave_the_metrics_without_densities():
     """Latents that are one and the same given the image have no joint density; what reads each alone goes on."""
     singular = replace(CODES, std=None, covariance=torch.ones(60, 2, 2, dtype=torch.float64))
-    asked = ["sepin", "indin", "separability", "informativeness", "elbo-decomposition", "lemma2gap"]
+    asked = ["sepin", "indin", "separability", "informativeness", "elbo-decomposition", "lemma2-gap"]
     card = evaluate(singular, [*asked, "mig", "rmig", "misjed", "gaussian-total-correlation"])
     assert card.names == ("mig", "rmig", "misjed", "gaussian-total-correlation")
     assert set(card.refused) == set(asked)

@@ -8,7 +8,7 @@ import sklearn.svm
 import torch
 
 from unbraid.metrics.sap import predicted_labels
-from unbraid.metrics.z_diff import predicted_factors
+from unbraid.metrics.zdiff import predicted_factors
 
 FEATURES = torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(40) % 3

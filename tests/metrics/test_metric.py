@@ -19,7 +19,7 @@ from unbraid.metrics.mig import MIG
 from unbraid.metrics.sap import SAP
 from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.z_diff import ZDiff
+from unbraid.metrics.zdiff import ZDiff
 
 
 @final

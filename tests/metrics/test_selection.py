@@ -11,7 +11,7 @@ from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.estimators import MeansHistogram, Quantised
 from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
-from unbraid.metrics.z_diff import ZDiff
+from unbraid.metrics.zdiff import ZDiff
 from unbraid.recipes import text_of
 from unbraid.recipes.annotations import hints_of, words_of
 

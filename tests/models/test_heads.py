@@ -18,21 +18,21 @@ from unbraid.distributions import (
     Latents,
 )
 from unbraid.errors import SpecError
-from unbraid.models.heads import Branched, Head, heads
+from unbraid.models.heads import Branched, LatentsHead, heads
 
 
 @pytest.mark.parametrize("family", [GaussianLatents, CorrelatedGaussianLatents, LaplaceLatents])
 def test_continuous_latents_take_two_numbers_each(family):
-    assert heads(family(7)) == (Head(7, 2, is_discrete=False),)
+    assert heads(family(7)) == (LatentsHead(7, 2, is_discrete=False),)
 
 
 def test_deterministic_latents_take_one_number_each():
-    assert heads(DeterministicLatents(7)) == (Head(7, 1, is_discrete=False),)
+    assert heads(DeterministicLatents(7)) == (LatentsHead(7, 1, is_discrete=False),)
 
 
 def test_discrete_latents_take_their_logits():
-    assert heads(ConcreteLatents(10)) == (Head(1, 10, is_discrete=True),)
-    assert heads(BernoulliLatents(3)) == (Head(3, 1, is_discrete=True),)
+    assert heads(ConcreteLatents(10)) == (LatentsHead(1, 10, is_discrete=True),)
+    assert heads(BernoulliLatents(3)) == (LatentsHead(3, 1, is_discrete=True),)
 
 
 def test_two_categories_are_not_taken_for_a_gaussian():
@@ -41,14 +41,18 @@ def test_two_categories_are_not_taken_for_a_gaussian():
 
 def test_families_side_by_side_have_their_heads_in_order_however_nested():
     nested = GroupedLatents((GaussianLatents(2), GroupedLatents((GaussianLatents(4), ConcreteLatents(3)))))
-    assert heads(nested) == (Head(2, 2, is_discrete=False), Head(4, 2, is_discrete=False), Head(1, 3, is_discrete=True))
+    assert heads(nested) == (
+        LatentsHead(2, 2, is_discrete=False),
+        LatentsHead(4, 2, is_discrete=False),
+        LatentsHead(1, 3, is_discrete=True),
+    )
     assert sum(head.num_parameters for head in heads(nested)) == nested.num_parameters
 
 
 def test_numbers_of_continuous_latents_are_ordered_by_kind_and_those_of_discrete_ones_by_latent():
     numbers = torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]])  # three latents, two numbers each
-    assert Head(3, 2, is_discrete=False).in_order(numbers).tolist() == [[1, 2, 3, 10, 20, 30]]
-    assert Head(3, 2, is_discrete=True).in_order(numbers).tolist() == [[1, 10, 2, 20, 3, 30]]
+    assert LatentsHead(3, 2, is_discrete=False).in_order(numbers).tolist() == [[1, 2, 3, 10, 20, 30]]
+    assert LatentsHead(3, 2, is_discrete=True).in_order(numbers).tolist() == [[1, 10, 2, 20, 3, 30]]
 
 
 def test_what_is_ordered_is_what_the_family_reads():

@@ -348,6 +348,9 @@ def test_a_misspelt_type_is_refused_with_the_nearest():
         ("DSprites", "dsprites"),
         ("CelebA", "celeba"),
         ("Cars3D", "cars3d"),
+        ("Lemma2Gap", "lemma2-gap"),
+        ("HFVAE", "hfvae"),
+        ("DIPVAE", "dip-vae"),
     ],
 )
 def test_the_command_line_spells_a_class(name, expected):

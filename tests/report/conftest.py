@@ -10,7 +10,7 @@ from unbraid.distributions import GaussianLatents
 from unbraid.metrics import Score
 from unbraid.models import MLP, Autoencoder
 from unbraid.objectives import VAE, BetaTCVAE, Objective
-from unbraid.report.members import Member
+from unbraid.report.members import ReportedRun
 from unbraid.runs import History, Run, RunSpec
 from unbraid.training import train
 
@@ -48,13 +48,13 @@ def trained(spec: Callable[..., RunSpec], tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def member(spec: Callable[..., RunSpec]) -> Callable[..., Member]:
+def member(spec: Callable[..., RunSpec]) -> Callable[..., ReportedRun]:
     """A member without a folder: a MIG, a seed and a history are all that is known of it."""
 
     def make(
         mig: float = math.nan, *, seed: int = 0, objective: Objective | None = None, history: History | None = None
-    ) -> Member:
+    ) -> ReportedRun:
         score = None if math.isnan(mig) else Score("MIG", mig)
-        return Member(Run(Path("nowhere"), spec(objective), seed), history or History(), score)
+        return ReportedRun(Run(Path("nowhere"), spec(objective), seed), history or History(), score)
 
     return make

@@ -11,7 +11,7 @@ from unbraid.data.selected import weighted
 from unbraid.errors import SpecError
 from unbraid.report import drawing
 from unbraid.report.joint_map import JointMap, draw_joint_map, map_of_images, maps_of_joint
-from unbraid.sampling import ChenDesign, Correlated, Product, Table, Uniform
+from unbraid.sampling import ChenDesign, Correlated, Product, Table, UniformJoint
 
 AZIMUTH, ELEVATION, LIGHT, NAME = (
     Factor("azimuth", 5),
@@ -77,7 +77,7 @@ def test_of_one_factor_the_map_is_a_row():
 
 
 def test_of_three_factors_each_pair_is_shown_summed_over_the_third():
-    joint = Product((Correlated(("azimuth", "light"), 0.2), Uniform(("elevation",))))
+    joint = Product((Correlated(("azimuth", "light"), 0.2), UniformJoint(("elevation",))))
     shown = maps_of_joint(joint, (AZIMUTH, ELEVATION, LIGHT), "asked for")
     assert [[factor.name for factor in each.factors] for each in shown] == [
         ["azimuth", "light"],
@@ -90,7 +90,7 @@ def test_of_three_factors_each_pair_is_shown_summed_over_the_third():
 
 def test_of_many_factors_the_first_pairs_are_shown():
     factors = tuple(Factor(name, 2) for name in "abcde")
-    assert len(maps_of_joint(Uniform(tuple("abcde")), factors, "")) == 3
+    assert len(maps_of_joint(UniformJoint(tuple("abcde")), factors, "")) == 3
 
 
 def test_images_drawn_by_a_table_have_that_table():

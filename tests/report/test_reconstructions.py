@@ -7,7 +7,7 @@ from unbraid.data import DSprites, FromArrays
 from unbraid.objectives import VAE
 from unbraid.report.members import read_members
 from unbraid.report.reconstructions import NUM_IMAGES, reconstructions, some_rows
-from unbraid.sampling import RowRange, Uniform
+from unbraid.sampling import RowRange, UniformJoint
 from unbraid.training import train
 
 
@@ -48,7 +48,7 @@ def test_each_subset_has_its_own_originals_whatever_its_images_are_drawn_by(trai
     dataset = trained[0].spec.dataset
     name = dataset.factors[0].name
     half = replace(spec(VAE(), dataset), subset=RowRange(stop=dataset.num_images // 2), batch_size=4)
-    members = read_members(train([half, replace(half, sampling=Uniform((name,)))], [0], folder=tmp_path))
+    members = read_members(train([half, replace(half, sampling=UniformJoint((name,)))], [0], folder=tmp_path))
     shown = reconstructions({"best": read_members(trained[:1])[0], "median": members[0], "worst": members[1]})
     assert [list(each.by_role) for each in shown] == [["best"], ["median", "worst"]]
     assert shown[0].originals != shown[1].originals

@@ -5,7 +5,7 @@ import numpy as np
 from unbraid.data import FromArrays
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
 from unbraid.report.groups import group_members
-from unbraid.report.members import Member, Ranking
+from unbraid.report.members import Ranking, ReportedRun
 from unbraid.report.summary import summary_of, title_of
 from unbraid.runs import History, Run
 from unbraid.sampling import RowRange
@@ -49,12 +49,14 @@ def test_what_is_not_known_is_not_told(member):
 
 def test_data_sets_are_counted_if_there_are_several(member, spec):
     other = FromArrays.of(np.zeros((9, 8, 8, 3), dtype=np.uint8))
-    members = [member(0.1), Member(Run(member().run.folder, spec(VAE(), other), 0), History())]
+    members = [member(0.1), ReportedRun(Run(member().run.folder, spec(VAE(), other), 0), History())]
     assert "2 data sets" in summary_of(group_members(members), Ranking("MIG"), members[0])
     assert "9 colour images of 8 × 8" in summary_of(group_members(members[1:]), Ranking("MIG"), members[1])
 
 
 def test_subsets_are_told(member):
     whole = member(0.5)
-    part = Member(Run(whole.run.folder, replace(whole.run.spec, subset=RowRange(0, 12), batch_size=4), 0), History())
+    part = ReportedRun(
+        Run(whole.run.folder, replace(whole.run.spec, subset=RowRange(0, 12), batch_size=4), 0), History()
+    )
     assert "subsets of 24 images of 8 × 8" in summary_of(group_members([part]), Ranking("ELBO"), part)

@@ -25,7 +25,16 @@ from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE
 from unbraid.optimisers import Adagrad, Adam
 from unbraid.recipes import from_json
 from unbraid.runs import RunSpec
-from unbraid.sampling import ChenDesign, Correlated, HeldOutCombinations, Product, RandomSplit, RowRange, Table, Uniform
+from unbraid.sampling import (
+    ChenDesign,
+    Correlated,
+    HeldOutCombinations,
+    Product,
+    RandomSplit,
+    RowRange,
+    Table,
+    UniformJoint,
+)
 from unbraid.schedule import Cosine, Linear
 
 DATA = DSprites(resolution=32, shapes=("square",), num_scales=2, num_orientations=2, num_positions=4)
@@ -59,7 +68,7 @@ CHANGES = [
     {"max_loss": 1e6},
     {"sampling": Correlated(("position_x", "position_y"), 0.2)},
     {"sampling": Correlated(("position_x", "position_y"), 0.4)},
-    {"sampling": Product((Uniform(("scale",)), ChenDesign("D", ("position_x", "position_y"))))},
+    {"sampling": Product((UniformJoint(("scale",)), ChenDesign("D", ("position_x", "position_y"))))},
     {"subset": RandomSplit(0.9)},
     {"subset": RandomSplit(0.9, part="test")},
     {"subset": HeldOutCombinations(("scale", "position_x"), ((0, 1), (1, 2)))},
@@ -225,18 +234,18 @@ def test_precision_is_a_dtype():
 
 
 def test_a_spec_is_trained_on_its_data_set_subset_and_sampling():
-    subset, joint = RandomSplit(0.9), Uniform(("scale",))
+    subset, joint = RandomSplit(0.9), UniformJoint(("scale",))
     assert replace(SPEC, subset=subset, sampling=joint).training_data == TrainingData(DATA, joint, subset)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sampling": Uniform(("hue",))}, "Uniform: there is no factor 'hue' in this data set"),
+        ({"sampling": UniformJoint(("hue",))}, "UniformJoint: there is no factor 'hue' in this data set"),
         ({"sampling": Table(("scale",), (1.0,) * 3)}, "3 probabilities were given for scale"),
         ({"sampling": ChenDesign("C", ("scale", "orientation"))}, "have two values each"),
         (
-            {"sampling": Uniform(("scale",)), "objective": BetaTCVAE(estimator="mss")},
+            {"sampling": UniformJoint(("scale",)), "objective": BetaTCVAE(estimator="mss")},
             "'mss' .* not defined for images that are not equally likely",
         ),
         ({"subset": RowRange(0, 65)}, "there are 64 images"),

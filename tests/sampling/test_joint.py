@@ -10,14 +10,14 @@ from tests.discovery import concrete_subclasses
 from tests.sampling.columns import GRID_FACTORS
 from unbraid.data.dataset import Factor
 from unbraid.errors import SpecError
-from unbraid.sampling import ChenDesign, Correlated, Joint, Product, Table, Uniform
+from unbraid.sampling import ChenDesign, Correlated, Joint, Product, Table, UniformJoint
 
 EXAMPLES = {
     ChenDesign: lambda sizes: ChenDesign("D", ("shape", "scale")),
     Correlated: lambda sizes: Correlated(("shape", "scale"), 0.3),
-    Product: lambda sizes: Product((Correlated(("shape", "scale"), 0.3), Uniform(("shape",)))),
+    Product: lambda sizes: Product((Correlated(("shape", "scale"), 0.3), UniformJoint(("shape",)))),
     Table: lambda sizes: Table(("shape", "scale"), tuple(map(float, range(math.prod(sizes))))),
-    Uniform: lambda sizes: Uniform(("shape", "scale")),
+    UniformJoint: lambda sizes: UniformJoint(("shape", "scale")),
 }
 
 
@@ -40,21 +40,21 @@ def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
 @pytest.mark.parametrize(
     ("factors", "message"),
     [
-        (("shape", "hue"), r"Uniform: there is no factor 'hue' in this data set\. .*Valid: place, scale, shape"),
+        (("shape", "hue"), r"UniformJoint: there is no factor 'hue' in this data set\. .*Valid: place, scale, shape"),
         (
             ("shape", "depth"),
-            r"Uniform: depth is continuous and has no table of values\. .*choose among: shape, scale, place\.",
+            r"UniformJoint: depth is continuous and has no table of values\. .*choose among: shape, scale, place\.",
         ),
     ],
 )
 def test_factors_that_are_not_there_or_not_discrete_are_refused_by_name(factors, message):
     with pytest.raises(SpecError, match=message):
-        Uniform(factors).check((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
+        UniformJoint(factors).check((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
 
 
 def test_images_without_factors_are_refused():
     with pytest.raises(SpecError, match=r"no factor 'shape' in this data set\. The data set has no factors\."):
-        Uniform(("shape",)).check(())
+        UniformJoint(("shape",)).check(())
 
 
 def test_a_table_that_would_fill_the_memory_is_refused():
@@ -62,14 +62,14 @@ def test_a_table_that_would_fill_the_memory_is_refused():
     with pytest.raises(
         SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells\. Choose fewer factors\."
     ):
-        Uniform(tuple("abcd")).check(factors)
+        UniformJoint(tuple("abcd")).check(factors)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Uniform(()), "Uniform: factors is empty; expected at least one"),
-        (lambda: Uniform(("a", "a")), "Uniform: factors is a, a: one of them twice"),
+        (lambda: UniformJoint(()), "UniformJoint: factors is empty; expected at least one"),
+        (lambda: UniformJoint(("a", "a")), "UniformJoint: factors is a, a: one of them twice"),
         (lambda: Correlated(("a",), 0.2), "Correlated: factors is a; expected 2"),
         (lambda: ChenDesign("A", ("a", "b", "c")), "ChenDesign: factors is a, b, c; expected 2"),
     ],

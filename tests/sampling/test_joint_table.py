@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from unbraid.errors import SpecError
-from unbraid.sampling import Table, Uniform
+from unbraid.sampling import Table, UniformJoint
 
 
 def test_a_uniform_table_is_the_same_everywhere():
-    assert torch.equal(Uniform(("a", "b")).table((2, 5)), torch.full((2, 5), 0.1, dtype=torch.float64))
+    assert torch.equal(UniformJoint(("a", "b")).table((2, 5)), torch.full((2, 5), 0.1, dtype=torch.float64))
 
 
 def test_numbers_are_read_row_by_row_and_scaled_to_one():

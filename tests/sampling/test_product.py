@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unbraid.errors import SpecError
-from unbraid.sampling import ChenDesign, Correlated, Product, Table, Uniform
+from unbraid.sampling import ChenDesign, Correlated, Product, Table, UniformJoint
 
 
 def test_over_different_factors_each_stays_what_it_is_and_they_are_independent():
@@ -29,7 +29,7 @@ def test_over_shared_factors_the_tables_are_multiplied():
 def test_a_uniform_factor_changes_nothing():
     joint = Correlated(("a", "b"), 0.2)
     torch.testing.assert_close(
-        Product((joint, Uniform(("b", "a")))).table((3, 4)), joint.table((3, 4)), rtol=1e-14, atol=0
+        Product((joint, UniformJoint(("b", "a")))).table((3, 4)), joint.table((3, 4)), rtol=1e-14, atol=0
     )
 
 

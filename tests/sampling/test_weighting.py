@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.sampling.columns import GRID, GRID_FACTORS, grid
 from unbraid.data.dataset import Factor
 from unbraid.errors import DataError, SpecError
-from unbraid.sampling import ChenDesign, Correlated, Table, Uniform, image_weights
+from unbraid.sampling import ChenDesign, Correlated, Table, UniformJoint, image_weights
 
 
 def joint_of(weights, values, *places):
@@ -52,24 +52,24 @@ def test_weights_that_the_images_have_count_within_a_combination():
 
 def test_uniform_evens_out_what_is_shown_more_often():
     values = torch.tensor([[0], [0], [0], [1]])
-    assert image_weights(Uniform(("a",)), (Factor("a", 2),), values).tolist() == pytest.approx(
+    assert image_weights(UniformJoint(("a",)), (Factor("a", 2),), values).tolist() == pytest.approx(
         [1 / 6, 1 / 6, 1 / 6, 1 / 2]
     )
 
 
 def test_discrete_factors_beside_a_continuous_one_are_floats_and_count_all_the_same():
     factors, values = (Factor("a", 2), Factor("depth", 0)), torch.tensor([[0.0, 0.31], [1.0, -2.5], [1.0, 7.0]])
-    assert image_weights(Uniform(("a",)), factors, values).tolist() == pytest.approx([0.5, 0.25, 0.25])
+    assert image_weights(UniformJoint(("a",)), factors, values).tolist() == pytest.approx([0.5, 0.25, 0.25])
 
 
 def test_combinations_that_no_image_shows_are_told_and_the_others_drawn_more_often(caplog):
     values = GRID[(GRID[:, 0] != 2) | (GRID[:, 1] != 3)]
     with caplog.at_level(logging.WARNING):
-        weights = image_weights(Uniform(("shape", "scale")), GRID_FACTORS, values)
+        weights = image_weights(UniformJoint(("shape", "scale")), GRID_FACTORS, values)
     (told,) = caplog.messages
     assert told.startswith(
-        "Uniform over shape, scale: 1 of 12 combinations, with a probability of 0.0833, are shown by no image. The "
-        "others"
+        "UniformJoint over shape, scale: 1 of 12 combinations, with a probability of 0.0833, are shown by no image. "
+        "The others"
     )
     assert float(weights.sum()) == pytest.approx(1, abs=1e-14)
     torch.testing.assert_close(weights, torch.full_like(weights, 1 / 55))
@@ -88,15 +88,15 @@ def test_a_table_that_no_image_meets_is_refused():
 
 def test_an_image_of_base_weight_zero_is_no_image():
     factors, values = (Factor("a", 2),), torch.tensor([[0], [0], [1]])
-    assert image_weights(Uniform(("a",)), factors, values, torch.tensor([0.0, 2.0, 1.0])).tolist() == pytest.approx(
-        [0, 0.5, 0.5]
-    )
+    assert image_weights(
+        UniformJoint(("a",)), factors, values, torch.tensor([0.0, 2.0, 1.0])
+    ).tolist() == pytest.approx([0, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("value", [-2, 2])
 def test_values_outside_their_factor_are_refused(value):
     with pytest.raises(DataError, match="The factor a has values from .* where 0 to 1 are expected"):
-        image_weights(Uniform(("a",)), (Factor("a", 2),), torch.tensor([[0], [1], [value]]))
+        image_weights(UniformJoint(("a",)), (Factor("a", 2),), torch.tensor([[0], [1], [value]]))
 
 
 def test_the_entropy_of_the_weights_is_that_of_the_table_and_of_what_it_leaves_uniform():

@@ -2,7 +2,7 @@
 
 import signal
 
-from unbraid.training import Plan, Progress
+from unbraid.training import Progress, TrainingPlan
 
 
 class Stopwatch:
@@ -27,7 +27,7 @@ class Plans(Stopwatch):
 
     def __call__(self, event):
         super().__call__(event)
-        if isinstance(event, Plan):
+        if isinstance(event, TrainingPlan):
             self.sizes.append([len(fleet) for fleet in event.fleets])
 
 

@@ -21,7 +21,7 @@ from unbraid.cli.tables import median
 from unbraid.data.progress import watched
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
-from unbraid.training.events import Compiling, Encoding, Event, Plan, Progress
+from unbraid.training.events import Compiling, Encoding, Event, Progress, TrainingPlan
 
 _IMAGES = "Drawing or reading the images"
 
@@ -71,7 +71,7 @@ class PlainDisplay(TrainingDisplay):
 
     def watch(self, event: Event) -> None:
         match event:
-            case Plan():
+            case TrainingPlan():
                 say(plan_text(event))
             case Compiling():
                 say(_compiling(event))
@@ -125,7 +125,7 @@ class LiveDisplay(TrainingDisplay):
 
     def watch(self, event: Event) -> None:
         match event:
-            case Plan():
+            case TrainingPlan():
                 self._say(plan_text(event))
             case Compiling(seconds=None):
                 self._doing = _compiling(event)
@@ -160,7 +160,7 @@ class LiveDisplay(TrainingDisplay):
         return Group(bars, _losses(newest, self._labels), *doing)
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: TrainingPlan) -> str:
     """How many models in how many fleets, for how many steps, with how much memory."""
     sizes = [len(fleet) for fleet in plan.fleets]
     count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"

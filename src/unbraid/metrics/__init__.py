@@ -25,4 +25,4 @@ from unbraid.metrics.scorecard import Scorecard as Scorecard
 from unbraid.metrics.separability import Separability as Separability
 from unbraid.metrics.sepin import SEPIN as SEPIN
 from unbraid.metrics.top_attributes import TopAttributes as TopAttributes
-from unbraid.metrics.z_diff import ZDiff as ZDiff
+from unbraid.metrics.zdiff import ZDiff as ZDiff

@@ -62,7 +62,7 @@ class Correlations(Metric):
         )
 
 
-def _of_draws(statistics: Statistics, seed: int) -> pearson.Correlations | None:
+def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
     """Of one draw from each posterior; of all draws where only these are known. None where there is nothing to draw
     from.
     """
@@ -91,7 +91,7 @@ def _draw(statistics: Statistics, seed: int) -> Tensor:
     return statistics.draws(len(codes), seed).z
 
 
-def _values(correlations: pearson.Correlations) -> tuple[Value, dict[str, Value]]:
+def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:
     """Returns the mean over the pairs of latents, and the largest of them as a part."""
 
     def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:

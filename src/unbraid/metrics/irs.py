@@ -15,7 +15,7 @@ from unbraid.metrics.bootstrap import settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS, Statistics
 
-ValueWeights = Literal["empirical", "uniform"]
+ValueWeights = Literal["frequency", "uniform"]
 # The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
 # numbers is such rounding.
 _ROUNDING = 1e-13
@@ -32,13 +32,13 @@ class IRS(Metric):
     Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i
     their mean, m_iv that over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over
     those images, linear between images. The average over latents is weighted by max_n |z_ni - m_i|, so that latents
-    which never vary do not count. `value_weights`: "empirical" weighs values by p(v), the paper's expectation;
+    which never vary do not count. `value_weights`: "frequency" weighs values by p(v), the paper's expectation;
     "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0. Of N images with weights
     p(n), image n counts as N p(n) images.
     """
 
     quantile: float = 0.99
-    value_weights: ValueWeights = "empirical"
+    value_weights: ValueWeights = "frequency"
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     groups_by_value: ClassVar[bool] = True
@@ -126,7 +126,7 @@ class IRS(Metric):
             quantiles = _quantiles(deviations, value, num_images, self.quantile)
         else:
             quantiles = _quantiles_of_counts(deviations, value, counts, num_images, masses, self.quantile)
-        shares = (masses if self.value_weights == "empirical" else num_images > 0).double().unflatten(0, shape)
+        shares = (masses if self.value_weights == "frequency" else num_images > 0).double().unflatten(0, shape)
         return torch.where(num_images > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(
             dim=1
         )

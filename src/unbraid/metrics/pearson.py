@@ -26,7 +26,7 @@ _BLOCK_NUMBERS = 8_000_000
 
 @final
 @dataclass(frozen=True)
-class Correlations:
+class PearsonCorrelations:
     """`matrix` holds the correlation of each column of one table with each of another. `one` and `other` are some rows
     of the tables, standardised; `multipliers` is how much each of them counts in each resample.
     """
@@ -56,7 +56,7 @@ def correlate(
     other: Float[Tensor, "image column"] | None,
     weights: Float64[Tensor, " image"],
     num_images: int | float | None = None,
-) -> Correlations:
+) -> PearsonCorrelations:
     """r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their mean, over
     their std.
 
@@ -71,7 +71,7 @@ def correlate(
     rows = _some_rows(len(u)).to(u.device)
     noise = sampling.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
     scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
-    return Correlations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
+    return PearsonCorrelations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
 
 
 def standardised(

@@ -25,7 +25,7 @@ from unbraid.metrics.rmig import RMIG
 from unbraid.metrics.sap import SAP
 from unbraid.metrics.separability import Separability
 from unbraid.metrics.sepin import SEPIN
-from unbraid.metrics.z_diff import ZDiff
+from unbraid.metrics.zdiff import ZDiff
 from unbraid.names import suggestion
 
 # Below this, Do & Tran's code takes a density, or the denominator of modularity, for this number.

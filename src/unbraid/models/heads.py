@@ -17,7 +17,7 @@ from unbraid.models.mlp import fully_connected
 
 @final
 @dataclass(frozen=True)
-class Head:
+class LatentsHead:
     """What latents of one family take: so many numbers for each of them.
 
     Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent
@@ -37,7 +37,7 @@ class Head:
         return (outputs if self.is_discrete else outputs.transpose(1, 2)).flatten(1)
 
 
-def heads(latents: Latents) -> tuple[Head, ...]:
+def heads(latents: Latents) -> tuple[LatentsHead, ...]:
     """One head for each family of latents, in the order in which their parameters come."""
     if isinstance(latents, GroupedLatents):
         return tuple(chain.from_iterable(heads(part) for part in latents.parts))
@@ -49,7 +49,7 @@ def heads(latents: Latents) -> tuple[Head, ...]:
             "head for each. Put families side by side with GroupedLatents, or use a net without heads, such as MLP or "
             "Conv."
         )
-    return (Head(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
+    return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 
 
 @final
@@ -70,7 +70,7 @@ class Branched(nn.Module):
         return torch.cat([branch(features) for branch in self.branches], dim=1)
 
 
-def _branches(num_features: int, width: int, head: Head) -> list[nn.Module]:
+def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Module]:
     if head.is_discrete:
         return [nn.Linear(num_features, head.num_parameters)]
     return [

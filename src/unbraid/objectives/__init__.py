@@ -11,8 +11,8 @@ from unbraid.objectives.decomposed_elbo import DecomposedELBO as DecomposedELBO
 from unbraid.objectives.dip_vae import DIPVAE as DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE as FactorVAE
 from unbraid.objectives.hfvae import HFVAE as HFVAE
+from unbraid.objectives.info_gan import InfoGAN as InfoGAN
 from unbraid.objectives.info_vae import InfoVAE as InfoVAE
-from unbraid.objectives.infogan import InfoGAN as InfoGAN
 from unbraid.objectives.information_dropout import InformationDropout as InformationDropout
 from unbraid.objectives.objective import EncodedBatch as EncodedBatch
 from unbraid.objectives.objective import Loss as Loss

@@ -11,7 +11,7 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.score_rows import interval_text, number_text
 from unbraid.metrics.selection import registry
 from unbraid.report.groups import Group
-from unbraid.report.members import Member
+from unbraid.report.members import ReportedRun
 
 
 @final
@@ -47,7 +47,7 @@ def all_scores(groups: Sequence[Group]) -> list[ScoreRow]:
     ]
 
 
-def _by_question(member: Member) -> dict[str, Score]:
+def _by_question(member: ReportedRun) -> dict[str, Score]:
     # The quadrature is two ways to take one integral.
     asked = ({name: value for name, value in score.settings.items() if name != "quadrature"} for score in member.scores)
     return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.report.members import Member, Ranking
+from unbraid.report.members import Ranking, ReportedRun
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import spec_labels
 from unbraid.schedule import extremes
@@ -19,7 +19,7 @@ class Group:
 
     index: int
     label: str
-    members: tuple[Member, ...]
+    members: tuple[ReportedRun, ...]
 
     @property
     def spec(self) -> RunSpec:
@@ -47,11 +47,11 @@ class Group:
         return statistics.median(self.values(ranking) or [math.nan])
 
 
-def group_members(members: Sequence[Member]) -> list[Group]:
+def group_members(members: Sequence[ReportedRun]) -> list[Group]:
     """One group a spec: the objectives in the order in which they first come, those of a kind by their
     hyperparameters.
     """
-    by_digest: dict[str, list[Member]] = {}
+    by_digest: dict[str, list[ReportedRun]] = {}
     for member in members:
         by_digest.setdefault(member.run.spec.digest, []).append(member)
     kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))

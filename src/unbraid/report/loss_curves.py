@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from unbraid.report.axis import Axis, tick_text
-from unbraid.report.members import Member
+from unbraid.report.members import ReportedRun
 from unbraid.runs.history import History
 from unbraid.runs.spec_words import in_words
 
@@ -62,7 +62,7 @@ class Panel:
     y_ticks: tuple[tuple[float, str], ...]
 
 
-def loss_panels(groups: Sequence[Sequence[Member]]) -> list[Panel]:
+def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
     """Every part that any objective logs, in the order of the first, the loss itself last."""
     parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     names = sorted(parts, key=lambda part: part == "loss")

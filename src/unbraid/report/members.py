@@ -20,7 +20,7 @@ Role = Literal["only", "best", "median", "worst"]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Member:
+class ReportedRun:
     """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous
     ones.
 
@@ -63,13 +63,13 @@ class Ranking:
 
     name: Literal["MIG", "ELBO"]
 
-    def value(self, member: Member) -> float:
+    def value(self, member: ReportedRun) -> float:
         """NaN where the member has none."""
         if self.name == "ELBO":
             return member.elbo
         return math.nan if member.mig is None else member.mig.value
 
-    def order(self, members: Sequence[Member]) -> list[Member]:
+    def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
         """Best first; members without a value last, in the order given."""
         values = [self.value(member) for member in members]
         places = sorted(
@@ -78,11 +78,11 @@ class Ranking:
         return [members[i] for i in places]
 
 
-def rank(members: Sequence[Member]) -> Ranking:
+def rank(members: Sequence[ReportedRun]) -> Ranking:
     return Ranking("ELBO" if all(member.mig is None for member in members) else "MIG")
 
 
-def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Member]:
+def shown_members(members: Sequence[ReportedRun], ranking: Ranking) -> dict[Role, ReportedRun]:
     """The best, the median and the worst member; fewer where there are fewer. Of an even number the median is the lower
     middle one.
     """
@@ -94,7 +94,7 @@ def shown_members(members: Sequence[Member], ranking: Ranking) -> dict[Role, Mem
     return {"best": ordered[0], "median": ordered[len(ordered) // 2], "worst": ordered[-1]}
 
 
-def read_members(runs: Sequence[Run]) -> list[Member]:
+def read_members(runs: Sequence[Run]) -> list[ReportedRun]:
     """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed
     now and kept.
 
@@ -109,7 +109,8 @@ def read_members(runs: Sequence[Run]) -> list[Member]:
             migs = binned
     found = zip(runs, migs, kept, strict=True)
     return [
-        Member(run, run.history, mig, tuple(scores), _hard(run), _num_unused(run, mig)) for run, mig, scores in found
+        ReportedRun(run, run.history, mig, tuple(scores), _hard(run), _num_unused(run, mig))
+        for run, mig, scores in found
     ]
 
 

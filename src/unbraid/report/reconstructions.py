@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid import draws
 from unbraid.data.dataset import FactorDataset
 from unbraid.models.decode import likeliest
-from unbraid.report.members import Member, Role
+from unbraid.report.members import ReportedRun, Role
 from unbraid.report.pictures import Sheet, sheet
 from unbraid.sampling import Subset
 
@@ -29,7 +29,7 @@ class Reconstructions:
     by_role: dict[Role, Sheet]
 
 
-def reconstructions(shown: Mapping[Role, Member]) -> list[Reconstructions]:
+def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[Reconstructions]:
     """One for each data set, and each subset of one, in the order in which the members come."""
     every = [_images_of(member) for member in shown.values()]
     distinct = [images for place, images in enumerate(every) if images not in every[:place]]
@@ -46,11 +46,11 @@ def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]
 
 
-def _images_of(member: Member) -> tuple[FactorDataset, Subset | None]:
+def _images_of(member: ReportedRun) -> tuple[FactorDataset, Subset | None]:
     return member.run.spec.dataset, member.run.spec.subset
 
 
-def _of_images(members: Mapping[Role, Member]) -> Reconstructions:
+def _of_images(members: Mapping[Role, ReportedRun]) -> Reconstructions:
     """Of members that were trained on the same images."""
     images = next(iter(members.values())).run.spec.training_data.open()
     rows = some_rows(len(images), NUM_IMAGES)
@@ -61,6 +61,6 @@ def _of_images(members: Mapping[Role, Member]) -> Reconstructions:
 
 
 @torch.no_grad()
-def _decoded(member: Member, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row channel height width"]:
+def _decoded(member: ReportedRun, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row channel height width"]:
     model = member.run.model()
     return model.decode(likeliest(member.run.codes(), rows, model.latents.widths))

@@ -17,7 +17,7 @@ from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
 from unbraid.report.heat_map import HeatMap, heat_map
 from unbraid.report.latents import read_latents
-from unbraid.report.members import Member, Role, rank, read_members, shown_members, why_left_out
+from unbraid.report.members import ReportedRun, Role, rank, read_members, shown_members, why_left_out
 from unbraid.report.reconstructions import reconstructions
 from unbraid.report.spec_table import spec_table
 from unbraid.report.summary import summary_of, title_of
@@ -50,7 +50,7 @@ def write_report(
 
 
 def render(
-    members: Sequence[Member], left_out: Sequence[tuple[str, str]], title: str | None, date: datetime.date
+    members: Sequence[ReportedRun], left_out: Sequence[tuple[str, str]], title: str | None, date: datetime.date
 ) -> str:
     """The page as text."""
     ranking, groups = rank(members), group_members(members)
@@ -91,13 +91,13 @@ class MemberPanel:
     """One of the members that are shown in full."""
 
     role: Role
-    member: Member
+    member: ReportedRun
     group: Group
     heat_map: HeatMap | None
     traversals: traversals.Traversals
 
 
-def _panel(role: Role, member: Member, groups: Sequence[Group]) -> MemberPanel:
+def _panel(role: Role, member: ReportedRun, groups: Sequence[Group]) -> MemberPanel:
     codes = member.run.codes()
     readings = read_latents(codes, member.mig)
     order = [reading.latent for reading in readings]
@@ -110,11 +110,11 @@ def _panel(role: Role, member: Member, groups: Sequence[Group]) -> MemberPanel:
     )
 
 
-def _group_of(member: Member, groups: Sequence[Group]) -> Group:
+def _group_of(member: ReportedRun, groups: Sequence[Group]) -> Group:
     return next(group for group in groups if member in group.members)
 
 
-def _gap_names(members: Sequence[Member]) -> list[str]:
+def _gap_names(members: Sequence[ReportedRun]) -> list[str]:
     """The factors that have a gap in some member."""
     scores = [member.mig for member in members if member.mig is not None]
     return list(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.report.axis import Axis, tick_text
-from unbraid.report.members import Member, Ranking, Role
+from unbraid.report.members import Ranking, ReportedRun, Role
 
 DIAMETER = 12.0
 # Dots that would touch on a screen of this width are moved apart; on a wider one they have more room.
@@ -54,7 +54,7 @@ class StripPlot:
     ticks: tuple[tuple[float, str], ...]
 
 
-def strip_plot(groups: Sequence[Sequence[Member]], ranking: Ranking, shown: dict[Role, Member]) -> StripPlot:
+def strip_plot(groups: Sequence[Sequence[ReportedRun]], ranking: Ranking, shown: dict[Role, ReportedRun]) -> StripPlot:
     """MIG is drawn from 0, where it begins; an ELBO has no such point."""
     values = [[ranking.value(member) for member in group] for group in groups]
     finite = [value for row in values for value in row if math.isfinite(value)]
@@ -80,7 +80,7 @@ def swarm(places: Sequence[float], diameter: float) -> list[float]:
     return [offsets[index] for index in range(len(places))]
 
 
-def _strip(group: Sequence[Member], values: Sequence[float], axis: Axis, shown: dict[Role, Member]) -> Strip:
+def _strip(group: Sequence[ReportedRun], values: Sequence[float], axis: Axis, shown: dict[Role, ReportedRun]) -> Strip:
     roles = {id(member): role for role, member in shown.items()}
     known = [(member, value) for member, value in zip(group, values, strict=True) if math.isfinite(value)]
     places = [_across(axis, value) for _, value in known]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from unbraid.report.groups import Group
-from unbraid.report.members import Member, Ranking
+from unbraid.report.members import Ranking, ReportedRun
 from unbraid.runs.spec_words import describe_spec
 
 
@@ -14,7 +14,7 @@ def title_of(groups: Sequence[Group]) -> str:
     return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
 
 
-def summary_of(groups: Sequence[Group], ranking: Ranking, best: Member) -> str:
+def summary_of(groups: Sequence[Group], ranking: Ranking, best: ReportedRun) -> str:
     """How many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG
     0.33.".
     """

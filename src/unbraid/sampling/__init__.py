@@ -10,7 +10,7 @@ from unbraid.sampling.correlated import Correlated as Correlated
 from unbraid.sampling.held_out_combinations import HeldOutCombinations as HeldOutCombinations
 from unbraid.sampling.joint import Joint as Joint
 from unbraid.sampling.joint_table import Table as Table
-from unbraid.sampling.joint_table import Uniform as Uniform
+from unbraid.sampling.joint_table import UniformJoint as UniformJoint
 from unbraid.sampling.listed_rows import Rows as Rows
 from unbraid.sampling.product import Product as Product
 from unbraid.sampling.random_split import RandomSplit as RandomSplit

@@ -34,7 +34,7 @@ class Correlated(Joint):
         if not (math.isfinite(self.strength) and self.strength > 0):
             raise SpecError(
                 f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2, in units "
-                "of a factor's range. Uniform has none."
+                "of a factor's range. UniformJoint has none."
             )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:

@@ -17,7 +17,7 @@ from unbraid.sampling.joint import Joint, check_names
 
 @final
 @dataclass(frozen=True)
-class Uniform(Joint):
+class UniformJoint(Joint):
     """Every combination of values is equally likely. Evens out images that show some combinations more often than
     others.
     """
@@ -26,7 +26,7 @@ class Uniform(Joint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_names(self.factors, "Uniform")
+        check_names(self.factors, "UniformJoint")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
         return torch.full(sizes, 1 / math.prod(sizes), dtype=torch.float64)

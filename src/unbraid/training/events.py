@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The fleets of one kind of model that are about to be trained, one after the other.
 
     Told before the first of them, and again with those that are left when memory turned out to be short and they were
@@ -66,7 +66,7 @@ class Encoding:
     runs: Sequence[Run]
 
 
-Event = Plan | Compiling | Progress | Encoding
+Event = TrainingPlan | Compiling | Progress | Encoding
 Watch = Callable[[Event], None]
 Warn = Callable[[str], None]
 

@@ -21,7 +21,7 @@ from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
-from unbraid.training.events import Plan, Warn, Watch, ignore, log_warning
+from unbraid.training.events import TrainingPlan, Warn, Watch, ignore, log_warning
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.options import TrainingOptions
@@ -291,7 +291,7 @@ def _tell_plan(
 ) -> None:
     if waiting:
         fleets = [start.runs for start in waiting]
-        watch(Plan(fleets, fleets[0][0].spec.num_steps, images.device, memory, num_later))
+        watch(TrainingPlan(fleets, fleets[0][0].spec.num_steps, images.device, memory, num_later))
 
 
 def _in_short(error: Exception) -> str:

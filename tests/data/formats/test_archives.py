@@ -8,7 +8,7 @@ import pytest
 
 from tests.data.mutants import mutants, num_read
 from unbraid.data.formats import archives
-from unbraid.data.formats.archives import Folder, Member, Tar, Zip
+from unbraid.data.formats.archives import ArchiveMember, Folder, Tar, Zip
 from unbraid.errors import DataError
 
 FILES = {"top/b.txt": b"second", "top/a.txt": b"first" * 100, "top/deep/c.bin": bytes(range(256)) * 4, "readme": b""}
@@ -60,7 +60,7 @@ def test_files_come_by_name_and_hold_what_was_put_there(path, content, opened):
     assert [member.num_bytes for member in members] == [0, 500, 6, 1024]
     assert list(source.contents(members)) == [FILES[member.name] for member in members]
     assert list(source.contents(members[::-1])) == [FILES[member.name] for member in members[::-1]]
-    assert source.named(Member("a.txt", 1)) == f"a.txt in {path}"
+    assert source.named(ArchiveMember("a.txt", 1)) == f"a.txt in {path}"
 
 
 def test_a_folder_is_read_like_an_archive(tmp_path):

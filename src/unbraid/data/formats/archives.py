@@ -27,7 +27,7 @@ _MAX_TAR_HEADER_BYTES = 2**20
 
 @final
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """One file of a folder or an archive: its name, with `/` between folders, its size, and where a tar keeps it."""
 
     name: str
@@ -41,15 +41,15 @@ class Container(ABC):
     path: Path
 
     @abstractmethod
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ArchiveMember, ...]:
         """Returns all files in it, by name. Folders are not among them."""
 
     @abstractmethod
-    def named(self, member: Member) -> str:
+    def named(self, member: ArchiveMember) -> str:
         """Returns what to call the file in a message."""
 
     @abstractmethod
-    def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         """Yields what these files hold, in the order given. A gzipped tar is read once if they come by `offset`, and
         otherwise again for each step back.
         """
@@ -63,7 +63,7 @@ class Folder(Container):
     path: Path
     max_member_bytes: int = MAX_MEMBER_BYTES
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ArchiveMember, ...]:
         found = []
         try:
             for folder, subfolders, names in os.walk(self.path, onerror=_raise):
@@ -72,15 +72,15 @@ class Folder(Container):
                     place = Path(folder, name)
                     about = place.stat()
                     if stat.S_ISREG(about.st_mode):
-                        found.append(Member(place.relative_to(self.path).as_posix(), about.st_size))
+                        found.append(ArchiveMember(place.relative_to(self.path).as_posix(), about.st_size))
         except OSError as error:
             raise _unreadable(error.filename or self.path, error) from None
         return tuple(sorted(found, key=lambda member: member.name))
 
-    def named(self, member: Member) -> str:
+    def named(self, member: ArchiveMember) -> str:
         return str(self.path / member.name)
 
-    def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         for member in members:
             place = self.path / member.name
             _check_size(self.named(member), member, self.max_member_bytes)
@@ -103,15 +103,17 @@ class Zip(Container):
 
     path: Path
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ArchiveMember, ...]:
         with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
-            found = [Member(entry.filename, entry.file_size) for entry in archive.infolist() if not entry.is_dir()]
+            found = [
+                ArchiveMember(entry.filename, entry.file_size) for entry in archive.infolist() if not entry.is_dir()
+            ]
         return tuple(sorted(found, key=lambda member: member.name))
 
-    def named(self, member: Member) -> str:
+    def named(self, member: ArchiveMember) -> str:
         return f"{member.name} in {self.path}"
 
-    def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
             for member in members:
                 yield archive.read(member.name)
@@ -127,8 +129,8 @@ class Tar(Container):
     path: Path
     is_gzipped: bool = False
 
-    def members(self) -> tuple[Member, ...]:
-        found: dict[str, Member] = {}
+    def members(self) -> tuple[ArchiveMember, ...]:
+        found: dict[str, ArchiveMember] = {}
         with self._opened() as stream:
             for member in self._listed(stream):
                 if member.name in found:
@@ -136,10 +138,10 @@ class Tar(Container):
                 found[member.name] = member
         return tuple(found[name] for name in sorted(found))
 
-    def named(self, member: Member) -> str:
+    def named(self, member: ArchiveMember) -> str:
         return f"{member.name} in {self.path}"
 
-    def contents(self, members: Iterable[Member]) -> Iterator[bytes]:
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         with self._opened() as stream:
             for member in members:
                 _check_size(self.named(member), member, MAX_MEMBER_BYTES)
@@ -149,7 +151,7 @@ class Tar(Container):
                     raise ValueError(f"{member.name} ends {member.num_bytes - len(content)} bytes too soon")
                 yield content
 
-    def _listed(self, stream: io.BufferedIOBase) -> Iterator[Member]:
+    def _listed(self, stream: io.BufferedIOBase) -> Iterator[ArchiveMember]:
         with tarfile.TarFile(fileobj=cast(IO[bytes], _TarHeaders(stream)), encoding="utf-8") as archive:
             last = -1
             while (entry := archive.next()) is not None:
@@ -160,7 +162,7 @@ class Tar(Container):
                 last = entry.offset
                 name = self._checked_name(entry)
                 if entry.isreg():
-                    yield Member(name, entry.size, entry.offset_data)
+                    yield ArchiveMember(name, entry.size, entry.offset_data)
             stream.seek(archive.offset)
             # At a damaged header the module stops without a word, as at the end.
             if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
@@ -200,7 +202,7 @@ class _TarHeaders:
         return self._stream.read(size)
 
 
-def _check_size(what: str, member: Member, most: int) -> None:
+def _check_size(what: str, member: ArchiveMember, most: int) -> None:
     if member.num_bytes > most:
         raise DataError(f"{what} takes {member.num_bytes:,} bytes; at most {most:,} are read. Fetch the official file.")
 

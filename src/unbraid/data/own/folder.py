@@ -12,7 +12,7 @@ from jaxtyping import UInt8
 from unbraid import files
 from unbraid.data import progress
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.formats.archives import Folder, Member
+from unbraid.data.formats.archives import ArchiveMember, Folder
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pictures import folder_survey, own_pictures, pictures
 from unbraid.data.pictures.folder_survey import Labelled, Place, Survey
@@ -183,7 +183,7 @@ class _Converter:
             yield block
             done = until
 
-    def _decoded(self, members: Sequence[Member]) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+    def _decoded(self, members: Sequence[ArchiveMember]) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
         if self.squares is None or len(self.squares) == 1:
             crop = None if self.squares is None else (min(self.squares), min(self.squares))
             yield from pictures.decode_many(self.source, members, pictures.Framing(self.image_shape, crop))
@@ -198,7 +198,7 @@ class _Converter:
                 ]
             )
 
-    def _flaws(self, members: Sequence[Member]) -> dict[str, DataError]:
+    def _flaws(self, members: Sequence[ArchiveMember]) -> dict[str, DataError]:
         flaws = {}
         for number, member in enumerate(members, start=1):
             try:

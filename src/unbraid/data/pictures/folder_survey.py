@@ -16,7 +16,7 @@ from jaxtyping import Float64, Int64
 from unbraid import files
 from unbraid.data import factor_columns, progress, provenance
 from unbraid.data.dataset import Factor
-from unbraid.data.formats.archives import Folder, Member
+from unbraid.data.formats.archives import ArchiveMember, Folder
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.pictures import pictures
 from unbraid.data.pictures.own_pictures import PictureShapes, unreadable
@@ -50,10 +50,10 @@ class Listing:
     is_settled: bool
     """Whether nothing was written so recently that the stamp might miss another writing."""
 
-    def used(self, indices: Iterable[int]) -> tuple[tuple[Member, ...], tuple[list[int], ...]]:
+    def used(self, indices: Iterable[int]) -> tuple[tuple[ArchiveMember, ...], tuple[list[int], ...]]:
         """Returns some of the pictures, and the stamp of each."""
         chosen = [self.entries[index] for index in indices]
-        return tuple(Member(name, stamp[0]) for name, stamp in chosen), tuple(stamp for _, stamp in chosen)
+        return tuple(ArchiveMember(name, stamp[0]) for name, stamp in chosen), tuple(stamp for _, stamp in chosen)
 
 
 @final
@@ -80,7 +80,7 @@ class Survey:
 class Labelled:
     """The pictures that are used, with their labels."""
 
-    members: tuple[Member, ...]
+    members: tuple[ArchiveMember, ...]
     stamps: tuple[list[int], ...]
     factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
     factor_table: tuple[Factor, ...]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 from jaxtyping import UInt8
 
-from unbraid.data.formats.archives import Container, Member
+from unbraid.data.formats.archives import ArchiveMember, Container
 from unbraid.errors import DataError
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "c
 
 
 def decode_many(
-    source: Container, members: Sequence[Member], framing: Framing, num_threads: int | None = None
+    source: Container, members: Sequence[ArchiveMember], framing: Framing, num_threads: int | None = None
 ) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
     """Yields the pictures as images, in order, in blocks. They are read here and decoded by a thread for each core:
     Pillow lets others run while it decodes.

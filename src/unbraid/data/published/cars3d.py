@@ -14,7 +14,7 @@ from unbraid.data import progress
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.formats import mat
-from unbraid.data.formats.archives import Container, Folder, Member, Tar
+from unbraid.data.formats.archives import ArchiveMember, Container, Folder, Tar
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.resize import resized
@@ -114,13 +114,13 @@ def _source(path: Path) -> Container:
     return Folder(path, _MAX_FILE_BYTES) if path.is_dir() else Tar(path, is_gzipped=True)
 
 
-def _cars(source: Container) -> tuple[Member, ...]:
+def _cars(source: Container) -> tuple[ArchiveMember, ...]:
     """Returns the files of the cars, in the order of the official list; those that it does not have come behind, by
     name.
     """
     # In the archive there are other things beside the folder of the cars.
     parent = "" if isinstance(source, Folder) else "cars"
-    found: dict[str, Member] = {}
+    found: dict[str, ArchiveMember] = {}
     for member in source.members():
         path = PurePosixPath(member.name)
         if path.parent.name == parent and (path.name == _LIST or _CAR.fullmatch(path.name)):
@@ -130,7 +130,7 @@ def _cars(source: Container) -> tuple[Member, ...]:
     return tuple(found[name] for name in (*names, *sorted(found.keys() - set(names))))
 
 
-def _listed(source: Container, member: Member | None) -> list[str]:
+def _listed(source: Container, member: ArchiveMember | None) -> list[str]:
     """Returns the names of the files in the list, each once; it has them without their ending."""
     if member is None:
         return []
@@ -139,7 +139,7 @@ def _listed(source: Container, member: Member | None) -> list[str]:
 
 
 def _images(
-    source: Container, cars: tuple[Member, ...], side: int
+    source: Container, cars: tuple[ArchiveMember, ...], side: int
 ) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
     """Returns all cars. They are read in the order in which they lie there, because a gzipped archive is read forwards
     only.

@@ -13,7 +13,7 @@ from unbraid.data.conversion import celeb_a_lists
 from unbraid.data.conversion.celeb_a_lists import ATTRIBUTES
 from unbraid.data.conversion.parted import PartedDataset
 from unbraid.data.dataset import Factor, FactorImages
-from unbraid.data.formats.archives import Container, Folder, Member, Zip
+from unbraid.data.formats.archives import ArchiveMember, Container, Folder, Zip
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.pictures import Framing, decode_many
 from unbraid.data.publication import Publication, PublishedFile
@@ -187,9 +187,9 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).exists()), None)
 
 
-def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, Member]:
+def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, ArchiveMember]:
     """Returns the faces that have attributes, by name. The log tells of the others."""
-    found: dict[str, Member] = {}
+    found: dict[str, ArchiveMember] = {}
     for member in source.members():
         name = PurePosixPath(member.name).name
         if not name.endswith(".jpg") or name.startswith("."):

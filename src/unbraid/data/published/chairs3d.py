@@ -15,7 +15,7 @@ from unbraid import files
 from unbraid.data.conversion.parted import PartedDataset
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.formats import mat
-from unbraid.data.formats.archives import Container, Folder, Member, Tar
+from unbraid.data.formats.archives import ArchiveMember, Container, Folder, Tar
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.pictures import Framing, decode_many, shape_of
 from unbraid.data.publication import Publication, PublishedFile
@@ -152,11 +152,11 @@ def _factor_table(num_models: int) -> tuple[Factor, ...]:
     )
 
 
-def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[View, Member]]:
+def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, dict[View, ArchiveMember]]:
     """Returns the views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
     angles.
     """
-    found: dict[str, dict[View, Member]] = {}
+    found: dict[str, dict[View, ArchiveMember]] = {}
     for member in members:
         *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
         if folder != "renders" or not name.endswith(".png") or name.startswith("."):
@@ -190,7 +190,7 @@ def _renders(source: Container, members: Sequence[Member]) -> dict[str, dict[Vie
     return found
 
 
-def _official_names(source: Container, members: Sequence[Member]) -> list[str]:
+def _official_names(source: Container, members: Sequence[ArchiveMember]) -> list[str]:
     """Returns all models in the order of the official list; none where there is no list, as in old files."""
     listing = next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)
     if listing is None:
@@ -248,7 +248,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _square_size(source: Container, first: Member) -> tuple[int, int]:
+def _square_size(source: Container, first: ArchiveMember) -> tuple[int, int]:
     """Returns height and width of the first render, which all others must have."""
     (content,) = source.contents([first])
     _, height, width = shape_of(content, source.named(first))

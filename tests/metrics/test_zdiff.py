@@ -8,7 +8,7 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
-from unbraid.metrics.z_diff import ZDiff, pair_features, predicted_factors
+from unbraid.metrics.zdiff import ZDiff, pair_features, predicted_factors
 
 SMALL = {"pairs_per_point": 16, "num_train": 300, "num_test": 200}
 
