@@ -1,9 +1,8 @@
 """Seeds and devices."""
 
 import pytest
-import torch
 
-from unbraid.cli.options import parse_device, parse_seeds
+from unbraid.cli.options import parse_seeds
 from unbraid.errors import SpecError
 
 
@@ -46,23 +45,3 @@ def test_other_seeds_are_refused(text, complaint):
 
 def test_the_largest_number_of_seeds_is_allowed():
     assert len(parse_seeds("0-999")) == 1000
-
-
-def test_auto_takes_a_gpu_if_there_is_one(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert parse_device("auto") == torch.device("cpu")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert parse_device("auto") == torch.device("cuda")
-
-
-def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert parse_device("cuda:0") == torch.device("cuda:0")
-    with pytest.raises(SpecError, match="torch finds 1 GPUs.*auto or cpu"):
-        parse_device("cuda:1")
-
-
-@pytest.mark.parametrize("name", ["gpu", "tpu", "cuda:", "cuda:99999999999", "CPU", ""])
-def test_an_unknown_device_is_refused(name):
-    with pytest.raises(SpecError, match="expected auto, cpu or cuda"):
-        parse_device(name)

@@ -122,7 +122,7 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--resume", "--out", "nowhere"], "There is no folder nowhere"),
         (["--resume", "--seeds", "0-3"], "--dataset is missing"),
         (["--seeds", "5-2", "--dataset", "dsprites"], "runs backwards"),
-        (["--device", "abacus", "--dataset", "dsprites"], "expected auto, cpu or cuda"),
+        (["--device", "abacus", "--dataset", "dsprites"], "expected 'auto', 'cpu' or 'cuda'"),
         (
             ["--dataset", "dsprites", "--objective.beta", "abc"],
             "--objective.beta is 'abc'; expected a number or one of cosine, cyclic, linear",

@@ -5,7 +5,7 @@ import torch
 
 from unbraid.data import DSprites, TrainingData
 from unbraid.errors import SpecError
-from unbraid.sampling import ChenDesign, HeldOutCombinations, RowRange, Uniform
+from unbraid.sampling import ChenDesign, HeldOutCombinations, RowRange, UniformJoint
 
 DATA = DSprites(resolution=32, shapes=("square",), num_scales=2, num_orientations=2, num_positions=4)
 
@@ -36,7 +36,7 @@ def test_without_either_they_are_the_images_of_the_data_set():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (TrainingData(DATA, sampling=Uniform(("hue",))), "there is no factor 'hue'"),
+        (TrainingData(DATA, sampling=UniformJoint(("hue",))), "there is no factor 'hue'"),
         (TrainingData(DATA, subset=RowRange(0, 65)), "there are 64 images"),
     ],
 )

@@ -10,12 +10,13 @@ import typer
 from unbraid import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
-from unbraid.cli.options import Device, parse_device
+from unbraid.cli.options import Device
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
 from unbraid.data.dataset import FactorImages
 from unbraid.data.own.arrays import FromArrays
+from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.score_rows import plain_text
 from unbraid.models.encode import encode as encode_images
@@ -56,7 +57,7 @@ def encode(
         raise RunError(f"--out is {out}, which is one of the images. Name another file.")
     if out.exists() and not force:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
-    place, opened = parse_device(device), Run.open(run)
+    place, opened = resolve_device(device), Run.open(run)
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 
 from unbraid.errors import SpecError
@@ -51,18 +50,3 @@ def parse_seeds(text: str) -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise SpecError(f"--seeds is {text!r}, which names a seed twice. Give each once.")
     return seeds
-
-
-def parse_device(name: str) -> torch.device:
-    """The device of this name, if this machine has it."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", name):
-        raise SpecError(f"--device is {name!r}; expected auto, cpu or cuda (cuda:1 is the second GPU).")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise SpecError(
-            f"--device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use --device "
-            "auto or cpu."
-        )
-    return device

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
-from unbraid.cli.options import Device, parse_device
+from unbraid.cli.options import Device
 from unbraid.cli.run_folders import finished_among, is_run, open_runs
 from unbraid.cli.saved_cards import check_save, save_cards
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES
+from unbraid.device import resolve_device
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
@@ -107,7 +108,7 @@ def score(
         select(chosen, seed)
     if save is not None:
         check_save(save, what, force=force)
-    place = parse_device(device)
+    place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     runs = _runs([path for path in what if path not in files]) if len(files) < len(what) else []
     if chosen is None:
@@ -129,7 +130,7 @@ def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
 
 
 def score_cards(
-    runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "cpu"
+    runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "auto"
 ) -> list[Carded]:
     """Score each run and keep the scores in its folder."""
     if not runs:

@@ -10,10 +10,11 @@ import typer
 from unbraid import files
 from unbraid.cli.console import note, output, say
 from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
-from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_device, parse_seeds
+from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_seeds
 from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
+from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
@@ -136,7 +137,7 @@ def unfinished_in(out: Path) -> list[Run]:
 
 def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
     """Train what is not finished, and say how it goes."""
-    options = replace(options, device=parse_device(str(options.device)))
+    options = replace(options, device=resolve_device(options.device))
     existing = [run for run in runs if run.status != "new"]
     finished = [run for run in existing if run.status == "finished"]
     pending = runs if options.force else [run for run in runs if run.status in ("new", "unfinished")]

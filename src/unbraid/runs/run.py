@@ -18,6 +18,7 @@ from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.arrays import unlabelled
+from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Score
@@ -189,19 +190,15 @@ class Run:
         *,
         tell: Tell | None = None,
         seed: int | None = None,
-        device: torch.device | str = "cpu",
+        device: torch.device | str = "auto",
     ) -> Scorecard:
         """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics
         and settings. If the folder may not be written, a warning says that they could not be kept.
         """
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
-        codes = self.codes()
-        try:
-            codes = codes.to(device)
-        except (AssertionError, RuntimeError) as error:  # as torch says that there is no such device
-            raise SpecError(f"device is {str(device)!r}, where no codes can be put ({error}). Use 'cpu'.") from None
-        card = evaluate(codes, metrics, tell=tell, seed=seed)
+        place = resolve_device(device)
+        card = evaluate(self.codes().to(place), metrics, tell=tell, seed=seed)
         try:
             self._keep_scores(card.scores)
         except OSError as error:

@@ -13,7 +13,7 @@ from unbraid.training.events import Warn, Watch, ignore, log_warning
 class TrainingOptions:
     """The options of `train`, which explains them, in one piece."""
 
-    device: torch.device | str = "cpu"
+    device: torch.device | str = "auto"
     resume: bool = False
     force: bool = False
     checkpoint_every: int | None = None

@@ -1,30 +1,13 @@
-"""Where a run is trained, and where its images lie meanwhile."""
+"""Where the images of a run lie while it is trained."""
 
 import torch
 
 from unbraid.data.dataset import FactorImages
-from unbraid.errors import SpecError
 from unbraid.memory import free_memory
 from unbraid.runs.spec import RunSpec
 
 # The rest is for weights, activations and the codes of all images.
 _SHARE_FOR_IMAGES = 0.5
-
-
-def usable_device(device: torch.device | str) -> torch.device:
-    """Return the device of this name, if one can train there on this machine."""
-    try:
-        found = torch.device(device)
-    except RuntimeError:  # no such kind
-        found = torch.device("meta")
-    if found.type not in ("cpu", "cuda"):
-        raise SpecError(f"device is {str(device)!r}; expected 'cpu' or 'cuda' ('cuda:1' is the second GPU).")
-    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
-        raise SpecError(
-            f"device is {str(device)!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use 'cpu', "
-            "or a GPU that is there."
-        )
-    return found
 
 
 def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | None = None) -> FactorImages:

@@ -12,6 +12,7 @@ import torch
 from unbraid import files
 from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
+from unbraid.device import resolve_device
 from unbraid.errors import RunError, TrainingError
 from unbraid.memory import give_back_memory, is_out_of_memory
 from unbraid.runs.run import Run
@@ -25,7 +26,7 @@ from unbraid.training.events import TrainingPlan, Warn, Watch, ignore, log_warni
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.options import TrainingOptions
-from unbraid.training.placement import load_or_stream, usable_device
+from unbraid.training.placement import load_or_stream
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
@@ -39,7 +40,7 @@ def train(
     seeds: Iterable[Any],
     *,
     folder: Path | str = "runs",
-    device: torch.device | str = "cpu",
+    device: torch.device | str = "auto",
     resume: bool = False,
     force: bool = False,
     checkpoint_every: int | None = None,
@@ -74,7 +75,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     CheckpointTimes(options.checkpoint_every)  # refuses what cannot be
-    device = usable_device(options.device)
+    device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()
     options = replace(options, device=device, watch=noticing_busy_cores(options.watch, device))

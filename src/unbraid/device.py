@@ -1,0 +1,23 @@
+"""Where to compute: a CPU, or a GPU of this machine."""
+
+import re
+
+import torch
+
+from unbraid.errors import SpecError
+
+
+def resolve_device(device: torch.device | str) -> torch.device:
+    """Returns the device of this name, if this machine has it. "auto" is a GPU if there is one, and else the CPU."""
+    name = str(device)
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not re.fullmatch(r"cpu(:0)?|cuda(:[0-9]{1,2})?", name):
+        raise SpecError(f"device is {name!r}; expected 'auto', 'cpu' or 'cuda' ('cuda:1' is the second GPU).")
+    found = torch.device(name)
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise SpecError(
+            f"device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use 'auto' or "
+            "'cpu', or a GPU that is there."
+        )
+    return found
