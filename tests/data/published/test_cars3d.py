@@ -10,7 +10,7 @@ from PIL import Image
 from tests.data.formats.test_mat import MASK, header, packed, variable
 from unbraid.data import Cars3D, Factor, progress
 from unbraid.data.published import cars3d
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 ARCHIVE = "nips2015-analogy-data.tar.gz"
 NAMES = ["car_004_mesh", "car_001_mesh", "car_199_mesh"]
@@ -215,9 +215,3 @@ def test_a_car_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path)
         DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776 bytes; at most 67,108,864 are read"
     ):
         Cars3D(root=str(tmp_path)).load()
-
-
-def test_a_resolution_that_does_not_exist_is_refused():
-    # With types checked, as in these tests, the signature speaks first.
-    with pytest.raises((SpecError, TypeError)):
-        Cars3D(resolution=96)

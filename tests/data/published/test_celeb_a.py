@@ -272,9 +272,3 @@ def test_the_recipe_describes_the_images_before_they_are_read():
 def test_impossible_sizes_are_refused(wrong):
     with pytest.raises(SpecError, match="resolution <= crop <= 178"):
         CelebA(**wrong)
-
-
-def test_a_split_that_does_not_exist_is_refused():
-    # With types checked, as in these tests, the signature speaks first.
-    with pytest.raises((SpecError, TypeError)):
-        CelebA(split="valid")

@@ -1,5 +1,7 @@
 """What is asked of every data set that is read from published files."""
 
+from typing import Literal, get_origin, get_type_hints
+
 import pytest
 
 from tests.discovery import concrete_subclasses
@@ -32,6 +34,17 @@ def test_a_folder_is_found_from_every_other(cls, tmp_path, monkeypatch):
     assert cls().root is None
     with pytest.raises(SpecError, match="root is empty"):
         cls(root="")
+
+
+@pytest.mark.parametrize(
+    ("cls", "field"),
+    [(cls, name) for cls in EVERY for name, hint in get_type_hints(cls).items() if get_origin(hint) is Literal],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_choice_that_does_not_exist_is_refused(cls, field):
+    # With types checked, as in these tests, the signature speaks first.
+    with pytest.raises((SpecError, TypeError), match=field):
+        cls(**{field: "no such choice"})
 
 
 @every

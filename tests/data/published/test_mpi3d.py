@@ -6,7 +6,7 @@ import torch
 
 from unbraid.data import MPI3D, Factor
 from unbraid.data.published import mpi3d
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 SIZES = (3, 2, 2, 3, 1, 4, 2)
 NUM_IMAGES = 288
@@ -94,9 +94,3 @@ def test_of_three_files_one_is_needed(tmp_path):
     assert [file.name for file in MPI3D(version="toy").needed_files] == ["mpi3d_toy.npz"]
     with pytest.raises(DataError, match=r"mpi3d_toy\.npz\).*unbraid datasets fetch mpi3d.*CC BY 4\.0"):
         MPI3D(root=str(tmp_path), version="toy").load()
-
-
-def test_a_version_that_does_not_exist_is_refused():
-    # With types checked, as in these tests, the signature speaks first.
-    with pytest.raises((SpecError, TypeError)):
-        MPI3D(version="complex")

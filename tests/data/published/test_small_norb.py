@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.data.formats.test_norb import norb_bytes
 from unbraid.data import Factor, SmallNORB
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 TRAIN, TEST = "smallnorb-5x46789x9x18x6x2x96x96-training", "smallnorb-5x01235x9x18x6x2x96x96-testing"
 COLUMNS = ["category", "instance", "elevation", "azimuth", "lighting"]
@@ -165,10 +165,3 @@ def test_a_file_that_is_cut_short_never_becomes_a_data_set(tmp_path, dataset):
     with pytest.raises(DataError, match=f"{path}.*promises 5 rows and ends in number 4"):
         dataset.load()
     assert not dataset.is_converted
-
-
-@pytest.mark.parametrize("field", [{"split": "validation"}, {"camera": "middle"}, {"resolution": 128}])
-def test_a_choice_that_does_not_exist_is_refused(field):
-    # With types checked, as in these tests, the signature speaks first.
-    with pytest.raises((SpecError, TypeError)):
-        SmallNORB(**field)

@@ -19,7 +19,7 @@ from unbraid import files
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.image_store import Plan
 from unbraid.data.publication import PublishedFile
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 NUM_CLASSES = 10
 _SIDE = 28
@@ -36,11 +36,6 @@ class IdxDataset(ConvertedDataset):
     """
 
     split: Literal["train", "test"] = "train"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.split not in _NUM_IMAGES:
-            raise SpecError(f"{type(self).__name__}: split is {self.split!r}; give 'train' or 'test'.")
 
     @property
     def published_num_images(self) -> int:

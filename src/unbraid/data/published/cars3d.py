@@ -19,7 +19,6 @@ from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.resize import resized
 from unbraid.data.publication import Publication, PublishedFile
-from unbraid.errors import SpecError
 
 _ARCHIVE = "nips2015-analogy-data.tar.gz"
 _CAR = re.compile(r"car_\w+_mesh\.mat")
@@ -62,11 +61,6 @@ class Cars3D(ConvertedDataset):
     )
 
     resolution: Literal[64, 128] = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.resolution not in (64, _SIDE):
-            raise SpecError(f"Cars3D: resolution is {self.resolution!r}; give 64 or {_SIDE}.")
 
     @property
     def factors(self) -> tuple[Factor, ...]:

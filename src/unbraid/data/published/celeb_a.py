@@ -100,8 +100,6 @@ class CelebA(PartedDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.split not in _NUM_IMAGES:
-            raise SpecError(f"CelebA: split is {self.split!r}; give one of {', '.join(_NUM_IMAGES)}.")
         if not _FEWEST_PIXELS <= self.resolution <= self.crop <= _WIDTH:
             raise SpecError(
                 f"CelebA: crop is {self.crop} and resolution {self.resolution}; "

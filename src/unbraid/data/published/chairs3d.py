@@ -70,10 +70,6 @@ class Chairs3D(PartedDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.split not in ("all", "train", "test"):
-            raise SpecError(f"Chairs3D: split is {self.split!r}; give 'all', 'train' or 'test'.")
-        if self.models not in _NUM_MODELS:
-            raise SpecError(f"Chairs3D: models is {self.models!r}; give 'all' or '809'.")
         if self.masks and self.colour:
             raise SpecError("Chairs3D: a mask has no colour. Choose masks or colour.")
         if not _FEWEST_PIXELS <= self.resolution <= (self.crop or _MOST_PIXELS) <= _MOST_PIXELS:

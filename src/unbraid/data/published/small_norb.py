@@ -14,7 +14,7 @@ from unbraid.data.formats import norb
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.resize import resized
 from unbraid.data.publication import Publication, PublishedFile
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 Split = Literal["train", "test", "all"]
 Camera = Literal["left", "right", "both"]
@@ -89,14 +89,6 @@ class SmallNORB(ConvertedDataset):
     split: Split = "all"
     camera: Camera = "left"
     resolution: Literal[64, 96] = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for field, valid in (("split", tuple(_SPLITS)), ("camera", tuple(_CAMERAS)), ("resolution", (64, _SIDE))):
-            if getattr(self, field) not in valid:
-                raise SpecError(
-                    f"SmallNORB: {field} is {getattr(self, field)!r}; give one of {', '.join(map(repr, valid))}."
-                )
 
     @property
     def factors(self) -> tuple[Factor, ...]:
