@@ -23,15 +23,15 @@ quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/rep
 	$(VENV)/bin/unbraid quickstart $(ARGS)
 
 # The tests are many small sums: a process a core, each with one thread, takes half the time. Threads that wait sleep instead of spinning.
-# What one process has compiled, the others read.
+# The tests of a file share what they set up, so one process has them all. What one process has compiled, the others read.
 test test-slow: export PYTHONDONTWRITEBYTECODE :=
 test test-slow: export OMP_NUM_THREADS ?= 1
 test test-slow: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
-	$(PY) -m pytest --numprocesses auto -m "not slow" $(ARGS)
+	$(PY) -m pytest --numprocesses auto --dist loadfile -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/installed-dev  ## Run the tests that are rare and long
-	$(PY) -m pytest --numprocesses auto -m slow $(or $(ARGS),tests)
+	$(PY) -m pytest --numprocesses auto --dist loadfile -m slow $(or $(ARGS),tests)
 
 test-gpu: export OMP_NUM_THREADS ?= 1
 test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing

@@ -3,8 +3,6 @@ others.
 """
 
 import functools
-import json
-import signal
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -15,18 +13,16 @@ from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from tests.slow import slow_but
-from tests.training.squares import MLP_SPEC, PACKAGES, result
+from tests.training.short_runs import stopped
+from tests.training.squares import MLP_SPEC, result
 from unbraid import draws
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, UniformPrior
-from unbraid.errors import TrainingError
 from unbraid.models import Critic
 from unbraid.models.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
 from unbraid.optimisers import Adam
-from unbraid.recipes import from_json
-from unbraid.runs import RunSpec
 from unbraid.schedule import Cosine, Linear
-from unbraid.training import Progress, train
+from unbraid.training import train
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member, fleet_key
 from unbraid.training.trees import named_leaves
@@ -271,11 +267,6 @@ def test_what_a_state_holds():
     }
 
 
-@every_spec
-def test_its_spec_survives_json(spec):
-    assert from_json(json.loads(json.dumps(spec.to_json())), RunSpec, packages=PACKAGES) == spec
-
-
 def test_members_may_differ_in_their_schedules_and_share_a_fleet():
     specs = [spec_of(FactorVAE(gamma)) for gamma in (0.0, Linear(0.0, 50.0), Cosine(5.0, 1.0))]
     assert len({fleet_key(spec) for spec in specs}) == 1
@@ -397,14 +388,8 @@ def test_the_critics_initial_weights_come_from_the_seed_and_leave_the_generator_
 @pytest.mark.parametrize("name", slow_but(["dip-i-moments", "infogan"], ["factor-vae", "dip-i-moments", "infogan"]))
 def test_a_run_that_was_stopped_resumes_to_the_same_bits_critic_and_state_included(tmp_path, name):
     spec = replace(SPECS[name], num_steps=8, precision="float32")
-
-    def stop(event):
-        if isinstance(event, Progress) and event.step == 5:
-            signal.raise_signal(signal.SIGTERM)
-
     undisturbed = train([spec], [0, 1], folder=tmp_path / "undisturbed")
-    with pytest.raises(TrainingError, match="Stopped at step 5"):
-        train([spec], [0, 1], folder=tmp_path / "stopped", watch=stop)
+    stopped([spec], [0, 1], tmp_path / "stopped", at=5)
     resumed = train([spec], [0, 1], folder=tmp_path / "stopped", resume=True)
     assert [result(run) for run in resumed] == [result(run) for run in undisturbed]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.training.squares import MLP_SPEC, result
+from tests.training.short_runs import SPEC
+from tests.training.squares import result
 from tests.training.watchers import Signalled, Stopwatch
 from unbraid.errors import TrainingError
 from unbraid.runs import Run
@@ -16,14 +17,6 @@ from unbraid.training.checkpoint_times import CheckpointTimes
 
 # The package has a function of the same name.
 train_module = importlib.import_module("unbraid.training.train")
-
-SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """What becomes of SPEC from the seeds 0 and 1 when nothing happens."""
-    return [result(run) for run in train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("undisturbed"))]
 
 
 def signalled_while_encoding(monkeypatch):

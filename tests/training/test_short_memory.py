@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.training.squares import MLP_SPEC, everything
+from tests.training.short_runs import SPEC
+from tests.training.squares import everything
 from tests.training.watchers import Plans, Stopwatch
 from unbraid.errors import RunError, TrainingError
 from unbraid.training import fleet_training, train
@@ -15,8 +16,6 @@ from unbraid.training.sizing import Memory
 
 # The package has a function of the same name.
 train_module = importlib.import_module("unbraid.training.train")
-
-SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
 
 # What else says that memory is short is in test_memory.py.
 SHORT = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB. GPU 0 has a total capacity of 10 GiB.")
