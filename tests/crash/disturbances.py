@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.crash import job
 from tests.crash.moments import Moments
-from unbraid.runs.run import Run
+from unbraid.runs.run_writer import RunWriter
 
 
 @contextlib.contextmanager
@@ -42,14 +42,14 @@ def killed(folder: Path, at: list[Any]) -> Iterator[None]:
 @contextlib.contextmanager
 def killed_after_the_first(folder: Path, method: str) -> Iterator[None]:
     """SIGKILL when this was done with the first run of a fleet, and not with the others."""
-    function, alone = getattr(Run, method), threading.Lock()
+    function, alone = getattr(RunWriter, method), threading.Lock()
 
     def do_and_die(*arguments: Any, **options: Any) -> None:
         with alone:
             function(*arguments, **options)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(Run, method, do_and_die)
+    setattr(RunWriter, method, do_and_die)
     yield
 
 
