@@ -39,7 +39,7 @@ def test_what_is_not_known_lies_on_neither_side(arguments):
 
 def test_a_value_index_that_is_not_known_lies_on_neither_side():
     sizes, values = (Factor("size", 3),), torch.tensor([[-1], [2], [0], [1]])
-    assert Threshold("size", "below", value=1).rows(sizes, values).tolist() == [2]
+    assert Threshold("size", "below", value=1.0).rows(sizes, values).tolist() == [2]
     assert Threshold("size", "below", quantile=0.7).rows(sizes, values).tolist() == [2, 3]
 
 
