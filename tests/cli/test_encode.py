@@ -155,7 +155,7 @@ def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
         (["empty"], [], "holds no .png, .jpg, .jpeg files"),
         (["large.npz", "large.png"], [], "Give one .npz alone"),
         (["large.npz"], ["--out", "codes.mat"], "name an .npz, a .safetensors or a .csv file"),
-        (["large.npz"], ["--device", "gpu"], "expected auto, cpu or cuda"),
+        (["large.npz"], ["--device", "gpu"], "expected 'auto', 'cpu' or 'cuda'"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, run, tmp_path, monkeypatch, what, options, complaint):

@@ -39,7 +39,8 @@ def rows(outcome) -> list[list[str]]:
 # ---- runs
 
 
-def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
+def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatch):
+    monkeypatch.setattr("unbraid.cli.score.IN_SHORT", ("mig", "mig:quantised", "sap"))
     outcome = unbraid("score", trained)
     assert outcome.code == 0, outcome.err
     lines = outcome.out.splitlines()
@@ -47,7 +48,8 @@ def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     assert lines[1].startswith("MIG (")
     assert "estimator exact" in lines[1]
     factors = ["shape", "scale", "position_x", "position_y"]
-    columns = ["objective", "seed", "MIG", "95", "%", "interval", "unused", "latents", *factors, "distortion", "rate"]
+    columns = ["objective", "seed", "MIG", "95", "%", "interval", "mig:quantised", "unused", "latents"]
+    columns += [*factors, "distortion", "rate"]
     assert lines[2].split() == columns
     names = ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
     assert [line.split()[0] for line in lines[3:] if line.strip()][:6] == names
@@ -56,7 +58,7 @@ def test_the_scores_of_runs_are_shown_and_kept(unbraid, trained):
     assert sum("2 of 2 runs collapsed" in line for line in lines) == 2
     assert outcome.out.count("2 of 2 latents unused: these scores describe noise.") == 4
     for folder in trained.iterdir():
-        assert [score.metric for score in Run.open(folder).scores()] == ["MIG"]
+        assert [score.settings["estimator"] for score in Run.open(folder).scores()] == ["exact", "quantised"]
 
 
 def test_a_factor_that_never_varies_is_noted_once(unbraid, trained):
@@ -310,7 +312,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
         ([".", "--metrics", "migg"], "Did you mean 'mig'?"),
         ([".", "--metric", "mig", "--metrics", "all"], "--metric and --metrics both say what to compute"),
         ([".", "--like", "chenn"], "Did you mean 'chen'?"),
-        ([".", "--device", "tpu"], "expected auto, cpu or cuda"),
+        ([".", "--device", "tpu"], "expected 'auto', 'cpu' or 'cuda'"),
         ([".", "--metric.estimator", "quantized"], "Did you mean 'quantised'?"),
         ([".", "--metric.estimator", "quantised", "--metric.estimator.num-bins", "x"], "expected a whole number"),
     ],

@@ -1,9 +1,7 @@
 """Recipes survive JSON, and reading one runs no code that was not asked for."""
 
 import dataclasses
-import hashlib
 import json
-import math
 import sys
 from dataclasses import dataclass
 from typing import Literal
@@ -24,19 +22,15 @@ from unbraid.distributions import (
     LaplaceLatents,
     Latents,
     LearnedCategories,
-    Likelihood,
 )
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
-from unbraid.names import kebab_case, suggestion
-from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, DecomposedELBO, Objective
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Objective
 from unbraid.recipes import from_json, to_json
-from unbraid.recipes.annotations import alternatives, check_value, describe
-from unbraid.recipes.digest import digest
-from unbraid.recipes.registry import choices, public_path
-from unbraid.schedule import Cosine, Cyclic, Linear, Schedule
+from unbraid.recipes.registry import public_path
+from unbraid.schedule import Cosine, Cyclic, Linear
 
 
 @dataclass(frozen=True)
@@ -127,10 +121,6 @@ def test_a_schedule_and_a_list_of_recipes_are_objects_too():
         "unbraid.distributions.GaussianLatents",
         "unbraid.distributions.ConcreteLatents",
     ]
-
-
-def test_recipes_that_lie_directly_in_the_package_can_be_chosen():
-    assert choices(Schedule) == {"cosine": Cosine, "cyclic": Cyclic, "linear": Linear}
 
 
 @pytest.mark.parametrize(
@@ -328,152 +318,3 @@ def test_a_misspelt_type_is_refused_with_the_nearest():
         SpecError, match=r"Did you mean 'BetaTCVAE'\? Valid: .*BetaTCVAE, BetaVAE, .*DecomposedELBO, .*VAE"
     ):
         from_json({"type": "unbraid.objectives.BetaTCVEA"}, Objective)
-
-
-# Names
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("VAE", "vae"),
-        ("MIG", "mig"),
-        ("BetaVAE", "beta-vae"),
-        ("BetaTCVAE", "beta-tcvae"),
-        ("DecomposedELBO", "decomposed-elbo"),
-        ("FactorVAEScore", "factor-vae-score"),
-        ("FromArrays", "from-arrays"),
-        ("FashionMNIST", "fashion-mnist"),
-        # A single capital at either end belongs to its neighbour.
-        ("DSprites", "dsprites"),
-        ("CelebA", "celeba"),
-        ("Cars3D", "cars3d"),
-        ("Lemma2Gap", "lemma2-gap"),
-        ("HFVAE", "hfvae"),
-        ("DIPVAE", "dip-vae"),
-    ],
-)
-def test_the_command_line_spells_a_class(name, expected):
-    assert kebab_case(type(name, (), {})) == expected
-
-
-def test_the_name_of_the_kind_is_dropped_from_the_end():
-    assert kebab_case(GaussianLikelihood, Likelihood) == "gaussian"
-    assert kebab_case(Likelihood, Likelihood) == "likelihood"
-
-
-def test_choices_are_the_concrete_recipes_that_a_folder_exports():
-    named = {"beta-tcvae": BetaTCVAE, "beta-vae": BetaVAE, "decomposed-elbo": DecomposedELBO, "vae": VAE}
-    assert choices(Objective).items() >= named.items()
-    assert choices(Architecture).items() >= {"conv": Conv, "mlp": MLP}.items()
-    assert list(choices(Latents)) == [
-        "bernoulli",
-        "concrete",
-        "correlated-gaussian",
-        "deterministic",
-        "gaussian",
-        "grouped",
-        "laplace",
-    ]
-    assert list(choices(Likelihood)) == ["bernoulli", "continuous-bernoulli", "gaussian", "laplace", "learned-gaussian"]
-    assert choices(FactorDataset)["dsprites"] is DSprites
-
-
-@pytest.mark.parametrize(
-    ("cls", "expected"),
-    [
-        (VAE, "unbraid.objectives.VAE"),  # the top of the package has it too, but may not always
-        (DSprites, "unbraid.data.DSprites"),
-        (Autoencoder, "unbraid.models.Autoencoder"),
-        (Everything, f"{Everything.__module__}.Everything"),
-    ],
-    ids=["VAE", "DSprites", "Autoencoder", "Everything"],
-)
-def test_a_class_is_written_under_the_path_that_its_folder_exports(cls, expected):
-    assert public_path(cls) == expected
-
-
-def test_a_suggestion_is_near_or_none():
-    assert suggestion("betta", ["gamma", "beta"]) == "Did you mean 'beta'? Valid: beta, gamma."
-    assert suggestion("zzz", ["gamma", "beta"]) == "Valid: beta, gamma."
-    assert suggestion("zzz", []) == "Valid: none."
-    assert suggestion("", ["gamma", "beta"]) == "Valid: beta, gamma."
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("tcvae", "beta-tcvae"),  # difflib alone says vae
-        ("beta", "beta-vae"),  # of two that contain it, the nearer
-        ("beta-tc-vae", "beta-tcvae"),  # a slip, although vae is a word of it
-        ("plain-vae", "vae"),
-        ("my_vae", "vae"),
-        ("vea", "vae"),
-    ],
-)
-def test_a_part_of_a_name_suggests_the_whole_of_it(given, meant):
-    assert suggestion(given, ["beta-tcvae", "beta-vae", "decomposed-elbo", "vae"]).startswith(
-        f"Did you mean {meant!r}?"
-    )
-
-
-# Annotations
-
-
-def test_a_union_has_alternatives_and_anything_else_is_its_own():
-    assert alternatives(int | None) == (int, type(None))
-    assert alternatives(float) == (float,)
-    assert alternatives(tuple[int, ...]) == (tuple[int, ...],)
-
-
-@pytest.mark.parametrize(
-    ("annotation", "words"),
-    [
-        (int, "a whole number"),
-        (float | None, "a number or None"),
-        (tuple[float, ...], "a list, each entry a number"),
-        (Literal["a", 2], "one of a, 2"),
-        (Objective, "an Objective"),
-        (Likelihood, "a Likelihood"),
-    ],
-)
-def test_an_annotation_in_words(annotation, words):
-    assert describe(annotation) == words
-
-
-def test_a_list_becomes_a_tuple_and_null_nothing():
-    assert check_value([1, 2], tuple[int, ...], "here") == (1, 2)
-    assert check_value(None, float | None, "here") is None
-    assert math.isinf(check_value(math.inf, float, "here"))  # whether it makes sense is for the recipe to say
-
-
-# ---- digests
-
-
-@dataclass(frozen=True)
-class Outer:
-    """A recipe that holds another by default."""
-
-    inner: Everything = Everything()
-    weight: float = 1.0
-
-
-def digest_of(content):
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def test_a_digest_is_of_the_type_and_the_fields_that_differ_from_their_defaults():
-    outer, inner = public_path(Outer), public_path(Everything)
-    assert digest(Outer()) == digest_of({"type": outer})
-    assert digest(Outer(weight=2)) == digest_of({"type": outer, "weight": 2.0})
-    assert digest(Outer(Everything(widths=(1, 3)))) == digest_of(
-        {"type": outer, "inner": {"type": inner, "widths": [1, 3]}}
-    )
-
-
-def test_a_version_enters_the_digest_of_every_recipe_that_holds_it(monkeypatch):
-    before = {digest(recipe) for recipe in (Everything(), Outer(), Outer(weight=2.0))}
-    monkeypatch.setattr(Everything, "recipe_version", 2, raising=False)
-    assert not before & {digest(recipe) for recipe in (Everything(), Outer(), Outer(weight=2.0))}
-    inner = {"type": public_path(Everything), "recipe_version": 2}
-    assert digest(Outer()) == digest_of({"type": public_path(Outer), "inner": inner})

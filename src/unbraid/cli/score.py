@@ -29,6 +29,8 @@ from unbraid.metrics.statistics import Tell
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
+# What many runs are first compared by.
+IN_SHORT = ("mig", "dci", "sap")
 _FLAGS = flags_of_kind(Metric, "metric", MIG())
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric"}
 
@@ -43,14 +45,13 @@ class Carded:
     card: Scorecard
     run: Run | None = None
 
-    @property
-    def row(self) -> Scored:
-        """Its first score, as a row of a table of one metric."""
-        return (
-            Scored(self.label, None, self.card[0], unused=unused_text(self.card))
-            if self.run is None
-            else score_row(self.label, self.run, self.card)
-        )
+    def row(self, names: Sequence[str] = ()) -> Scored:
+        """Returns the first of these scores as a row of a table, beside the values of the others; by default, its first
+        score alone.
+        """
+        if self.run is None:
+            return Scored(self.label, None, self.card[0], unused=unused_text(self.card))
+        return score_row(self.label, self.run, self.card, names or self.card.names[:1])
 
 
 @with_flags(_FLAGS.values(), panels=_PANELS, aliases={})
@@ -68,7 +69,7 @@ def score(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="all, unsupervised, or names such as mig,sap,dci:boosted_trees. Default: all; for several runs mig.",
+            help="all, unsupervised, or names such as mig,sap,dci:boosted_trees. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -111,14 +112,13 @@ def score(
     place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     runs = _runs([path for path in what if path not in files]) if len(files) < len(what) else []
-    if chosen is None:
-        chosen = "mig" if len(runs) > 1 else "all"
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
-    carded = [*_of_files(codes, chosen, seed, place), *score_cards(runs, chosen, seed=seed, device=place)]
+    asked: Metrics = "all" if chosen is None else chosen
+    carded = [*_of_files(codes, asked, seed, place), *score_cards(runs, asked, seed=seed, device=place)]
     if save is not None:
         save_cards(save, {each.name: each.card for each in carded})
-    _show(carded)
+    _show(carded, is_short=chosen is None and len(runs) > 1 and not files)
     if save is not None:
         say(f"The scores are in {save}.")
     _complain_of_failures(carded)
@@ -126,7 +126,7 @@ def score(
 
 def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
     """Score each run with one metric and keep the score in its folder."""
-    return [each.row for each in score_cards(runs, [metric])]
+    return [each.row() for each in score_cards(runs, [metric])]
 
 
 def score_cards(
@@ -180,11 +180,16 @@ def _chosen(given: Given, metrics: str | None, like: str | None) -> Metrics | No
     return like_published(like) if like is not None else metrics
 
 
-def _show(carded: Sequence[Carded]) -> None:
-    """One metric: a row for each. One card: all of it. Else: metrics down, cards across."""
+def _show(carded: Sequence[Carded], *, is_short: bool) -> None:
+    """One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in short, a row for each
+    with the first metrics to look at.
+    """
     names = {name for each in carded for name in each.card.names}
     if len(names) == 1:
-        output().print(score_table([each.row for each in carded]))
+        output().print(score_table([each.row() for each in carded]))
+    elif is_short and all(IN_SHORT[0] in each.card for each in carded):
+        output().print(score_table([each.row(IN_SHORT) for each in carded]))
+        say("The folders of the runs hold all scores; --metrics all shows them.", style="dim")
     elif len(carded) == 1:
         say(carded[0].card.headline, style="dim")
         output().print(card_table(carded[0].card))

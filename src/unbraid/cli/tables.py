@@ -3,8 +3,8 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import final
 
 from rich.table import Table
@@ -19,8 +19,8 @@ from unbraid.runs.spec_words import spec_labels
 @final
 @dataclass(frozen=True)
 class Scored:
-    """A row of a table of scores: whose score it is, where the loss of that run ended, and how many latents are unused
-    if it is collapsed.
+    """A row of a table of scores: whose score it is, where the loss of that run ended, how many latents are unused if
+    it is collapsed, and the values of other metrics.
     """
 
     label: str
@@ -29,6 +29,7 @@ class Scored:
     distortion: float = math.nan
     rate: float = math.nan
     unused: str = ""
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_row(run: Run, name: str) -> list[str]:
@@ -48,11 +49,14 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def score_row(label: str, run: Run, card: Scorecard) -> Scored:
-    """The row of a run: its first score, and the distortion and the rate at the end of its training."""
-    history = run.history
+def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Scored:
+    """The row of a run: the first of these scores, the values of the others, and the distortion and the rate at the end
+    of its training.
+    """
+    history, (first, *others) = run.history, names
     ends = history.at_the_end("distortion"), history.at_the_end("rate")
-    return Scored(label, run.seed, card[0], *ends, unused_text(card))
+    values = {name: card[name].value for name in others if name in card}
+    return Scored(label, run.seed, card[first], *ends, unused_text(card), values)
 
 
 def unused_text(card: Scorecard) -> str:
@@ -73,8 +77,17 @@ def score_table(rows: Sequence[Scored]) -> Table:
     table.title = (
         f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
     )
+    others = list(dict.fromkeys(name for row in rows for name in row.others))
     unused = ["unused latents"] if any(row.unused for row in rows) else []
-    for name in (*(["seed"] if are_runs else []), rows[0].score.metric, "95 % interval", *unused, *factors, *ends):
+    for name in (
+        *(["seed"] if are_runs else []),
+        rows[0].score.metric,
+        "95 % interval",
+        *others,
+        *unused,
+        *factors,
+        *ends,
+    ):
         table.add_column(name, justify="right", overflow="fold")
 
     def texts(scored: Sequence[Scored]) -> list[str]:
@@ -82,6 +95,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
         values = [
             number_text(median([row.score.value for row in scored])),
             "" if interval is None else interval_text(*interval),
+            *(number_text(median([row.others.get(name, math.nan) for row in scored])) for name in others),
             *([_collapsed(scored)] if unused else []),
         ]
         values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
