@@ -62,6 +62,12 @@ class Undisturbed:
     results: dict[str, bytes]
     counts: dict[tuple[str, str], int]
 
+    def assert_finished_by(self, nursery: Nursery, folder: Path) -> None:
+        """The same command, in a life to which nothing happens, comes to the same."""
+        ended = nursery.live(folder)
+        assert ended.code == 0, ended.said
+        assert results(folder) == self.results
+
 
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:

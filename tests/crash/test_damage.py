@@ -7,7 +7,6 @@ import shutil
 
 import pytest
 
-from tests.crash.job import results
 from unbraid.errors import UnbraidError
 from unbraid.runs.run import Run
 
@@ -114,14 +113,11 @@ def test_a_damaged_image_cache_is_drawn_again_and_changes_no_result(nursery, und
             content = bytearray(path.read_bytes())
             content[-3] ^= 4
             path.write_bytes(content)
-    ended = nursery.live(tmp_path)
-    assert ended.code == 0, ended.said
-    assert results(tmp_path) == undisturbed.results
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 def test_a_damaged_report_is_written_again(nursery, undisturbed, tmp_path):
     shutil.copytree(undisturbed.folder, tmp_path, dirs_exist_ok=True)
     report = tmp_path / "runs" / "report.html"
     report.write_bytes(report.read_bytes()[:1000])
-    assert nursery.live(tmp_path).code == 0
-    assert results(tmp_path) == undisturbed.results
+    undisturbed.assert_finished_by(nursery, tmp_path)

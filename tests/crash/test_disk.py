@@ -21,12 +21,6 @@ from tests.slow import slow_but
 SEED = 7
 
 
-def assert_the_same_command_finishes_it(nursery, undisturbed, folder):
-    ended = nursery.live(folder)
-    assert ended.code == 0, ended.said
-    assert results(folder) == undisturbed.results
-
-
 def assert_nothing_is_left_half_written(folder):
     # images.part is whole as far as it goes, and the next command goes on with it.
     assert [str(path) for path in folder.rglob("*.part") if path.name != "images.part"] == []
@@ -43,7 +37,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file_is_told_with_the_file(phase
     assert "Make room on that disk" in complaint or "Set UNBRAID_CACHE to a folder" in complaint
     assert "Traceback" not in ended.said
     assert_nothing_is_left_half_written(tmp_path)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +50,7 @@ def test_files_that_may_not_grow_are_told_by_name(num_bytes, code, file, nursery
     assert f"{tmp_path}/{file}" in ended.said.rpartition("Error: ")[2]
     assert os.strerror(errno.EFBIG) in ended.said
     assert_nothing_is_left_half_written(tmp_path)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 def test_a_real_disk_that_is_too_small_and_then_is_not(nursery, undisturbed, tmp_path):
@@ -82,7 +76,7 @@ def test_a_disk_that_becomes_read_only_is_told_with_the_file(phase, nursery, und
     assert os.strerror(errno.EROFS) in complaint
     assert "Traceback" not in ended.said
     assert_nothing_is_left_half_written(tmp_path)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 def test_scores_that_a_read_only_disk_cannot_keep_are_printed_all_the_same(nursery, undisturbed, tmp_path):
@@ -91,7 +85,7 @@ def test_scores_that_a_read_only_disk_cannot_keep_are_printed_all_the_same(nurse
     assert "MIG" in ended.said
     assert re.search(rf"could not be kept \({tmp_path}/runs/.*: {os.strerror(errno.EROFS)}\)", ended.said)
     assert_nothing_is_left_half_written(tmp_path)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.fixture
@@ -118,4 +112,4 @@ def test_folders_that_may_not_be_written_are_told_by_name(phase, nursery, undist
         rf"Error: {public_folder}/runs.*: {os.strerror(errno.EACCES)}\. Check the path, the permissions", ended.said
     )
     assert results(public_folder) == before
-    assert_the_same_command_finishes_it(nursery, undisturbed, public_folder)
+    undisturbed.assert_finished_by(nursery, public_folder)

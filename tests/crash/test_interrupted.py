@@ -9,7 +9,6 @@ import signal
 
 import pytest
 
-from tests.crash.job import results
 from tests.slow import slow_but
 
 SEED = 8
@@ -17,12 +16,6 @@ SEED = 8
 
 def moment(phase, kind, counts):
     return [phase, kind, random.Random(f"{SEED} {phase} {kind}").randint(1, counts[phase, kind])]
-
-
-def assert_the_same_command_finishes_it(nursery, undisturbed, folder):
-    ended = nursery.live(folder)
-    assert ended.code == 0, ended.said
-    assert results(folder) == undisturbed.results
 
 
 def within_training(counts):
@@ -40,20 +33,20 @@ def test_once_training_stops_after_its_step_with_a_checkpoint(nursery, undisturb
     stopped = re.search(r"Error: Stopped at step (\d) of 6, as asked; a checkpoint is saved. Go on with", ended.said)
     assert stopped, ended.said
     assert len(list(tmp_path.glob(f"runs/*/checkpoints/step-{int(stopped[1]):010d}.json"))) == 2
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 def test_twice_it_leaves_now(nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, interrupted={"at": within_training(undisturbed.counts), "times": 2})
     assert ended.code == 130
     assert "Error: Stopped at once, as asked. What is finished is kept; to go on, type the command again" in ended.said
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 def test_a_second_signal_that_python_leaves_to_the_system_ends_it_at_once(nursery, undisturbed, tmp_path):
     asked = {"at": within_training(undisturbed.counts), "times": 2, "by": "SIGTERM"}
     assert nursery.live(tmp_path, interrupted=asked).code == -signal.SIGTERM
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.mark.parametrize("times", slow_but([1], [1, 2]))
@@ -62,7 +55,7 @@ def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturb
         tmp_path, interrupted={"at": moment("checkpointing", "write", undisturbed.counts), "times": times}
     )
     assert ended.code == (1 if times == 1 else 130)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.mark.parametrize("kind", slow_but(["write"], ["call", "write"]))
@@ -70,7 +63,7 @@ def test_while_it_encodes_it_ends_what_it_is_at_and_leaves(kind, nursery, undist
     ended = nursery.live(tmp_path, interrupted={"at": moment("encoding", kind, undisturbed.counts)})
     assert ended.code == 1
     assert re.search(r"Error: Stopped.*, as asked", ended.said)
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +75,4 @@ def test_where_nothing_is_trained_once_is_enough_to_leave_now(phase, kind, nurse
     assert ended.code == 130
     assert "Stopped at once, as asked." in ended.said
     assert not list(tmp_path.rglob("*.part"))
-    assert_the_same_command_finishes_it(nursery, undisturbed, tmp_path)
+    undisturbed.assert_finished_by(nursery, tmp_path)

@@ -54,9 +54,7 @@ def test_killed_at_any_moment_the_job_is_finished_by_the_same_command(phase, nur
         ended = nursery.live(folder, killed={"at": moment})
         assert ended.code == -signal.SIGKILL, f"{moment}: {ended.said}"
         assert json.loads(last_words(folder).read_text()) == moment
-        ended = nursery.live(folder)
-        assert ended.code == 0, f"{moment}: {ended.said}"
-        assert results(folder) == undisturbed.results, moment
+        undisturbed.assert_finished_by(nursery, folder)
 
 
 def test_killed_again_and_again_the_job_is_finished_by_the_same_command(nursery, undisturbed, tmp_path):
@@ -66,8 +64,7 @@ def test_killed_again_and_again_the_job_is_finished_by_the_same_command(nursery,
     for moment in ([phase, kind, 1] for phase, kind in zip(PHASES, kinds, strict=True)):
         ended = nursery.live(tmp_path, killed={"at": moment})
         assert ended.code == -signal.SIGKILL, f"{moment}: {ended.said}"
-    assert nursery.live(tmp_path).code == 0
-    assert results(tmp_path) == undisturbed.results
+    undisturbed.assert_finished_by(nursery, tmp_path)
 
 
 @pytest.mark.parametrize(

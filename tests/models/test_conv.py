@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.models.nets import num_parameters
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Conv
@@ -24,10 +25,6 @@ def layers(module):
             case _:
                 found.append(type(m).__name__)
     return found
-
-
-def num_parameters(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 def test_the_default_is_the_net_of_do_and_tran():

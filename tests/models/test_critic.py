@@ -7,11 +7,7 @@ from tests.models.nets import conv, linear, num_parameters
 from unbraid.errors import SpecError
 from unbraid.models import Critic
 
-
-@pytest.fixture(autouse=True)
-def _shapes_without_numbers():
-    with torch.device("meta"):
-        yield
+pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
 
 @pytest.mark.parametrize(("num_outputs", "expected"), [(1, 4_016_001), (2, 4_017_002)])

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.models.nets import num_parameters
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import MLP
@@ -14,10 +15,6 @@ pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 def layers(module):
     """What a net is made of: the widths of linear layers and the names of the others."""
     return [(m.in_features, m.out_features) if isinstance(m, nn.Linear) else type(m).__name__ for m in module]
-
-
-def num_parameters(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 def test_the_default_is_the_net_of_chen_et_al():
