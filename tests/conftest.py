@@ -28,6 +28,11 @@ for number in (signal.SIGINT, signal.SIGHUP):
 os.environ.setdefault("MPLBACKEND", "agg")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a file's bytes by their argument: some formats hold the time, and all processes must see the same names."""
+    return argname if isinstance(val, bytes) and len(val) > 16 else None
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the garbage collector, which training calls, need not look through it again."""
     gc.collect()
