@@ -33,7 +33,7 @@ from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.formats.norb import Matrix
 from unbraid.data.formats.pth import read_tensor
 from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.own.arrays import FromArrays
+from unbraid.data.own.from_arrays import FromArrays
 from unbraid.data.provenance import check_file
 from unbraid.data.publication import PublishedFile
 from unbraid.data.published.chairs3d import _content

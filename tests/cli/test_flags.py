@@ -68,6 +68,8 @@ def test_settings_may_follow_a_name_after_colons():
     assert [spec.objective for spec in built] == [BetaVAE(4.0), BetaVAE(Linear(0.0, 4.0)), BetaTCVAE(6.0)]
     with pytest.raises(SpecError, match="names beta-vae:beta=4, beta-vae:4: one of them twice"):
         specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:4"])
+    with pytest.raises(SpecError, match=r"--objective.beta sets what --objective beta-vae:5 has set. Leave out one"):
+        specs(dataset="dsprites", objective="beta-vae:5", objective__beta="6")
 
 
 def test_a_repeated_name_and_several_values_give_every_combination():

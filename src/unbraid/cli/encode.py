@@ -15,7 +15,7 @@ from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
 from unbraid.data.dataset import FactorImages
-from unbraid.data.own.arrays import FromArrays
+from unbraid.data.own.from_arrays import FromArrays
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.score_rows import plain_text

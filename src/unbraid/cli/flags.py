@@ -199,6 +199,8 @@ class _Builder:
                 raise SpecError(
                     f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
                 )
+            for text, (_, recipe) in zip(self._given[path], chosen, strict=True):
+                self._refuse_second_values(path, text, recipe)
             self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
             # The default by its name is the default: that of a critic's optimiser is not that of the class.
             chosen = [(cls, default if start is None and type(default) is cls else start) for cls, start in chosen]
@@ -210,6 +212,13 @@ class _Builder:
             raise SpecError(f"{spelled(below[0])} needs {spelled(path)}. {suggestion('', choices(kind))}")
         self._chosen[path] = [kebab_case(type(default), kind)]
         return self.variants(type(default), f"{path}.", default)
+
+    def _refuse_second_values(self, path: str, text: str, recipe: Any) -> None:
+        """Refuses a field that is set after the name of its recipe and by a flag as well."""
+        for of_class in fields(recipe) if recipe is not None else ():
+            flag = f"{path}.{of_class.name}"
+            if flag in self._given and getattr(recipe, of_class.name) != default_of(of_class):
+                raise SpecError(f"{spelled(flag)} sets what {spelled(path)} {text} has set. Leave out one of them.")
 
     def refuse_unused(self, flags: Mapping[str, Flag]) -> None:
         for path in self._given:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.data.dataset import FactorImages
-from unbraid.data.own.arrays import unlabelled
+from unbraid.data.own.from_arrays import unlabelled
 from unbraid.data.pictures.pictures import decode, shape_of, with_channels
 from unbraid.errors import DataError
 

@@ -8,12 +8,12 @@ from unbraid.data.drawn.colour_dsprites import ColourDSprites as ColourDSprites
 from unbraid.data.drawn.dsprites import DSprites as DSprites
 from unbraid.data.drawn.noisy_dsprites import NoisyDSprites as NoisyDSprites
 from unbraid.data.drawn.shaded_faces import ShadedFaces as ShadedFaces
-from unbraid.data.own.arrays import FromArrays as FromArrays
-from unbraid.data.own.folder import FromFolder as FromFolder
-from unbraid.data.own.hugging_face import FromHuggingFace as FromHuggingFace
+from unbraid.data.own.from_arrays import FromArrays as FromArrays
+from unbraid.data.own.from_folder import FromFolder as FromFolder
+from unbraid.data.own.from_hugging_face import FromHuggingFace as FromHuggingFace
 from unbraid.data.published.basel_faces import BaselFaces as BaselFaces
 from unbraid.data.published.cars3d import Cars3D as Cars3D
-from unbraid.data.published.celeb_a import CelebA as CelebA
+from unbraid.data.published.celeba import CelebA as CelebA
 from unbraid.data.published.chairs3d import Chairs3D as Chairs3D
 from unbraid.data.published.fashion_mnist import FashionMNIST as FashionMNIST
 from unbraid.data.published.mnist import MNIST as MNIST

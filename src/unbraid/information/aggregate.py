@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal, assert_never, final, get_args
+from typing import Literal, assert_never, final
 
 import torch
 from jaxtyping import Float
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from unbraid.arrays import columns
 from unbraid.errors import SpecError
+from unbraid.recipes.annotations import check_value
 
 Estimator = Literal["naive", "mws", "mss", "eq13"]
 
@@ -261,8 +262,7 @@ def _log_own_and_others(
 
 
 def _check_recipe(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
-    if estimator not in get_args(Estimator):
-        raise SpecError(f"There is no estimator {estimator!r}. Use one of {', '.join(get_args(Estimator))}.")
+    check_value(estimator, Estimator, "estimator")
     if batch_size < 2:
         raise SpecError(
             f"The estimator {estimator!r} compares the images of a batch, and the batch has {batch_size}. Use at "

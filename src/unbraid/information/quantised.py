@@ -8,7 +8,7 @@ the images, `quantised_information` computes entropies from the sums.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, assert_never, final, get_args
+from typing import Literal, assert_never, final
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.latent_information import LatentInformation, information_of_tables
 from unbraid.information.value_table import ValueTable
+from unbraid.recipes import Recipe
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
 
@@ -39,7 +40,7 @@ Quantiser = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 
 @final
 @dataclass(frozen=True)
-class Bins:
+class Bins(Recipe):
     """Bins [a, b) of equal width from `low` to `high`; what lies outside belongs to the first or the last. `masses`
     says how they are filled.
 
@@ -55,8 +56,7 @@ class Bins:
     masses: Masses = "erf_edge"
 
     def __post_init__(self) -> None:
-        if self.masses not in get_args(Masses):
-            raise SpecError(f"Bins: there are no masses {self.masses!r}. Use one of {', '.join(get_args(Masses))}.")
+        super().__post_init__()
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
         if not (

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
-from unbraid.data.own.arrays import unlabelled
+from unbraid.data.own.from_arrays import unlabelled
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.metrics.evaluate import evaluate

@@ -72,7 +72,7 @@ def test_tensors_are_as_good_as_arrays(dtype):
 
 
 def test_many_floats_are_converted_in_blocks_without_losing_an_image(monkeypatch):
-    monkeypatch.setattr("unbraid.data.own.arrays._IMAGES_AT_ONCE", 3)
+    monkeypatch.setattr("unbraid.data.own.from_arrays._IMAGES_AT_ONCE", 3)
     images = np.linspace(0, 1, 10)[:, None, None]
     np.testing.assert_array_equal(FromArrays.of(images).load().pixels.flatten(), np.rint(images.flatten() * 255))
 
@@ -318,7 +318,7 @@ def test_a_recipe_that_cannot_be_right_is_refused_when_it_is_made(fields, match)
 
 @pytest.fixture
 def mapped_from_the_start(monkeypatch):
-    monkeypatch.setattr("unbraid.data.own.arrays._MAPPED_FROM_BYTES", 1)
+    monkeypatch.setattr("unbraid.data.own.from_arrays._MAPPED_FROM_BYTES", 1)
 
 
 def is_in_the_file(pixels, path):
@@ -338,7 +338,7 @@ def is_in_the_file(pixels, path):
 def test_many_bytes_stay_in_the_file_and_are_the_same(tmp_path, shape, monkeypatch):
     dataset = saved(tmp_path / "own.npz", images=IMAGES.reshape(shape), factors=np.arange(shape[0]))
     mapped = dataset.open()
-    monkeypatch.setattr("unbraid.data.own.arrays._MAPPED_FROM_BYTES", 2**40)
+    monkeypatch.setattr("unbraid.data.own.from_arrays._MAPPED_FROM_BYTES", 2**40)
     read = dataset.open()
     assert isinstance(read.pixels, torch.Tensor)
     rows = torch.tensor([[1, 0], [1, 1]])
@@ -376,7 +376,7 @@ def test_what_is_compressed_is_read(tmp_path):
 
 @pytest.mark.usefixtures("mapped_from_the_start")
 def test_bytes_that_are_nearly_black_are_refused_where_they_lie(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.data.own.arrays._IMAGES_AT_ONCE", 2)
+    monkeypatch.setattr("unbraid.data.own.from_arrays._IMAGES_AT_ONCE", 2)
     with pytest.raises(DataError, match="nearly black"):
         saved(tmp_path / "own.npz", images=np.ones((5, 2, 2), dtype=np.uint8)).open()
     late = np.zeros((5, 2, 2), dtype=np.uint8)

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from unbraid.data import Factor, FromHuggingFace, image_store, progress
-from unbraid.data.own import hugging_face
+from unbraid.data.own import from_hugging_face
 from unbraid.errors import DataError, SpecError
 
 GENERATOR = np.random.default_rng(5)
@@ -149,7 +149,7 @@ def test_pictures_may_be_files(tmp_path):
 
 
 def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
-    monkeypatch.setattr(hugging_face, "_IMAGES_PER_BLOCK", 4)
+    monkeypatch.setattr(from_hugging_face, "_IMAGES_PER_BLOCK", 4)
     seen = []
     with progress.watched(lambda *told: seen.append(told)):
         images = FromHuggingFace.of(labelled()).load()
@@ -288,14 +288,14 @@ def test_a_picture_that_cannot_be_read_is_refused_by_its_row(picture, match, tmp
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.png"
     Image.fromarray(GREY[0]).save(path)
-    survey = hugging_face._Table.survey
+    survey = from_hugging_face._Table.survey
 
     def changed(table):
         found = survey(table)
         Image.fromarray(GREY[1]).save(path)
         return found
 
-    monkeypatch.setattr(hugging_face._Table, "survey", changed)
+    monkeypatch.setattr(from_hugging_face._Table, "survey", changed)
     with pytest.raises(DataError, match="image 0 was changed while it was read"):
         FromHuggingFace.of(raw({"bytes": None, "path": str(path)}), factors=())
 

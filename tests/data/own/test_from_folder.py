@@ -12,7 +12,7 @@ from PIL import Image
 
 from unbraid import files
 from unbraid.data import Factor, FromFolder, image_store, progress
-from unbraid.data.own import folder
+from unbraid.data.own import from_folder
 from unbraid.data.pictures import folder_survey, own_pictures
 from unbraid.errors import DataError, SpecError
 
@@ -346,7 +346,7 @@ def test_a_damaged_store_is_made_again(pictures):
 
 def test_an_interrupted_conversion_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(image_store, "_SECONDS_BETWEEN_SAVES", -1.0)
-    monkeypatch.setattr(folder, "_PICTURES_PER_BLOCK", 2)
+    monkeypatch.setattr(from_folder, "_PICTURES_PER_BLOCK", 2)
     put(tmp_path / "pictures", [*GREY, np.zeros((9, 9), np.uint8)])
     dataset = FromFolder(str(tmp_path / "pictures"), resolution=5)
     decoded, square_image = [], own_pictures.square_image

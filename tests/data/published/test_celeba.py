@@ -138,7 +138,7 @@ def test_nine_tenths_and_the_rest_are_everything_once(dataset):
 
 def test_all_parts_share_one_cache(dataset, cache, monkeypatch):
     dataset.load()
-    monkeypatch.setattr("unbraid.data.published.celeb_a.decode_many", lambda *_: pytest.fail("converted again"))
+    monkeypatch.setattr("unbraid.data.published.celeba.decode_many", lambda *_: pytest.fail("converted again"))
     for split in ("train", "validation", "test", "train90", "test10"):
         CelebA(root=dataset.root, split=split).load()
     assert len(list((cache / "converted").iterdir())) == 1
@@ -252,7 +252,7 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(dataset, lists, monk
                 raise KeyboardInterrupt
             yield block
 
-    monkeypatch.setattr("unbraid.data.published.celeb_a.decode_many", interrupted)
+    monkeypatch.setattr("unbraid.data.published.celeba.decode_many", interrupted)
     with pytest.raises(KeyboardInterrupt):
         dataset.load()
     images = dataset.load()
