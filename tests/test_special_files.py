@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 import unbraid
+from tests.slow import slow_but
 from tests.special_files import PLACES, READERS
 
 SOURCES = Path(unbraid.__file__).parent
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=slow_but(["pipe"], PLACES))
 def outcomes(request, tmp_path):
     """What each reader made of a special file. They run in another process, which ends if one of them hangs."""
     command = [sys.executable, "-m", "tests.special_files", request.param, str(tmp_path)]

@@ -208,6 +208,7 @@ def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid
         ).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback(tiny, tmp_path):
     command = [
         sys.executable,

@@ -148,6 +148,7 @@ def outside():
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same_digest(outside):
     assert outside["digest"] == SPEC.digest
 

@@ -97,6 +97,7 @@ def test_a_member_is_the_same_alone_among_three_and_among_eight_in_another_order
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+@pytest.mark.slow
 def test_in_float32_company_costs_small_nets_less_than_a_hundredth_of_a_step(spec):
     # Measured on these nets: nothing for the MLP, 5e-8 for the convolutions, where a step is 1e-3 long. The full nets,
     # whose sums are longer, drift further: docs/runs.md says how far.

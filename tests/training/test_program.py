@@ -149,9 +149,10 @@ def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_c
             lambda images: images,
             marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             spec_of(BetaTCVAE(), model=replace(MLP_SPEC.model, latents=CorrelatedGaussianLatents(3))),
             lambda images: images,
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["bf16-convolutions", "weighted", "streamed-clipped", "summed", "summed-anchors", "noise"],
