@@ -25,7 +25,7 @@ from unbraid import Autoencoder, BetaVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.metrics import JEMMIG, RMIG, Metric
 from unbraid.metrics.estimators import Quantised
-from unbraid.models.initial_weights import InitialWeights
+from unbraid.models.layers.initial_weights import InitialWeights
 from unbraid.objectives import FactorVAE, Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision

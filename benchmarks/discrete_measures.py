@@ -32,9 +32,9 @@ from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, complain, f
 from benchmarks.learning_scores import label_accuracy
 from unbraid.data import MNIST
 from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.distributions.concrete import Measure
+from unbraid.distributions.posteriors.concrete import Measure
 from unbraid.models import Autoencoder, EsmaeiliMNIST
-from unbraid.models.elbo import hard_elbo
+from unbraid.models.trained.elbo import hard_elbo
 from unbraid.objectives import HFVAE
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec

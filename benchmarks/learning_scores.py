@@ -18,8 +18,8 @@ from torch import Tensor
 from unbraid import draws
 from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
-from unbraid.distributions.categories import with_categories
-from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.posteriors.categories import with_categories
+from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
 from unbraid.metrics.estimators import Quantised, Sampled

@@ -25,23 +25,12 @@ import torch
 
 from benchmarks.dsprites_codes import NUM_IMAGES, dsprites_codes
 from unbraid.codes import Codes
+from unbraid.evaluation import evaluate
 from unbraid.information.exact import exact_information
 from unbraid.information.quantised import Bins
-from unbraid.metrics import (
-    DCI,
-    INDIN,
-    JEMMIG,
-    MIG,
-    MISJED,
-    RMIG,
-    SEPIN,
-    ELBODecomposition,
-    Informativeness,
-    Metric,
-    evaluate,
-)
+from unbraid.metrics import DCI, INDIN, JEMMIG, MIG, MISJED, RMIG, SEPIN, ELBODecomposition, Informativeness, Metric
 from unbraid.metrics.estimators import Exact, Quantised, Sampled
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 QUANTISED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(Quantised()))
 SAMPLED: tuple[Metric, ...] = (SEPIN(), INDIN(), MISJED(), ELBODecomposition())

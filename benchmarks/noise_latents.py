@@ -16,8 +16,8 @@ from unbraid import sampling
 from unbraid.codes import Codes
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sepin import SEPIN
-from unbraid.metrics.statistics import Statistics
 
 NUM_IMAGES, NUM_INFORMATIVE, MAX_LATENTS = 1_000, 5, 20
 FLOOR = 1e-8

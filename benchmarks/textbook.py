@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from unbraid import VAE, BetaTCVAE
 from unbraid.data.dataset import FactorImages
-from unbraid.models.seeded import seeded
-from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d
+from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 from unbraid.objectives import FactorVAE
 from unbraid.optimisers import Adam
 from unbraid.runs.spec import RunSpec

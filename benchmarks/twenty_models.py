@@ -25,7 +25,7 @@ from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import TrainingError
 from unbraid.metrics import MIG
-from unbraid.models.encode import encode_all
+from unbraid.models.trained.encode import encode_all
 from unbraid.objectives import Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision

@@ -5,8 +5,8 @@
 
 - The kernels (`information/gaussian_mixture_kernels.py`) sum the densities of all pairs of codes and posteriors as they
   are computed. Without them the table of all pairs is written out and compiled by inductor.
-- The matrices (`models/strided_convolutions.py`) are convolutions as batched products. Without them `vmap` makes one
-  convolution of many groups of all members' convolutions.
+- The matrices (`models/layers/strided_convolutions.py`) are convolutions as batched products. Without them `vmap` makes
+  one convolution of many groups of all members' convolutions.
 
 Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its own, all at once, and then timed
 alone. Both parts run on a GPU only.
@@ -27,7 +27,7 @@ from benchmarks.evidence import Circumstances, Sheet, flags
 from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
 from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate
-from unbraid.models import strided_convolutions
+from unbraid.models.layers import strided_convolutions
 from unbraid.objectives import decomposed_elbo
 from unbraid.training import Fleet, Member
 

@@ -39,7 +39,7 @@ from unbraid.data.publication import PublishedFile
 from unbraid.data.published.chairs3d import _content
 from unbraid.data.published.shapes3d import _blocks
 from unbraid.errors import UnbraidError
-from unbraid.metrics.scorecard import Scorecard
+from unbraid.evaluation.scorecard import Scorecard
 from unbraid.npz import Npz
 from unbraid.runs import History, Run
 from unbraid.runs.run_writer import RunWriter

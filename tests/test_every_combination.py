@@ -20,8 +20,8 @@ from tests.models.nets import SMALL
 from tests.pairwise import pairs_of, pairwise_cover
 from tests.training.squares import PACKAGES, Squares
 from unbraid.distributions import GaussianLatents, Latents, Likelihood, UniformPrior
-from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
-from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.distributions.priors.categorical_priors import CategoricalPriorRecipe
+from unbraid.distributions.priors.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective

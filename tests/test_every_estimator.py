@@ -12,7 +12,7 @@ from tests.metrics.test_mig import random_codes
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics import MIG, estimators
 from unbraid.metrics.estimators import Estimator
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 EVERY = concrete_subclasses(Estimator)
 

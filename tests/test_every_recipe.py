@@ -9,10 +9,10 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid.data.dataset import FactorDataset
-from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
-from unbraid.distributions.latents import Latents
-from unbraid.distributions.likelihood import Likelihood
-from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.distributions.likelihoods.likelihood import Likelihood
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.distributions.priors.categorical_priors import CategoricalPriorRecipe
+from unbraid.distributions.priors.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
@@ -119,7 +119,8 @@ def test_its_file_is_called_what_one_types(cls, kind):
 
 @every_recipe
 def test_it_is_written_under_the_name_that_its_folder_exports(cls, kind):
-    folder = "unbraid.schedule" if kind is Schedule else kind.__module__.rpartition(".")[0]
+    deeper = 3 if kind.__name__ == "Estimator" else 2
+    folder = ".".join(kind.__module__.split(".")[:deeper])
     assert to_json(example(cls))["type"] == f"{folder}.{cls.__name__}"
 
 

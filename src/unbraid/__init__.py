@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from unbraid.codes import Codes as Codes
     from unbraid.data import DSprites as DSprites
     from unbraid.data import FromArrays as FromArrays
+    from unbraid.evaluation.evaluate import evaluate as evaluate
+    from unbraid.evaluation.scorecard import Scorecard as Scorecard
     from unbraid.metrics import MIG as MIG
-    from unbraid.metrics.evaluate import evaluate as evaluate
-    from unbraid.metrics.scorecard import Scorecard as Scorecard
     from unbraid.models import MLP as MLP
     from unbraid.models import Autoencoder as Autoencoder
     from unbraid.models import Conv as Conv
@@ -30,8 +30,8 @@ _HOMES = {
     "DSprites": "unbraid.data",
     "FromArrays": "unbraid.data",
     "MIG": "unbraid.metrics",
-    "evaluate": "unbraid.metrics.evaluate",
-    "Scorecard": "unbraid.metrics.scorecard",
+    "evaluate": "unbraid.evaluation.evaluate",
+    "Scorecard": "unbraid.evaluation.scorecard",
     "MLP": "unbraid.models",
     "Autoencoder": "unbraid.models",
     "Conv": "unbraid.models",

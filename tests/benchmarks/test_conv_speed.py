@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from benchmarks.conv_speed import PRECISIONS, SMALL, WAYS, Nets, measure, step_of
-from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d
+from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 
 
 def test_only_our_nets_have_our_layers():

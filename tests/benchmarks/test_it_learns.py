@@ -20,7 +20,7 @@ from unbraid.data import DSprites
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models import MLP, Autoencoder
-from unbraid.models.encode import encode
+from unbraid.models.trained.encode import encode
 from unbraid.objectives import VAE, Objective
 
 LATENTS = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))

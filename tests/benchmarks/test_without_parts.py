@@ -5,7 +5,7 @@ import torch
 
 from benchmarks import without_parts
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
-from unbraid.models import strided_convolutions
+from unbraid.models.layers import strided_convolutions
 from unbraid.objectives import decomposed_elbo
 
 

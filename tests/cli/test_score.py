@@ -28,8 +28,8 @@ def _few_metrics(monkeypatch):
     for name, cls in list(vars(metrics).items()):
         if isinstance(cls, type) and issubclass(cls, metrics.Metric) and cls not in (metrics.Metric, MIG):
             monkeypatch.delattr(metrics, name)
-    monkeypatch.setattr("unbraid.metrics.selection.VARIANTS", ("mig:quantised",))
-    monkeypatch.setattr("unbraid.metrics.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})
+    monkeypatch.setattr("unbraid.evaluation.selection.VARIANTS", ("mig:quantised",))
+    monkeypatch.setattr("unbraid.evaluation.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})
 
 
 def rows(outcome) -> list[list[str]]:

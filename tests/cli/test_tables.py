@@ -8,8 +8,8 @@ from rich.console import Console
 
 from unbraid import files
 from unbraid.cli.tables import Scored, card_table, comparison_table, median, run_row, score_row, score_table
+from unbraid.evaluation.scorecard import Scorecard
 from unbraid.metrics import Score
-from unbraid.metrics.scorecard import Scorecard
 from unbraid.runs import Run
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unbraid.cli import main, quickstart
 from unbraid.data.drawn.dsprites import DSprites
-from unbraid.distributions.latents import GaussianLatents
+from unbraid.distributions.posteriors.latents import GaussianLatents
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
 from unbraid.objectives.objective import Objective

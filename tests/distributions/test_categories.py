@@ -4,7 +4,7 @@ import torch
 from torch.func import grad
 
 from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.distributions.categories import with_categories
+from unbraid.distributions.posteriors.categories import with_categories
 
 HARD = GroupedLatents((GaussianLatents(1), ConcreteLatents(3, hard=True), BernoulliLatents(2, hard=True)))
 Z = torch.tensor([[0.3, 0.1, 0.7, 0.2, 0.6, 0.4], [-2.0, 0.5, 0.2, 0.3, 0.2, 0.9]])

@@ -11,7 +11,7 @@ from torch.func import grad
 
 from tests.distributions.families import END, drawn
 from unbraid.distributions import Categorical, Concrete, ConcreteLatents, GaussianLatents, LearnedCategories
-from unbraid.distributions.concrete import concrete_log_density
+from unbraid.distributions.posteriors.concrete import concrete_log_density
 from unbraid.errors import SpecError
 from unbraid.schedule import Linear
 

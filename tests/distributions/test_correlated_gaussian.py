@@ -14,7 +14,7 @@ from unbraid.distributions import (
     FullGaussian,
     StandardNormal,
 )
-from unbraid.distributions.correlated_gaussian import equicorrelation_log_det
+from unbraid.distributions.posteriors.correlated_gaussian import equicorrelation_log_det
 from unbraid.errors import SpecError
 
 EXACT, PLAIN = CorrelatedGaussianLatents(4, rho=0.9, exact_kl=True), CorrelatedGaussianLatents(4, rho=0.9)

@@ -9,8 +9,8 @@ from torch.func import functional_call, grad, vmap
 from tests.discovery import ROOT, concrete_subclasses
 from tests.distributions.families import END, FAMILIES, WITHOUT_DENSITY, drawn, named, normal, seeded, some_prior
 from unbraid.distributions import Latents, Likelihood
-from unbraid.distributions.categorical_priors import CategoricalPriorRecipe
-from unbraid.distributions.prior_recipes import PriorRecipe
+from unbraid.distributions.priors.categorical_priors import CategoricalPriorRecipe
+from unbraid.distributions.priors.prior_recipes import PriorRecipe
 
 every = pytest.mark.parametrize("latents", FAMILIES, ids=named)
 

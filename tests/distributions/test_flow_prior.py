@@ -6,7 +6,7 @@ from torch.func import grad, vmap
 
 from tests.distributions.families import seeded
 from unbraid.distributions import Flow, FlowPrior, StandardNormal
-from unbraid.distributions.flow_prior import rising
+from unbraid.distributions.priors.flow_prior import rising
 from unbraid.errors import SpecError
 
 

@@ -4,8 +4,8 @@ import re
 from typing import get_args
 
 from tests.discovery import ROOT, concrete_subclasses
+from unbraid.evaluation.selection import LEFT_OUT, VARIANTS
 from unbraid.metrics.metric import Feature, Metric
-from unbraid.metrics.selection import LEFT_OUT, VARIANTS
 from unbraid.names import kebab_case
 
 PAGE = (ROOT / "docs" / "scorecard.md").read_text()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.golden.values import Arrays, Values, codes_of
 from unbraid.metrics.attribute_vector import fit_attribute, hinge_interval
-from unbraid.metrics.prediction_tasks import PredictionTask
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.top_attributes import TopAttributes
 
 

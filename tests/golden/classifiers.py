@@ -16,7 +16,6 @@ from unbraid.metrics.dci import (
     weighted_completeness,
 )
 from unbraid.metrics.explicitness import ValueClassifier, areas_of_values, value_scores
-from unbraid.metrics.factor_predictors import PredictorSettings, fitted_predictor
 from unbraid.metrics.factor_vae_score import (
     active_latents,
     normalised_variances,
@@ -25,7 +24,8 @@ from unbraid.metrics.factor_vae_score import (
     votes,
     weighted_variance,
 )
-from unbraid.metrics.prediction_tasks import PredictionTask
+from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.sap import balanced_accuracy, gaps, plain_accuracy, predicted_labels, squared_correlations
 from unbraid.metrics.zdiff import PairClassifier, pair_features, predicted_factors
 

@@ -7,7 +7,7 @@ import torch
 from tests.golden.values import Arrays, Values, codes_of
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.correlations import Correlations
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def correlations(arrays: Arrays) -> Values:

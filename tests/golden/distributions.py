@@ -17,7 +17,7 @@ from unbraid.distributions import (
     FullGaussian,
     StandardNormal,
 )
-from unbraid.distributions.concrete import Measure
+from unbraid.distributions.posteriors.concrete import Measure
 
 RHO = 0.9
 

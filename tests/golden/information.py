@@ -17,8 +17,8 @@ from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
-from unbraid.metrics.statistics import Statistics
 
 QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
     ("erf_edge", 20),

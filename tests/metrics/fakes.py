@@ -8,7 +8,7 @@ import torch
 
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Feature, Metric, Score, Value
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

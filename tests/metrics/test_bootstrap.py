@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread, wilson
+from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread, wilson
 
 
 def test_a_resample_draws_as_many_points_as_there_are():

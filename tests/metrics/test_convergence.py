@@ -6,7 +6,7 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from unbraid.metrics.convergence import quietly
+from unbraid.metrics.predicting.convergence import quietly
 
 
 def heard(category, message="overflow"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unbraid.codes import Codes, Labels
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.correlations import Correlations
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def random_codes(seed, num_images=60, num_latents=3):

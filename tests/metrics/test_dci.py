@@ -20,9 +20,9 @@ from unbraid.metrics.dci import (
     disentanglement_of_latents,
     weighted_completeness,
 )
-from unbraid.metrics.factor_predictors import PredictorSettings, fitted_predictor
-from unbraid.metrics.prediction_tasks import PredictionTask
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask
+from unbraid.metrics.reductions.statistics import Statistics
 
 PREDICTORS = {
     "lasso": DCI(),

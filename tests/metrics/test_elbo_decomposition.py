@@ -15,7 +15,7 @@ from unbraid.distributions import FlowPrior, GaussianLatents, LaplacePrior, Lear
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
 from unbraid.metrics.estimators import Sampled
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.models import MLP, Autoencoder, encode
 
 

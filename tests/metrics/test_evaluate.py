@@ -16,7 +16,7 @@ from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantised, Sampled
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.version import __version__
 
 

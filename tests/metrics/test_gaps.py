@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
 
 
 def table(*rows):

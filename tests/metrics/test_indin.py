@@ -9,8 +9,8 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, random_c
 from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separability import Separability
-from unbraid.metrics.statistics import Statistics
 
 
 def test_latents_that_share_nothing_keep_all_their_information():

@@ -16,8 +16,8 @@ from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
-from unbraid.metrics.statistics import Statistics
 
 ESTIMATORS = (Exact(), Quantised(), MeansHistogram(), Sampled())
 METRICS = (MIG, RMIG, JEMMIG, Modularity)

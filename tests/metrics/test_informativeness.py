@@ -15,7 +15,7 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.estimators import Exact, Neighbours, Quantised, Sampled
 from unbraid.metrics.informativeness import Informativeness
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 # Known answers
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso as Reference
 
-from unbraid.metrics import lasso as module
-from unbraid.metrics.bootstrap import resampled_weights
-from unbraid.metrics.lasso import lasso
+from unbraid.metrics.predicting import lasso as module
+from unbraid.metrics.predicting.lasso import lasso
+from unbraid.metrics.reductions.bootstrap import resampled_weights
 
 
 def data(seed=0, num_rows=60):

@@ -11,8 +11,8 @@ from tests.metrics.test_metric import with_everything
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.evaluation.selection import select
 from unbraid.metrics.metric import Metric, features
-from unbraid.metrics.selection import select
 
 EVERY = concrete_subclasses(Metric)
 OF_FACTORS = [cls for cls in EVERY if cls.needs_factors]

@@ -12,7 +12,7 @@ from unbraid.codes import Codes
 from unbraid.metrics.estimators import Exact, Sampled
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.lemma2_gap import Lemma2Gap
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def test_a_full_grid_holds_isolated_information():

@@ -11,14 +11,14 @@ import torch
 from tests.metrics.test_mig import grid
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.evaluation.score_json import score_from_json, score_to_json
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sap import SAP
-from unbraid.metrics.score_json import score_from_json, score_to_json
-from unbraid.metrics.statistics import Statistics
 from unbraid.metrics.zdiff import ZDiff
 
 

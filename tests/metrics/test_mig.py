@@ -14,7 +14,7 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.mig import MIG
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 ESTIMATORS = (Exact(), Quantised(), MeansHistogram())  # all but the sampled one, which is known to its error only
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.dsprites_codes import dsprites_codes
-from unbraid.metrics import evaluate
+from unbraid.evaluation import evaluate
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

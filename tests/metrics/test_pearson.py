@@ -6,9 +6,9 @@ import torch
 
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
-from unbraid.metrics import pearson
-from unbraid.metrics.bootstrap import NUM_RESAMPLES, spread
-from unbraid.metrics.pearson import correlate, correlate_with_factors, standardised
+from unbraid.metrics.reductions import pearson
+from unbraid.metrics.reductions.bootstrap import NUM_RESAMPLES, spread
+from unbraid.metrics.reductions.pearson import correlate, correlate_with_factors, standardised
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(500, 3, dtype=torch.float64, generator=GENERATOR)

@@ -5,8 +5,8 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.metrics.prediction_tasks import check_classes, prediction_tasks
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.prediction_tasks import check_classes, prediction_tasks
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def statistics(num_images=90, **labels):

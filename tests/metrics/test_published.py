@@ -7,11 +7,11 @@ import pytest
 
 from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
+from unbraid.evaluation.published import chen, disentanglement_lib, do_tran, like
 from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
-from unbraid.metrics.published import chen, disentanglement_lib, do_tran, like
 from unbraid.recipes import text_of
 
 

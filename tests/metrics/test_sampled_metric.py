@@ -18,9 +18,9 @@ from unbraid.metrics.estimators import sampled as sampled_module
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.lemma2_gap import Lemma2Gap
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separability import Separability
 from unbraid.metrics.sepin import SEPIN
-from unbraid.metrics.statistics import Statistics
 
 EVERY = (Informativeness, Separability, SEPIN, INDIN, ELBODecomposition, Lemma2Gap)
 

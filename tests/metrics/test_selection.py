@@ -7,10 +7,10 @@ import pytest
 from tests.metrics.fakes import CountFactors, Spread
 from unbraid import metrics
 from unbraid.errors import SpecError
+from unbraid.evaluation.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.estimators import MeansHistogram, Quantised
-from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics.zdiff import ZDiff
 from unbraid.recipes import text_of
 from unbraid.recipes.annotations import hints_of, words_of

@@ -12,8 +12,8 @@ from unbraid.codes import Codes
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
 from unbraid.metrics.estimators import Sampled
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separability import Separability
-from unbraid.metrics.statistics import Statistics
 
 
 def test_a_correlated_gaussian_shares_half_the_log_of_one_minus_rho_squared():

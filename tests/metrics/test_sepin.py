@@ -15,8 +15,8 @@ from unbraid.information.posteriors import Draws
 from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sepin import SEPIN
-from unbraid.metrics.statistics import Statistics
 
 
 def by_hand(codes, draws):

@@ -6,10 +6,11 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid.errors import CodesError, SpecError
-from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff, evaluate
+from unbraid.evaluation import evaluate
+from unbraid.evaluation.selection import metric_of, select
+from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff
 from unbraid.metrics.estimators import Estimator, Quantised, Sampled
 from unbraid.metrics.metric import Metric
-from unbraid.metrics.selection import metric_of, select
 from unbraid.metrics.settings import SIZES
 
 

@@ -12,12 +12,12 @@ from tests.metrics.test_mig import grid, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
-from unbraid.metrics import statistics as module
 from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.reductions import statistics as module
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
-from unbraid.metrics.statistics import Statistics
 
 
 def test_what_is_asked_for_twice_is_computed_once():

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from unbraid.codes import Codes
+from unbraid.evaluation.usage import badge, informativeness, is_collapsed, unused_latents
 from unbraid.metrics import MIG
-from unbraid.metrics.usage import badge, informativeness, is_collapsed, unused_latents
 
 STEPS = torch.arange(40, dtype=torch.float64)
 

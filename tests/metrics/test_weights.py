@@ -17,7 +17,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics import DCI, IRS, JEMMIG, MIG, RMIG, SAP, AttributeVector, Explicitness, Informativeness, Modularity
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.metric import Metric
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 EVERY = concrete_subclasses(Metric)
 

@@ -19,7 +19,7 @@ from tests.training.squares import MLP_SPEC, Squares
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import MLP, Architecture, Autoencoder, EsmaeiliDSprites, EsmaeiliMNIST, encode
-from unbraid.models.batch_norm import set_population_statistics
+from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.names import kebab_case
 from unbraid.runs import Run
 from unbraid.training import train

@@ -9,7 +9,7 @@ from torch import nn
 from tests.training.squares import MLP_SPEC, PACKAGES, Squares
 from unbraid.distributions import GaussianLatents
 from unbraid.models import Autoencoder, ChenConv, EsmaeiliCelebA, encode
-from unbraid.models.batch_norm import set_population_statistics
+from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.training import train

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from unbraid.errors import SpecError
-from unbraid.models.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
 
 
 @pytest.mark.parametrize(("size", "canvas", "margin"), [(28, 32, 2), (32, 32, 0), (64, 64, 0), (128, 128, 0)])

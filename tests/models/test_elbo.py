@@ -15,7 +15,7 @@ from unbraid.distributions import (
     LearnedCategories,
 )
 from unbraid.models import MLP, Autoencoder
-from unbraid.models.elbo import ELBO, hard_elbo
+from unbraid.models.trained.elbo import ELBO, hard_elbo
 
 IMAGES = Squares().load()
 

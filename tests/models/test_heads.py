@@ -18,7 +18,7 @@ from unbraid.distributions import (
     Latents,
 )
 from unbraid.errors import SpecError
-from unbraid.models.heads import Branched, LatentsHead, heads
+from unbraid.models.layers.heads import Branched, LatentsHead, heads
 
 
 @pytest.mark.parametrize("family", [GaussianLatents, CorrelatedGaussianLatents, LaplaceLatents])

@@ -12,9 +12,10 @@ from torch.nn.functional import conv2d, conv_transpose2d
 from tests.models.nets import SMALL, a_draw
 from tests.training.squares import CONV_SPEC
 from unbraid.distributions import GaussianLatents
-from unbraid.models import MLP, Critic, strided_convolutions
-from unbraid.models.seeded import seeded
-from unbraid.models.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
+from unbraid.models import MLP, Critic
+from unbraid.models.layers import strided_convolutions
+from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
 from unbraid.training import Fleet, Member
 
 WAYS = {"down": (halved, conv2d), "up": (doubled, conv_transpose2d)}

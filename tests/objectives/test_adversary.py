@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from unbraid.objectives.adversary import critic_loss, generator_loss
+from unbraid.objectives.terms.adversary import critic_loss, generator_loss
 
 
 def test_they_are_sums_of_cross_entropies():

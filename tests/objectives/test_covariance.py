@@ -4,7 +4,12 @@ import numpy as np
 import torch
 
 from unbraid.distributions import DiagonalGaussian
-from unbraid.objectives.covariance import covariance_of_means, expected_covariance, moments_of_codes, moments_of_means
+from unbraid.objectives.terms.covariance import (
+    covariance_of_means,
+    expected_covariance,
+    moments_of_codes,
+    moments_of_means,
+)
 
 
 def a_posterior(batch=7, latents=3):

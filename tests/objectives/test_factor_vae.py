@@ -17,7 +17,7 @@ from unbraid.distributions import DeterministicLatents, DiagonalGaussian, Gaussi
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Critic
 from unbraid.objectives import VAE, EncodedBatch, FactorVAE
-from unbraid.objectives.permuted_codes import permuted_codes
+from unbraid.objectives.terms.permuted_codes import permuted_codes
 from unbraid.runs import RunSpec
 
 

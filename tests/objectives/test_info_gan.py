@@ -22,7 +22,7 @@ from unbraid.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.distributions.uniform_prior import Uniform
+from unbraid.distributions.priors.uniform_prior import Uniform
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Critic
 from unbraid.objectives import InfoGAN

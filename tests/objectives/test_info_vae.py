@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.objectives.steps import distortion_by_hand, rate_by_hand, step_for
 from unbraid.errors import SpecError
 from unbraid.objectives import VAE, BetaVAE, InfoVAE
-from unbraid.objectives.mmd import squared_mmd
+from unbraid.objectives.terms.mmd import squared_mmd
 from unbraid.schedule import Linear
 
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbraid.objectives.mmd import Bandwidth, Kernel, Statistic, squared_mmd
+from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 
 every_kernel = pytest.mark.parametrize(("kernel", "bandwidth"), list(product(get_args(Kernel), get_args(Bandwidth))))
 

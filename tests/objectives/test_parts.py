@@ -20,7 +20,7 @@ from unbraid.objectives import (
     InformationDropout,
     InfoVAE,
 )
-from unbraid.objectives.parts import as_logged
+from unbraid.objectives.terms.parts import as_logged
 
 OBJECTIVES = [
     VAE(),

@@ -6,8 +6,8 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.evaluation.usage import informativeness
 from unbraid.metrics import MIG, Score
-from unbraid.metrics.usage import informativeness
 from unbraid.report.latents import factor_shares, read_latents
 
 

@@ -11,7 +11,7 @@ from unbraid.distributions import ConcreteLatents, DeterministicLatents, Gaussia
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import Critic
-from unbraid.models.elbo import hard_elbo
+from unbraid.models.trained.elbo import hard_elbo
 from unbraid.objectives import AAE, BetaVAE
 from unbraid.report import write_report
 from unbraid.report.members import Ranking, rank, read_members, shown_members, why_left_out

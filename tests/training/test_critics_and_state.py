@@ -18,7 +18,7 @@ from tests.training.squares import MLP_SPEC, result
 from unbraid import draws
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, UniformPrior
 from unbraid.models import Critic
-from unbraid.models.seeded import seeded
+from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
 from unbraid.optimisers import Adam
 from unbraid.schedule import Cosine, Linear

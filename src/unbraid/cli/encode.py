@@ -18,8 +18,8 @@ from unbraid.data.dataset import FactorImages
 from unbraid.data.own.from_arrays import FromArrays
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
-from unbraid.metrics.score_rows import plain_text
-from unbraid.models.encode import encode as encode_images
+from unbraid.evaluation.score_rows import plain_text
+from unbraid.models.trained.encode import encode as encode_images
 from unbraid.runs.run import Run
 
 

@@ -12,7 +12,7 @@ from unbraid.cli.score import score_runs
 from unbraid.cli.tables import score_table
 from unbraid.cli.train import placed, train_and_tell
 from unbraid.data.drawn.dsprites import DSprites
-from unbraid.distributions.latents import GaussianLatents
+from unbraid.distributions.posteriors.latents import GaussianLatents
 from unbraid.metrics.mig import MIG
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from unbraid import files
 from unbraid.errors import SpecError
-from unbraid.metrics.score_rows import in_markdown, plain_text
-from unbraid.metrics.scorecard import Scorecard, check_target
+from unbraid.evaluation.score_rows import in_markdown, plain_text
+from unbraid.evaluation.scorecard import Scorecard, check_target
 
 
 def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:

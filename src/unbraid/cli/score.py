@@ -19,13 +19,13 @@ from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES
 from unbraid.device import resolve_device
 from unbraid.errors import CodesError, SpecError
-from unbraid.metrics.evaluate import evaluate
+from unbraid.evaluation.evaluate import evaluate
+from unbraid.evaluation.published import like as like_published
+from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.selection import Metrics, select
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
-from unbraid.metrics.published import like as like_published
-from unbraid.metrics.scorecard import Scorecard
-from unbraid.metrics.selection import Metrics, select
-from unbraid.metrics.statistics import Tell
+from unbraid.metrics.reductions.statistics import Tell
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 

@@ -9,9 +9,9 @@ from typing import final
 
 from rich.table import Table
 
+from unbraid.evaluation.score_rows import cells, interval_text, number_text
+from unbraid.evaluation.scorecard import Scorecard
 from unbraid.metrics.metric import Score
-from unbraid.metrics.score_rows import cells, interval_text, number_text
-from unbraid.metrics.scorecard import Scorecard
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 

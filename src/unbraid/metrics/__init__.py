@@ -4,7 +4,6 @@ from unbraid.metrics.attribute_vector import AttributeVector as AttributeVector
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition as ELBODecomposition
-from unbraid.metrics.evaluate import evaluate as evaluate
 from unbraid.metrics.explicitness import Explicitness as Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore as FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation as GaussianTotalCorrelation
@@ -21,7 +20,6 @@ from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
 from unbraid.metrics.rmig import RMIG as RMIG
 from unbraid.metrics.sap import SAP as SAP
-from unbraid.metrics.scorecard import Scorecard as Scorecard
 from unbraid.metrics.separability import Separability as Separability
 from unbraid.metrics.sepin import SEPIN as SEPIN
 from unbraid.metrics.top_attributes import TopAttributes as TopAttributes

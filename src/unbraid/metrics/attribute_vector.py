@@ -10,10 +10,10 @@ from torch import Tensor
 
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
-from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread, wilson
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.prediction_tasks import PredictionTask, prediction_tasks
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, prediction_tasks
+from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread, wilson
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

@@ -9,10 +9,10 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.metrics import pearson
-from unbraid.metrics.bootstrap import spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions import pearson
+from unbraid.metrics.reductions.bootstrap import spread
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

@@ -12,8 +12,8 @@ from scipy.stats import t as student
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
-from unbraid.metrics.bootstrap import resampled_weights, settled_by_half, spread
-from unbraid.metrics.factor_predictors import (
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.predicting.factor_predictors import (
     FittedPredictor,
     Losses,
     Predictor,
@@ -21,9 +21,9 @@ from unbraid.metrics.factor_predictors import (
     fitted_predictor,
     refitted_importances,
 )
-from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread
+from unbraid.metrics.reductions.statistics import Statistics
 
 CompletenessAverage = Literal["mean", "weighted"]
 _NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}

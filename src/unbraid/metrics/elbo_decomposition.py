@@ -11,9 +11,9 @@ from torch import Tensor
 from unbraid.codes import Codes, LatentPrior
 from unbraid.information.delta import Averages
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledMetric
-from unbraid.metrics.statistics import Statistics
 
 _ASSUMED = "these codes carry no prior, so a standard normal one was assumed for the KL{}."
 

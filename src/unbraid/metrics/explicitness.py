@@ -9,12 +9,12 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
-from unbraid.metrics.bootstrap import settled_by_half
-from unbraid.metrics.convergence import quietly
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.roc_auc import roc_auc
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.predicting.roc_auc import roc_auc
+from unbraid.metrics.reductions.bootstrap import settled_by_half
+from unbraid.metrics.reductions.statistics import Statistics
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
 

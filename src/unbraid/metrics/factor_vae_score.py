@@ -10,10 +10,10 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.errors import SpecError
-from unbraid.metrics.bootstrap import settled_by_half, wilson
 from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Metric, Score, Value
-from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import (
+from unbraid.metrics.reductions.bootstrap import settled_by_half, wilson
+from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
     chunks,
     of_one_factor,

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS
-from unbraid.metrics.statistics import Statistics
 
 CovarianceOf = Literal["means", "aggregate"]
 

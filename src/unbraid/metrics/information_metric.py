@@ -15,7 +15,7 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value, score_of
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @dataclass(frozen=True)

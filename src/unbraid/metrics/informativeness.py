@@ -14,10 +14,10 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Sampled
 from unbraid.metrics.information_metric import check_entropies, information_score
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
-from unbraid.metrics.sampled_entropies import Conditional, sampled_entropies
+from unbraid.metrics.reductions.sampled_entropies import Conditional, sampled_entropies
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside, sampled_score
 from unbraid.metrics.separation_metric import Terms, check_floor
-from unbraid.metrics.statistics import Statistics
 
 # The settings that only the draws have.
 _OF_DRAWS = ("conditional", "density_floor")

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.errors import SpecError
-from unbraid.metrics.bootstrap import settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.statistics import MAX_INFLUENCE_ROWS, Statistics
+from unbraid.metrics.reductions.bootstrap import settled_by_half, spread
+from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
 
 ValueWeights = Literal["frequency", "uniform"]
 # The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Quantised
-from unbraid.metrics.gaps import mean_over_factors, top_two, varies, where_defined
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
+from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
 
 
 @final

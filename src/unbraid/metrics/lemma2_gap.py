@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from unbraid.information.delta import Averages
-from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledMetric
-from unbraid.metrics.statistics import Statistics
 
 
 @final

@@ -12,8 +12,8 @@ from torch import Tensor
 from unbraid.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes
-from unbraid.metrics.statistics import Statistics
 from unbraid.recipes import Recipe
 from unbraid.recipes.registry import short_name
 

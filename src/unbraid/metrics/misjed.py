@@ -16,8 +16,8 @@ from unbraid.information.quantised import Bins, own_bin
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
-from unbraid.metrics.statistics import Statistics
 
 _MAX_BINS = 10_000
 # With more cells than this, only those that hold an image are counted.

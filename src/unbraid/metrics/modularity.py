@@ -10,9 +10,9 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Quantised
-from unbraid.metrics.gaps import varies
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
+from unbraid.metrics.reductions.gaps import varies
 
 # A latent that says no more than this of any factor, in nats, has no shares to compare: they would be rounding.
 UNINFORMATIVE = 1e-6

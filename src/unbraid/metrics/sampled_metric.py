@@ -14,8 +14,8 @@ from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.estimators.sampled import FIRST_HALF
 from unbraid.metrics.metric import OF_FACTORS, Feature, Interval, Metric, Score, Value, score_of
-from unbraid.metrics.sampled_entropies import Conditional, SampledEntropies
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.sampled_entropies import Conditional, SampledEntropies
+from unbraid.metrics.reductions.statistics import Statistics
 
 # A value that moves by less has not moved: sums of float32 terms are good to 1e-5 nats, of float64 terms to more.
 _ROUNDING = 1e-5

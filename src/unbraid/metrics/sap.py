@@ -10,13 +10,13 @@ from torch import Tensor
 
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
-from unbraid.metrics.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
-from unbraid.metrics.gaps import top_two
-from unbraid.metrics.label_numbers import label_numbers
-from unbraid.metrics.linear_svm import fitted_svm
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.predicting.linear_svm import fitted_svm
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.reductions.bootstrap import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
+from unbraid.metrics.reductions.gaps import top_two
+from unbraid.metrics.reductions.statistics import Statistics
 
 LatentClassifier = Literal["svm", "threshold"]
 FactorsAs = Literal["labels", "measurements"]

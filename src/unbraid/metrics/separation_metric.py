@@ -12,9 +12,9 @@ from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
-from unbraid.metrics.statistics import Statistics
 
 
 @final

@@ -9,10 +9,10 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
-from unbraid.metrics.bootstrap import spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.pearson import correlate_with_factors
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.bootstrap import spread
+from unbraid.metrics.reductions.pearson import correlate_with_factors
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

@@ -8,12 +8,12 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.metrics.bootstrap import settled_by_half, wilson
-from unbraid.metrics.convergence import quietly
-from unbraid.metrics.linear_svm import fitted_svm
 from unbraid.metrics.metric import Feature, Metric, Score
-from unbraid.metrics.statistics import Statistics
-from unbraid.metrics.value_groups import (
+from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.predicting.linear_svm import fitted_svm
+from unbraid.metrics.reductions.bootstrap import settled_by_half, wilson
+from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
     chunks,
     of_one_factor,

@@ -7,8 +7,6 @@ from unbraid.models.chen_conv import ChenConv as ChenConv
 from unbraid.models.conv import Conv as Conv
 from unbraid.models.critic import Critic as Critic
 from unbraid.models.do_tran_celeba import DoTranCelebA as DoTranCelebA
-from unbraid.models.encode import encode as encode
-from unbraid.models.encode import encode_all as encode_all
 from unbraid.models.esmaeili_celeba import EsmaeiliCelebA as EsmaeiliCelebA
 from unbraid.models.esmaeili_dsprites import EsmaeiliDSprites as EsmaeiliDSprites
 from unbraid.models.esmaeili_mnist import EsmaeiliMNIST as EsmaeiliMNIST
@@ -16,3 +14,5 @@ from unbraid.models.mlp import MLP as MLP
 from unbraid.models.sharing_conv import SharingConv as SharingConv
 from unbraid.models.spatial_broadcast import SpatialBroadcast as SpatialBroadcast
 from unbraid.models.split_conv import SplitConv as SplitConv
+from unbraid.models.trained.encode import encode as encode
+from unbraid.models.trained.encode import encode_all as encode_all

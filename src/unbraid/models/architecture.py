@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.recipes import Recipe
 
 ImageShape = tuple[int, int, int]

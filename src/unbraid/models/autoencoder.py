@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from unbraid.distributions.categories import with_categories
-from unbraid.distributions.latents import GaussianLatents, Latents
-from unbraid.distributions.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.distributions.posterior import Posterior
-from unbraid.distributions.prior import Prior
+from unbraid.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
+from unbraid.distributions.posteriors.categories import with_categories
+from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
+from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid.distributions.priors.prior import Prior
 from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
-from unbraid.models.seeded import seeded
 from unbraid.recipes import Recipe
 
 

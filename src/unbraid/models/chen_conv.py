@@ -5,9 +5,9 @@ from typing import final
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.convolutions import Canvas, activation, check_channels, check_width, doubling, halving
+from unbraid.models.layers.convolutions import Canvas, activation, check_channels, check_width, doubling, halving
 
 
 @final

@@ -5,10 +5,10 @@ from typing import final
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.convolutions import Canvas, check_channels, check_width, doubling, halving
-from unbraid.models.initial_weights import InitialWeights, initialised
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models.layers.initial_weights import InitialWeights, initialised
 
 
 @final

@@ -8,7 +8,7 @@ from torch import nn
 
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
-from unbraid.models.strided_convolutions import Conv2d
+from unbraid.models.layers.strided_convolutions import Conv2d
 from unbraid.optimisers.adam import Adam
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.recipes import Recipe

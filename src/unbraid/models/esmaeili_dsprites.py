@@ -6,10 +6,10 @@ from typing import final
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.convolutions import check_width
-from unbraid.models.heads import branched_mlp
+from unbraid.models.layers.convolutions import check_width
+from unbraid.models.layers.heads import branched_mlp
 from unbraid.models.mlp import check_widths, mlp_decoder
 
 

@@ -8,7 +8,7 @@ from typing import final
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 

@@ -5,12 +5,12 @@ from typing import final
 
 from torch import nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
-from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
-from unbraid.models.strided_convolutions import Conv2d
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.layers.strided_convolutions import Conv2d
 
 
 @final

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
-from unbraid.models.convolutions import Canvas, check_channels, check_width
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width
 from unbraid.models.mlp import check_widths
 
 

@@ -9,12 +9,12 @@ from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.distributions.latents import Latents
+from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
-from unbraid.models.convolutions import Canvas, check_channels, check_width, halving
-from unbraid.models.heads import heads
-from unbraid.models.strided_convolutions import Conv2d
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.layers.heads import heads
+from unbraid.models.layers.strided_convolutions import Conv2d
 
 
 @final

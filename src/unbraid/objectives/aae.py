@@ -6,9 +6,9 @@ from typing import ClassVar, Literal, final
 
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.adversary import critic_loss, generator_loss, judged
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.objectives.prior_draws import check_fixed_prior
+from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
+from unbraid.objectives.terms.prior_draws import check_fixed_prior
 from unbraid.schedule import Weight
 
 

@@ -11,7 +11,7 @@ from unbraid.information.aggregate import combined_log_pmf, log_mixture, log_wei
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Weight
 
 

@@ -5,7 +5,7 @@ from typing import final
 
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.objectives.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import elbo_parts, rate
 from unbraid.schedule import Linear, Weight
 
 

@@ -12,15 +12,15 @@ from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.adversary import judged
 from unbraid.objectives.anchor_vae import anchor_information, check_anchors
-from unbraid.objectives.covariance import covariance_of_means, expected_covariance
 from unbraid.objectives.decomposed_elbo import Groups, check_groups, constant_of, trained_and_logged
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, critic_loss
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.parts import as_logged, elbo_parts, rate
-from unbraid.objectives.permuted_codes import permuted_codes
+from unbraid.objectives.terms.adversary import judged
+from unbraid.objectives.terms.covariance import covariance_of_means, expected_covariance
+from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.permuted_codes import permuted_codes
 from unbraid.schedule import Weight, extremes
 
 

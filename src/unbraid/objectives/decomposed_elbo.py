@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.arrays import columns
-from unbraid.distributions.diagonal_gaussian import DiagonalGaussian
+from unbraid.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import (
     Decomposition,
@@ -24,7 +24,7 @@ from unbraid.information.aggregate import (
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Weight
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]

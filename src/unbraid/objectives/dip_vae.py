@@ -8,20 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.latents import Latents
-from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.covariance import (
+from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.terms.covariance import (
     Moments,
     covariance_of_means,
     expected_covariance,
     moments_of_codes,
     moments_of_means,
 )
-from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import elbo_parts, rate
 from unbraid.schedule import Weight, extremes, scaled
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}

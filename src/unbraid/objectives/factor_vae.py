@@ -11,11 +11,11 @@ from torch.nn.functional import softplus
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.adversary import judged
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.parts import elbo_parts, rate
-from unbraid.objectives.permuted_codes import permuted_codes
+from unbraid.objectives.terms.adversary import judged
+from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.permuted_codes import permuted_codes
 from unbraid.schedule import Weight
 
 

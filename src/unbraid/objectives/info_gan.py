@@ -12,9 +12,9 @@ from unbraid.arrays import columns
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.adversary import critic_loss, generator_loss, judged
 from unbraid.objectives.objective import Loss, Objective, Step, check_density, check_weights
-from unbraid.objectives.prior_draws import check_fixed_prior
+from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
+from unbraid.objectives.terms.prior_draws import check_fixed_prior
 from unbraid.schedule import Linear, Weight
 
 

@@ -8,9 +8,9 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 from unbraid.objectives.objective import Loss, Objective, Step
-from unbraid.objectives.parts import elbo_parts, rate
+from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
+from unbraid.objectives.terms.parts import elbo_parts, rate
 from unbraid.schedule import Weight, extremes
 
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal, final
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.latents import Latents
-from unbraid.distributions.likelihood import Likelihood
-from unbraid.distributions.posterior import Posterior
-from unbraid.distributions.prior import Prior
+from unbraid.distributions.likelihoods.likelihood import Likelihood
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid.distributions.priors.prior import Prior
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder

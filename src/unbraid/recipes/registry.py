@@ -10,10 +10,8 @@ from unbraid.recipes.annotations import kinds_of
 
 
 def choices(base: type) -> dict[str, Any]:
-    """Returns every concrete recipe of this kind that the package exports, by the name that one types."""
-    # What lies directly in the package, as schedules do, has no folder that could export it.
-    parent, _, _ = base.__module__.rpartition(".")
-    folder = sys.modules[parent if "." in parent else base.__module__]
+    """Returns every concrete recipe of this kind that the folder of the kind exports, by the name that one types."""
+    folder = sys.modules[public_path(base).rpartition(".")[0]]
     found = {cls for cls in vars(folder).values() if is_recipe_class(cls, base)}
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
 

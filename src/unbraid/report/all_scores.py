@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from unbraid.evaluation.score_rows import interval_text, number_text
+from unbraid.evaluation.selection import registry
 from unbraid.metrics.metric import Score
-from unbraid.metrics.score_rows import interval_text, number_text
-from unbraid.metrics.selection import registry
 from unbraid.report.groups import Group
 from unbraid.report.members import ReportedRun
 

@@ -8,8 +8,8 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.codes import Codes
+from unbraid.evaluation.usage import informativeness, unused_latents
 from unbraid.metrics.metric import Score
-from unbraid.metrics.usage import informativeness, unused_latents
 
 # A latent that knows less than this share of every factor follows none.
 _LEAST_SHARE = 0.1

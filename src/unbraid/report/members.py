@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from unbraid.errors import CodesError
+from unbraid.evaluation.usage import badge, unused_latents
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
-from unbraid.metrics.usage import badge, unused_latents
-from unbraid.models.elbo import ELBO, hard_elbo
+from unbraid.models.trained.elbo import ELBO, hard_elbo
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 

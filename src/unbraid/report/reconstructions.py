@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid import draws
 from unbraid.data.dataset import FactorDataset
-from unbraid.models.decode import likeliest
+from unbraid.models.trained.decode import likeliest
 from unbraid.report.members import ReportedRun, Role
 from unbraid.report.pictures import Sheet, sheet
 from unbraid.sampling import Subset

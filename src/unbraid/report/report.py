@@ -5,13 +5,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import final
 
 from unbraid import files
 from unbraid.errors import RunError
-from unbraid.metrics.usage import UNUSED
+from unbraid.evaluation.usage import UNUSED
+from unbraid.pages.fill import filled
 from unbraid.report import loss_curves, strip_plot, traversals
 from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
@@ -57,32 +56,32 @@ def render(
     shown = shown_members(members, ranking)
     best = next(iter(shown.values()))
     by_group = [group.members for group in groups]
-    template = _environment().get_template("report.html")
-    return template.render(
-        title=title or title_of(groups),
-        summary=summary_of(groups, ranking, best),
-        date=date,
-        version=__version__,
-        left_out=left_out,
-        ranking=ranking,
-        groups=groups,
-        strip_plot=strip_plot.strip_plot(by_group, ranking, shown),
-        panels=[_panel(role, member, groups) for role, member in shown.items()],
-        reconstructions=reconstructions(shown),
-        loss_panels=loss_curves.loss_panels(by_group),
-        spec=spec_table([group.spec for group in groups]),
-        mig_settings={} if best.mig is None else best.mig.settings,
-        gap_names=_gap_names(members),
-        all_scores=all_scores(groups),
-        ordered=[(member, _group_of(member, groups)) for member in ranking.order(members)],
-        unscored=[member.run.name for member in members if math.isnan(ranking.value(member))],
-        curves=loss_curves,
-        strips=strip_plot,
-        positions=traversals.POSITIONS,
-        unused=UNUSED,
-        num_hard=max((member.hard.num_images for member in members if member.hard is not None), default=0),
-        nan=math.nan,
-    )
+    values = {
+        "title": title or title_of(groups),
+        "summary": summary_of(groups, ranking, best),
+        "date": date,
+        "version": __version__,
+        "left_out": left_out,
+        "ranking": ranking,
+        "groups": groups,
+        "strip_plot": strip_plot.strip_plot(by_group, ranking, shown),
+        "panels": [_panel(role, member, groups) for role, member in shown.items()],
+        "reconstructions": reconstructions(shown),
+        "loss_panels": loss_curves.loss_panels(by_group),
+        "spec": spec_table([group.spec for group in groups]),
+        "mig_settings": {} if best.mig is None else best.mig.settings,
+        "gap_names": _gap_names(members),
+        "all_scores": all_scores(groups),
+        "ordered": [(member, _group_of(member, groups)) for member in ranking.order(members)],
+        "unscored": [member.run.name for member in members if math.isnan(ranking.value(member))],
+        "curves": loss_curves,
+        "strips": strip_plot,
+        "positions": traversals.POSITIONS,
+        "unused": UNUSED,
+        "num_hard": max((member.hard.num_images for member in members if member.hard is not None), default=0),
+        "nan": math.nan,
+    }
+    return filled("report.html", values, {"words": in_words})
 
 
 @final
@@ -120,21 +119,3 @@ def _gap_names(members: Sequence[ReportedRun]) -> list[str]:
     return list(
         dict.fromkeys(name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
     )
-
-
-def _environment() -> Environment:
-    """Everything that is put into the page is escaped, and a name that is not there is an error."""
-    environment = Environment(
-        loader=PackageLoader("unbraid.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"fixed": _fixed, "words": in_words}
-    return environment
-
-
-def _fixed(value: Any, decimals: int = 2) -> str:
-    """A number with so many decimals, a true minus and a dash for what is not known."""
-    return "–" if math.isnan(value) else f"{value:,.{decimals}f}".replace("-", "−")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.decode import columns_of, likeliest
+from unbraid.models.trained.decode import columns_of, likeliest
 from unbraid.report.latents import Reading
 from unbraid.report.pictures import Sheet, sheet
 

@@ -20,14 +20,14 @@ from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
-from unbraid.metrics.evaluate import evaluate
+from unbraid.evaluation.evaluate import evaluate
+from unbraid.evaluation.score_json import score_from_json, score_key, score_to_json
+from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.selection import Metrics, select
 from unbraid.metrics.metric import Score
-from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
-from unbraid.metrics.scorecard import Scorecard
-from unbraid.metrics.selection import Metrics, select
-from unbraid.metrics.statistics import Tell
+from unbraid.metrics.reductions.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.encode import encode
+from unbraid.models.trained.encode import encode
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value

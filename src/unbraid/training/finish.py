@@ -6,7 +6,7 @@ from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.encode import encode_all
+from unbraid.models.trained.encode import encode_all
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from unbraid.data.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.batch_norm import set_population_statistics
+from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.precision import matrix_units
 from unbraid.training.program import Programs, Replayed
 from unbraid.training.state import Member, MemberState, Reason, fresh_state, of_member

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, replace_all_batch_norm_modules_
 
-from unbraid.distributions.categories import with_categories
-from unbraid.distributions.posterior import Posterior
+from unbraid.distributions.posteriors.categories import with_categories
+from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
-from unbraid.models.seeded import seeded
+from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.precision import nets_run_in
 from unbraid.training.state import Member

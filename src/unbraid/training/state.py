@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
 
 from unbraid.models.architecture import ImageShape
 from unbraid.models.critic import Critic
-from unbraid.models.seeded import seeded
+from unbraid.models.layers.seeded import seeded
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.runs.spec import RunSpec
 from unbraid.training.trees import as_tree, named_leaves

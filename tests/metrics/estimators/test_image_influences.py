@@ -7,9 +7,9 @@ import torch
 
 from tests.metrics.test_mig import random_codes
 from unbraid.information.influence import influences
-from unbraid.metrics import statistics as of_statistics
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, image_influences
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions import statistics as of_statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def of(estimator, statistics):

@@ -14,7 +14,7 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics import JEMMIG, MIG, RMIG, Informativeness, Modularity
 from unbraid.metrics.estimators import Exact, Neighbours
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def noisy_codes(num_images=400, seed=0, **changes):

@@ -6,7 +6,7 @@ import torch
 from unbraid.codes import Codes, Labels
 from unbraid.metrics import JEMMIG, MIG, MISJED, RMIG, Informativeness, Modularity
 from unbraid.metrics.estimators import Quantised
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def codes(shift=0.0, std=0.2):

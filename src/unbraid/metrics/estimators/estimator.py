@@ -11,8 +11,8 @@ from torch import Tensor
 from unbraid.information.discrete import discrete_information
 from unbraid.information.latent_information import LatentInformation, joined
 from unbraid.metrics.metric import Feature, Score, Value
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes
-from unbraid.metrics.statistics import Statistics
 from unbraid.recipes import Recipe
 
 Deviations = tuple[Mapping[str, Tensor], float]

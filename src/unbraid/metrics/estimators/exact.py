@@ -8,7 +8,7 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import density_influences
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

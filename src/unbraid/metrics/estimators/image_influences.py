@@ -10,7 +10,7 @@ from torch import Tensor
 from unbraid.information.discrete import discrete_statistics
 from unbraid.information.influence import influences
 from unbraid.information.quantised import Bins, QuantisedStatistics, Quantiser, quantise, statistics_of_masses
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 # Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
 _DENSITY_BINS = 50

@@ -11,7 +11,7 @@ from unbraid.information.quantised import QuantisedStatistics, Quantiser, statis
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import image_influences
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

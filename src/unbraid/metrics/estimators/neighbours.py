@@ -14,7 +14,7 @@ from unbraid.codes import Labels
 from unbraid.information.latent_information import LatentInformation, stacked
 from unbraid.metrics.estimators.estimator import Deviations, Estimator
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final

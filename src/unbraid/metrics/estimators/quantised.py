@@ -21,7 +21,7 @@ from unbraid.information.quantised import (
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import Influences, image_influences
 from unbraid.metrics.metric import Feature, Score
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 # Of N(0, 1), 6e-5 lies beyond 4: more than this beyond the range is not a tail.
 _MAX_SHARE_BEYOND = 0.01

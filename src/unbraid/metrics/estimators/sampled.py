@@ -11,7 +11,7 @@ from unbraid.information.sampled_factors import sampled_information
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator
 from unbraid.metrics.estimators.image_influences import Influences, density_influences
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics
 
 FIRST_HALF = "The first half of the draws in place of all"
 

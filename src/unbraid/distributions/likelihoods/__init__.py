@@ -1,0 +1,1 @@
+"""How probable an image is, given what a decoder says of it."""

@@ -1,0 +1,4 @@
+"""Every score of a set of codes at once: which metrics, under which settings, and what they gave."""
+
+from unbraid.evaluation.evaluate import evaluate as evaluate
+from unbraid.evaluation.scorecard import Scorecard as Scorecard

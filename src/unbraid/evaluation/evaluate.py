@@ -1,0 +1,179 @@
+"""One call for every score."""
+
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import final
+
+from unbraid.codes import Codes
+from unbraid.errors import CodesError
+from unbraid.evaluation.scorecard import Scorecard, by_reason
+from unbraid.evaluation.selection import Metrics, select
+from unbraid.evaluation.usage import unused_latents
+from unbraid.metrics.metric import Metric, Score, factor_features
+from unbraid.metrics.reductions.statistics import Statistics, Tell
+from unbraid.version import __version__
+
+_NEEDS_FACTORS = "needs factors, and these codes have none."
+_FAILED = (
+    "{} failed ({}: {}) and has no score; the others stand. Unless memory ran out, this is a bug in unbraid: please "
+    "report it, with the traceback that the scorecard holds under `failed`."
+)
+
+
+def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None) -> Scorecard:
+    """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
+    settings of one's own.
+
+    What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the
+    others go on; of one that cannot take some of the factors, those are left out and named. An error that was not
+    foreseen costs the score of its metric alone: a warning names it, and `failed` of the card holds the traceback. If
+    there is no other score, it is raised. `tell` hears what is being
+    computed and the share that is done; by default it is a line on standard error if that is a terminal. `seed`, where
+    given, replaces that of every metric. The work is done where the codes are.
+    """
+    selection, statistics = select(metrics, seed), Statistics(codes)
+    codes = statistics.codes
+    left_out = dict(selection.left_out)
+    chosen = selection.metrics
+    if not codes.factors:
+        needy = [name for name, metric in chosen.items() if metric.needs_factors]
+        left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
+        chosen = {name: metric for name, metric in chosen.items() if name not in needy}
+    line = _Line()
+    work = _Work(codes, tell or line.tell, len(chosen))
+    try:
+        notes = _constant_factors(work.statistics, chosen)
+        for name, metric in chosen.items():
+            work.do(name, metric)
+    finally:
+        line.clear()
+    if not work.scores:
+        for error in work.failed.values():
+            raise error
+        raise CodesError(_nothing(work.refused, left_out))
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    for name, error in work.failed.items():
+        warnings.warn(_FAILED.format(name, type(error).__name__, error), UserWarning, stacklevel=2)
+    return Scorecard(
+        names=tuple(work.scores),
+        scores=tuple(work.scores.values()),
+        higher_is_better={name: chosen[name].higher_is_better for name in work.scores},
+        num_images=len(codes),
+        num_latents=codes.num_latents,
+        factor_names=codes.factor_names,
+        refused=work.refused,
+        left_out=left_out,
+        failed={name: "".join(traceback.format_exception(error)) for name, error in work.failed.items()},
+        notes=notes,
+        device=str(codes.mean.device),
+        seed=seed,
+        version=__version__,
+        num_unused=_num_unused(codes, work.scores.values()),
+    )
+
+
+@final
+class _Work:
+    """Scores metric after metric, from the same statistics."""
+
+    def __init__(self, codes: Codes, tell: Tell, num_metrics: int) -> None:
+        self.scores: dict[str, Score] = {}
+        self.refused: dict[str, str] = {}
+        self.failed: dict[str, Exception] = {}
+        self._tell, self._num_metrics, self._num_done, self._name = tell, num_metrics, 0, ""
+        self.statistics = Statistics(codes, self._hear)
+
+    def do(self, name: str, metric: Metric) -> None:
+        self._name = name
+        self._tell(name, self._num_done / self._num_metrics)
+        with warnings.catch_warnings():
+            # Said once for all metrics.
+            warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
+            try:
+                self.scores[name] = _score(metric, self.statistics)
+            except CodesError as error:
+                self.refused[name] = str(error)
+            except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
+                self.failed[name] = error
+        self._num_done += 1
+        self._tell(name, self._num_done / self._num_metrics)
+
+    def _hear(self, what: str, share: float) -> None:
+        self._tell(f"{self._name}: {what}", (self._num_done + share) / self._num_metrics)
+
+
+def _score(metric: Metric, statistics: Statistics) -> Score:
+    """The score, from those factors that the metric takes. If it takes none of them, it says so itself."""
+    found = {labels.name: factor_features(labels) - metric.accepts for labels in statistics.codes.factors}
+    unfit = {name: features for name, features in found.items() if features}
+    if not unfit or (metric.needs_factors and len(unfit) == len(found)):
+        return metric.of(statistics)
+    score = metric.of(statistics.restricted(lambda labels: labels.name not in unfit))
+    if not metric.needs_factors:
+        return score
+    why = ", ".join(f"{name} ({' and '.join(sorted(features))})" for name, features in unfit.items())
+    return replace(score, notes=(*score.notes, f"does not take every factor; left out: {why}."))
+
+
+def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tuple[str, ...]:
+    """What to say of factors that never vary. Refused if that is all of them, and a metric was to look at them."""
+    names = statistics.codes.factor_names
+    if not names or not any(metric.needs_factors for metric in metrics.values()):
+        return ()
+    constant = [name for name, varies in zip(names, statistics.varies, strict=True) if not varies]
+    if len(constant) == len(names):
+        raise CodesError(
+            f"None of the {len(names)} factors ({', '.join(names)}) varies in these codes, so there is nothing to "
+            "tell apart. Encode a sample in which at "
+            "least one varies, or ask for metrics='unsupervised'."
+        )
+    return (
+        (f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average.",)
+        if constant
+        else ()
+    )
+
+
+def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
+    """How many latents say nothing of the image; None where the posteriors are too narrow to tell."""
+    exact = [score for score in scores if score.metric == "MIG" and score.settings["estimator"] == "exact"]
+    try:
+        return int(unused_latents(codes, exact[0] if exact else None).sum())
+    except CodesError:
+        return None
+
+
+def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
+    """Why there is not a single score."""
+    if len(set(refused.values())) == 1:
+        return next(iter(refused.values()))
+    if refused:
+        return "None of the metrics is defined for these codes. " + " ".join(by_reason(refused))
+    names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
+    return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."
+
+
+@final
+class _Line:
+    """Progress in one line of a terminal, rewritten in place; silence elsewhere."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+        self._shown = ""
+
+    def tell(self, what: str, share: float) -> None:
+        line = f"{100 * share:3.0f} %  {what}"[:79]
+        if line != self._shown and self._stream.isatty():
+            self._stream.write("\r" + line.ljust(len(self._shown)))
+            self._stream.flush()
+            self._shown = line
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r" + " " * len(self._shown) + "\r")
+            self._stream.flush()
+            self._shown = ""

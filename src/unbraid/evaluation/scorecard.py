@@ -1,0 +1,267 @@
+"""Scorecard: every score of one set of codes, and what produced it."""
+
+import html
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+from unbraid import files
+from unbraid.errors import CodesError, SpecError
+from unbraid.evaluation.score_json import score_from_json, score_to_json
+from unbraid.evaluation.score_rows import Row, csv_text, html_table, in_markdown, markdown_table, plain_table, rows_of
+from unbraid.evaluation.usage import badge
+from unbraid.metrics.metric import Score
+
+_FORMAT = 1
+SUFFIXES = (".json", ".csv", ".md")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """Scores by name: `card["mig"]` is a `Score`, `print(card)` a table, and `card.save("scores.json")` keeps it all.
+
+    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
+    the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
+    is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
+    carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
+    its settings which it used.
+    """
+
+    names: tuple[str, ...]
+    scores: tuple[Score, ...]
+    higher_is_better: Mapping[str, bool | None]
+    num_images: int
+    num_latents: int
+    factor_names: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    device: str = "cpu"
+    seed: int | None = None
+    version: str = ""
+    num_unused: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
+            raise SpecError(
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score "
+                "its own."
+            )
+
+    # ---- a look
+
+    def __getitem__(self, name: str | int) -> Score:
+        """The score of this name, as the table shows it; or by its place."""
+        if isinstance(name, int):
+            return self.scores[name]
+        if name in self.names:
+            return self.scores[self.names.index(name)]
+        if name in self.refused:
+            raise CodesError(f"{name} is not defined for these codes: {self.refused[name]}")
+        if name in self.left_out:
+            raise CodesError(f"{name} was left out: {self.left_out[name]}")
+        if name in self.failed:
+            raise RuntimeError(f"{name} failed, so it has no score:\n{self.failed[name]}")
+        raise KeyError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scorecard) and self._content() == other._content()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every number: values, parts, per factor, per latent."""
+        return [
+            replace(row, badge=self.badge)
+            for name, score in zip(self.names, self.scores, strict=True)
+            for row in rows_of(name, score, self.higher_is_better.get(name))
+        ]
+
+    @property
+    def headline(self) -> str:
+        """What was scored."""
+        factors = (
+            f"{len(self.factor_names)} factors ({', '.join(self.factor_names)})" if self.factor_names else "no factors"
+        )
+        return (
+            f"{self.num_images:,} images, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
+            f"{self.device}."
+        )
+
+    @property
+    def badge(self) -> str:
+        """What to know before anything else: that hardly any latent is used. Empty where there is nothing to say."""
+        return badge(self.num_unused or 0, self.num_latents)
+
+    @property
+    def remarks(self) -> dict[str, list[str]]:
+        """What to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes", those of
+        several metrics said once.
+        """
+        by_note: dict[str, list[str]] = defaultdict(list)
+        for name, score in zip(self.names, self.scores, strict=True):
+            for note in score.notes:
+                if note not in self.notes:
+                    by_note[note].append(name)
+        found = {
+            "failed": [f"{name}: {text.strip().rpartition(chr(10))[2]}" for name, text in self.failed.items()],
+            "not defined": by_reason(self.refused),
+            "left out": by_reason(self.left_out),
+            "notes": [*self.notes, *(f"{', '.join(names)}: {note}" for note, names in by_note.items())],
+        }
+        return {title: sentences for title, sentences in found.items() if sentences}
+
+    def __str__(self) -> str:
+        remarks = [
+            f"{title}:\n" + "\n".join(f"  {sentence}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
+        return "\n\n".join([self.headline, *self._badges("{}."), plain_table(self.rows), *remarks])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        remarks = [
+            f"<p>{title}</p><ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in sentences)}</ul>"
+            for title, sentences in self.remarks.items()
+        ]
+        badges = "".join(self._badges("<p><strong>{}.</strong></p>"))
+        return f"<p>{html.escape(self.headline)}</p>{badges}{html_table(self.rows)}{''.join(remarks)}"
+
+    def _badges(self, form: str) -> list[str]:
+        return [form.format(self.badge)] if self.badge else []
+
+    # ---- to keep it
+
+    def to_json(self) -> str:
+        """Everything, the matrices too. NaN is null; infinity is "inf"."""
+        return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Scorecard":
+        """What `to_json` wrote."""
+        try:
+            content = json.loads(text)
+            if content["format"] != _FORMAT:
+                raise CodesError(
+                    f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
+                )
+            scores = content["scores"]
+            return cls(
+                names=tuple(score["name"] for score in scores),
+                scores=tuple(map(score_from_json, scores)),
+                higher_is_better={score["name"]: score["higher_is_better"] for score in scores},
+                num_images=content["num_images"],
+                num_latents=content["num_latents"],
+                factor_names=tuple(content["factor_names"]),
+                refused=content["refused"],
+                left_out=content["left_out"],
+                failed=content["failed"],
+                notes=tuple(content["notes"]),
+                device=content["device"],
+                seed=content["seed"],
+                version=content["unbraid"],
+                num_unused=content["num_unused"],
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+            raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
+
+    def to_csv(self) -> str:
+        """One row a number: values, parts, per factor and per latent. The matrices are in the JSON."""
+        return csv_text(self.rows)
+
+    def to_markdown(self) -> str:
+        """A table of values and parts, and what to know beside them."""
+        remarks = [
+            f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
+        headline = in_markdown(self.headline)
+        return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
+
+    def to_frame(self) -> Any:
+        """The rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise SpecError(
+                "to_frame needs pandas, which is not installed. Install it (pip install pandas), or use to_csv."
+            ) from None
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+    def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
+        """Write the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
+        path = check_target(path, overwrite=overwrite)
+        files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
+        return path
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Scorecard":
+        """Read a card from the .json that `save` wrote."""
+        path = Path(path)
+        if not path.is_file():
+            raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
+        try:
+            return cls.from_json(files.read_bytes(path).decode())
+        except (CodesError, ValueError) as error:
+            raise CodesError(f"{path}: {error}") from None
+
+    def _content(self) -> dict[str, Any]:
+        scores = [
+            {"name": name, "higher_is_better": self.higher_is_better.get(name)} | score_to_json(score)
+            for name, score in zip(self.names, self.scores, strict=True)
+        ]
+        return {
+            "format": _FORMAT,
+            "unbraid": self.version,
+            "num_images": self.num_images,
+            "num_latents": self.num_latents,
+            "num_unused": self.num_unused,
+            "badge": self.badge,
+            "factor_names": list(self.factor_names),
+            "device": self.device,
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "refused": dict(self.refused),
+            "left_out": dict(self.left_out),
+            "failed": dict(self.failed),
+            "scores": scores,
+        }
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Returns a sentence for each reason, with the names of the metrics that share it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, reason in reasons.items():
+        names[reason].append(name)
+    return [f"{', '.join(sharing)}: {reason}" for reason, sharing in names.items()]
+
+
+def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
+    """The path, if a scorecard can be saved there. For whoever wants to know before hours of work."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise SpecError(
+            f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them."
+        )
+    files.check_writable(path)
+    if not path.parent.is_dir():
+        raise SpecError(f"There is no folder {path.parent} to save {path.name} in. Make it first.")
+    if path.exists() and not overwrite:
+        raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
+    return path

@@ -1,0 +1,93 @@
+"""Rows to fit a predictor of each factor on, and rows to test it on."""
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.codes import Labels
+from unbraid.errors import CodesError
+from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.reductions.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class PredictionTask:
+    """One factor, to be predicted from the means of the latents. All on the CPU.
+
+    The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are
+    values, floats are measurements.
+    """
+
+    name: str
+    train_codes: Float64[Tensor, "train latent"]
+    train_labels: Int64[Tensor, " train"] | Float64[Tensor, " train"]
+    test_codes: Float64[Tensor, "test latent"]
+    test_labels: Int64[Tensor, " test"] | Float64[Tensor, " test"]
+    ordered: bool = True
+
+    @property
+    def is_continuous(self) -> bool:
+        return self.train_labels.is_floating_point()
+
+    def rows(self, rows: Int64[Tensor, " row"] | slice) -> "PredictionTask":
+        """With some of the training rows."""
+        return replace(self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows])
+
+    def half(self) -> "PredictionTask":
+        """With half of the training rows."""
+        return self.rows(slice(max(1, len(self.train_labels) // 2)))
+
+
+def prediction_tasks(
+    statistics: Statistics, num_train: int, num_test: int, seed: int
+) -> tuple[PredictionTask | None, ...]:
+    """A task for each factor; None for one that never varies. Factors with all labels share their rows."""
+
+    def compute() -> tuple[PredictionTask | None, ...]:
+        return tuple(
+            _task(statistics, labels, num_train, num_test, seed) if varies else None
+            for labels, varies in zip(statistics.codes.factors, statistics.varies, strict=True)
+        )
+
+    return statistics.once(("prediction_tasks", num_train, num_test, seed), compute)
+
+
+def check_classes(metric: str, task: PredictionTask) -> None:
+    """Refuse to classify where there are fewer training rows than classes."""
+    num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
+    if num_values > num_rows:
+        raise CodesError(
+            f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images "
+            "than classes. Give more images, or drop "
+            "the factor; if its values are measurements, pass them as floats."
+        )
+
+
+def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int) -> PredictionTask:
+    codes = statistics.codes
+    train, test = sampling.train_and_test_rows(
+        len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
+    )
+    if len(test) == 0 or len(train) < 2:
+        raise CodesError(
+            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
+            "takes at least 3. Give more labels."
+        )
+    values = label_numbers(labels)
+
+    def pick(table: Tensor, rows: Tensor) -> Tensor:
+        return table[rows.to(table.device)].cpu()
+
+    return PredictionTask(
+        name=labels.name,
+        train_codes=pick(codes.mean, train).double(),
+        train_labels=pick(values, train),
+        test_codes=pick(codes.mean, test).double(),
+        test_labels=pick(values, test),
+        ordered=labels.ordered,
+    )

@@ -1,0 +1,1 @@
+"""What metrics reduce codes to, each shared by several."""

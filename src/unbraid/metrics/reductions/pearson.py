@@ -1,0 +1,123 @@
+"""Pearson correlations of columns, and how they would scatter in other samples of as many images."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.codes import Codes, Labels
+from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.reductions.bootstrap import NUM_RESAMPLES
+from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
+
+# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
+# numbers is such rounding.
+_ROUNDING = 1e-13
+
+
+# Resamples are made in blocks of about this many numbers: 64 MB.
+_BLOCK_NUMBERS = 8_000_000
+
+
+@final
+@dataclass(frozen=True)
+class PearsonCorrelations:
+    """`matrix` holds the correlation of each column of one table with each of another. `one` and `other` are some rows
+    of the tables, standardised; `multipliers` is how much each of them counts in each resample.
+    """
+
+    matrix: Float64[Tensor, "row column"]
+    one: Float64[Tensor, "image row"]
+    other: Float64[Tensor, "image column"]
+    multipliers: Float64[Tensor, "resample image"]
+
+    def resampled(
+        self, reduce: Callable[[Tensor], Tensor] = lambda matrices: matrices
+    ) -> Float64[Tensor, "resample ..."]:
+        """Returns `reduce` of the matrices of other samples of the images, which are never all held at once."""
+        num_resamples = max(1, _BLOCK_NUMBERS // max(self.other.numel(), self.matrix.numel()))
+        return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
+
+    def _scattered(self, multipliers: Float64[Tensor, "resample image"]) -> Float64[Tensor, "resample row column"]:
+        # One matrix product serves all resamples.
+        scaled = (multipliers.T[:, :, None] * self.other[:, None, :]).flatten(1)
+        products = (self.one.T @ scaled).unflatten(1, (len(multipliers), -1)).transpose(0, 1)
+        squares = (multipliers @ self.one.square())[:, :, None] + (multipliers @ self.other.square())[:, None, :]
+        return (self.matrix + products - self.matrix * squares / 2).clamp(-1, 1)
+
+
+def correlate(
+    one: Float[Tensor, "image row"],
+    other: Float[Tensor, "image column"] | None,
+    weights: Float64[Tensor, " image"],
+    num_images: int | float | None = None,
+) -> PearsonCorrelations:
+    """r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their mean, over
+    their std.
+
+    0 where a column never varies. One image moves r_ij by (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n), to first
+    order. Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations
+    between entries and takes a matrix product each. `weights` sums to one; `num_images` is how many independent images
+    the rows are worth, if not as many as there are rows.
+    """
+    u = standardised(one, weights)
+    v = u if other is None else standardised(other, weights)
+    matrix = (u.T @ (v * weights[:, None])).clamp(-1, 1)
+    rows = _some_rows(len(u)).to(u.device)
+    noise = sampling.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
+    scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
+    return PearsonCorrelations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
+
+
+def standardised(
+    values: Float[Tensor, "image column"], weights: Float64[Tensor, " image"]
+) -> Float64[Tensor, "image column"]:
+    """Each column less its mean, over its std (both weighted by p(n)); zeros for a column that never varies."""
+    values = values.double()
+    deviation = values - weights @ values
+    std = (weights @ deviation.square()).sqrt()
+    varies = std > _ROUNDING * values.abs().amax(dim=0)
+    return torch.where(varies, deviation / torch.where(varies, std, 1.0), 0.0)
+
+
+def correlate_with_factors(
+    codes: Codes, weights: Float64[Tensor, " image"]
+) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
+    """Each latent's means with each factor, over the images in which it is known; the same for other samples of the
+    images; and the factors that have no order, whose columns are NaN.
+
+    Two values without an order count as 0 and 1: either order gives the same correlation up to its sign.
+    """
+    num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
+    matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
+    resampled = matrix.repeat(NUM_RESAMPLES, 1, 1)
+    usable = [k for k, labels in enumerate(codes.factors) if has_order(labels)]
+    everywhere = [k for k in usable if codes.factors[k].known is None]
+    for part in [everywhere, *([k] for k in usable if codes.factors[k].known is not None)]:
+        known = codes.factors[part[0]].known if part else None
+        rows = slice(None) if known is None else known
+        total = weights[rows].sum()
+        if not part or float(total) == 0:
+            continue
+        labels = torch.stack([label_numbers(codes.factors[k])[rows].double() for k in part], dim=1)
+        found = correlate(codes.mean[rows], labels, weights[rows] / total)
+        matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled()
+    return matrix, resampled, tuple(labels.name for k, labels in enumerate(codes.factors) if k not in usable)
+
+
+def has_order(labels: Labels) -> bool:
+    """Whether the values can be correlated with: measurements, ordered values, or two values."""
+    if labels.is_soft:
+        return False
+    return labels.ordered or int(labels.assignment().max()) < 2
+
+
+def _some_rows(num_rows: int) -> Int64[Tensor, " row"]:
+    if num_rows <= MAX_INFLUENCE_ROWS:
+        return torch.arange(num_rows)
+    return sampling.permuted_rows(num_rows, 0, "correlations")[:MAX_INFLUENCE_ROWS]

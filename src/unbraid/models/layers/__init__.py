@@ -1,0 +1,1 @@
+"""What nets are made of: convolutions, heads, and where their weights start."""

@@ -1,0 +1,89 @@
+"""Which numbers an encoder must put out for which latents, for nets that have a head for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.distributions.posteriors.grouped import GroupedLatents
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.errors import SpecError
+from unbraid.models.mlp import fully_connected
+
+
+@final
+@dataclass(frozen=True)
+class LatentsHead:
+    """What latents of one family take: so many numbers for each of them.
+
+    Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent
+    by latent (all logits of the first, then all of the second).
+    """
+
+    num_latents: int
+    numbers_each: int
+    is_discrete: bool
+
+    @property
+    def num_parameters(self) -> int:
+        return self.num_latents * self.numbers_each
+
+    def in_order(self, outputs: Float[Tensor, "batch latent number"]) -> Float[Tensor, "batch parameter"]:
+        """The numbers as the family reads them."""
+        return (outputs if self.is_discrete else outputs.transpose(1, 2)).flatten(1)
+
+
+def heads(latents: Latents) -> tuple[LatentsHead, ...]:
+    """One head for each family of latents, in the order in which their parameters come."""
+    if isinstance(latents, GroupedLatents):
+        return tuple(chain.from_iterable(heads(part) for part in latents.parts))
+    numbers_each, rest = divmod(latents.num_parameters, latents.num_latents)
+    if rest or latents.num_discrete not in (0, latents.num_latents):
+        raise SpecError(
+            f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of "
+            "different kinds, so there cannot be a "
+            "head for each. Put families side by side with GroupedLatents, or use a net without heads, such as MLP or "
+            "Conv."
+        )
+    return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
+
+
+@final
+class Branched(nn.Module):
+    """From features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
+
+    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own.
+    Logits of discrete latents come straight from the features.
+    """
+
+    def __init__(self, num_features: int, width: int, latents: Latents) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(
+            chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))
+        )
+
+    def forward(self, features: Float[Tensor, "batch feature"]) -> Float[Tensor, "batch parameter"]:
+        return torch.cat([branch(features) for branch in self.branches], dim=1)
+
+
+def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Module]:
+    if head.is_discrete:
+        return [nn.Linear(num_features, head.num_parameters)]
+    return [
+        nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents))
+        for _ in range(head.numbers_each)
+    ]
+
+
+def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
+    """Fully connected layers with ReLU after each, then the branches of the latents."""
+    return nn.Sequential(
+        nn.Flatten(),
+        *fully_connected((num_inputs, *hidden), nn.ReLU),
+        nn.ReLU(),
+        Branched(hidden[-1], branch_width, latents),
+    )

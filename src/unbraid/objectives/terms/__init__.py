@@ -1,0 +1,1 @@
+"""Terms that several objectives are made of."""

@@ -1,0 +1,1 @@
+"""Templates of pages, and what fills them: one HTML file each, without a script from elsewhere."""
