@@ -8,15 +8,17 @@
 - The matrices (`models/layers/strided_convolutions.py`) are convolutions as batched products. Without them `vmap` makes
   one convolution of many groups of all members' convolutions.
 
-Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its own, all at once, and then timed
-alone. Both parts run on a GPU only.
+Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its own, all at once; when all
+are done, they are timed one after the other. Both parts run on a GPU only.
 """
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,13 +64,24 @@ def leave_out(part: str) -> None:
         strided_convolutions._multiplies = lambda x: False
 
 
-def measured_here(row_index: int, without: str, device: str, *, small: bool) -> dict[str, float]:
+def wait_for_all(folder: Path) -> None:
+    """Returns when as many processes have compiled as the folder's file `count` says: compiling keeps the GPU busy."""
+    (folder / f"ready-{os.getpid()}").touch()
+    while len(list(folder.glob("ready-*"))) < int((folder / "count").read_text()):
+        time.sleep(0.2)
+
+
+def measured_here(
+    row_index: int, without: str, device: str, *, small: bool, folder: str | None = None
+) -> dict[str, float]:
     """What one process does and prints."""
     leave_out(without)
     row = every_row(small=small)[row_index]
     spec = row.spec if small else replace(row.spec, precision="bf16")
     fleet = Fleet([Member(spec, seed) for seed in range(row.num_members)], spec.training_data.load(device))
     compile_seconds = fleet.prepare()
+    if folder is not None:
+        wait_for_all(Path(folder))
     with (Path(tempfile.gettempdir()) / "unbraid-without-parts.lock").open("w") as lock:  # one is timed at a time
         fcntl.flock(lock, fcntl.LOCK_EX)
         step = milliseconds_per_step(lambda: fleet.advance(log=False), device, Length(1, 1, 1) if small else Length())
@@ -100,9 +113,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = flags(__doc__)
     parser.add_argument("--row", type=int, help="a fleet to measure in this process")
     parser.add_argument("--without", default="")
+    parser.add_argument("--folder", help="where processes wait for each other before they are timed")
     given = parser.parse_args(arguments)
     if given.row is not None:
-        print(json.dumps(measured_here(given.row, given.without, given.device, small=given.small)))
+        print(json.dumps(measured_here(given.row, given.without, given.device, small=given.small, folder=given.folder)))
         return
     sheet = Sheet(
         "A fleet's step with and without parts written by hand",
@@ -113,12 +127,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [row.name for row in every_row(small=given.small)]
     titles = {names.index(row.name): row.title for row in reversed(every_row(small=given.small))}  # the first of a name
     pairs = [(i, part) for part, rows in PARTS.items() for i, title in titles.items() if title.startswith(rows)]
-    whole = {index: started(index, "", options) for index, _ in pairs}
-    lesser = [started(index, part, options) for index, part in pairs]
-    found = {index: result(process) for index, process in whole.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "count").write_text(str(len({index for index, _ in pairs}) + len(pairs)))
+        options = [*options, "--folder", folder]
+        whole = {index: started(index, "", options) for index, _ in pairs}
+        lesser = [started(index, part, options) for index, part in pairs]
+        found = {index: result(process) for index, process in whole.items()}
+        without_it = [result(process) for process in lesser]
     sheet.begin_table(COLUMNS)
-    for (index, part), process in zip(pairs, lesser, strict=True):
-        with_it, without = found[index], result(process)
+    for (index, part), without in zip(pairs, without_it, strict=True):
+        with_it = found[index]
         sheet.add_row(
             titles[index],
             part,

@@ -119,8 +119,7 @@ def test_its_file_is_called_what_one_types(cls, kind):
 
 @every_recipe
 def test_it_is_written_under_the_name_that_its_folder_exports(cls, kind):
-    deeper = 3 if kind.__name__ == "Estimator" else 2
-    folder = ".".join(kind.__module__.split(".")[:deeper])
+    folder = ".".join(kind.__module__.split(".")[:2])
     assert to_json(example(cls))["type"] == f"{folder}.{cls.__name__}"
 
 

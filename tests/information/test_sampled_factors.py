@@ -106,7 +106,7 @@ def test_without_factors_there_are_still_entropies():
 
 def test_soft_labels_are_refused_with_advice():
     posteriors, draws, _ = case()
-    with pytest.raises(CodesError, match="quantised"):
+    with pytest.raises(CodesError, match="Quantised"):
         sampled_information(posteriors, draws, ValueTable.of((torch.full((40, 2), 0.5),), 40))
 
 

@@ -69,7 +69,7 @@ def test_of_many_images_some_are_drawn_and_those_without_weight_never_are():
     assert hard_elbo(net, IMAGES, max_images=10).num_images == 10
     one = torch.zeros(36, dtype=torch.float64)
     one[7] = 1.0
-    alone = replace(IMAGES, pixels=IMAGES.pixels[7:8], factors=IMAGES.factors[7:8])
+    alone = replace(IMAGES, pixels=IMAGES.pixels[7:8], factors=tuple(labels[7:8] for labels in IMAGES.factors))
     assert hard_elbo(net, replace(IMAGES, weights=one)).rate == pytest.approx(hard_elbo(net, alone).rate)
 
 

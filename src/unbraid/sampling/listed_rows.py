@@ -20,8 +20,11 @@ from unbraid.errors import DataError, SpecError
 from unbraid.sampling.factor_columns import FactorColumn, Values
 from unbraid.sampling.subset import Part, Subset
 
-# What NumPy says of damaged headers.
-_DAMAGE = (OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
+# What NumPy says of damaged headers; from Python 3.12 on, also that they are no Python.
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError),
+    *(SyntaxError, tokenize.TokenError),
+)
 
 
 @final
