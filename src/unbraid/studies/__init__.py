@@ -1,0 +1,1 @@
+"""Studies: settings times seeds, scored and compared."""
