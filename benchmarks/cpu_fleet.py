@@ -3,7 +3,7 @@ it is freed.
 
     python -m benchmarks.cpu_fleet
 
-Each row runs in a process of its own, in turn, three times; the medians are printed, in milliseconds a model and step.
+Each row runs in a process of its own, in turn, three times; medians are printed, in milliseconds per model and step.
 Ratios are to the textbook loop of the same net in the same run. Machines are noisy: compare ratios, not times.
 """
 
@@ -73,7 +73,7 @@ def textbook_step(net: str):
 
 
 def measure(way: str, net: str) -> float:
-    """Milliseconds a model and step, in this process."""
+    """Milliseconds per model and step, in this process."""
     if way == WAYS[2]:
         keep_freed_memory()
     step = textbook_step(net) if way == WAYS[0] else fleet_step(net)
@@ -93,7 +93,7 @@ def main() -> None:
         f"{NUM_MEMBERS} models, batch {BATCH_SIZE}, 32 x 32 pixels, torch {torch.__version__}, "
         f"{torch.get_num_threads()} threads\n"
     )
-    print("| net | way | ms a model and step | ratio |\n|---|---|---|---|")
+    print("| net | way | ms per model and step | ratio |\n|---|---|---|---|")
     for net in NETS:
         times: dict[str, list[float]] = {way: [] for way in WAYS}
         for _ in range(NUM_REPEATS):

@@ -8,7 +8,7 @@
 The fleet's step is compiled first, which is timed; then it runs some steps to warm up; then some more in several turns,
 of which the median counts. The loop (`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and
 whatever TF32 torch allows by itself. Memory is the most that was allocated on the GPU, images included. The limits are
-milliseconds a model and step on one H200.
+milliseconds per model and step on one H200.
 """
 
 import gc
@@ -33,7 +33,7 @@ PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")
 COLUMNS = (
     "fleet",
     "precision",
-    "ms a model and step",
+    "ms per model and step",
     "loop, ms",
     "ratio",
     "compiling, s",
@@ -46,7 +46,7 @@ COLUMNS = (
 @final
 @dataclass(frozen=True)
 class Row:
-    """One fleet, and what is asked of it: milliseconds a model and step."""
+    """One fleet, and what is asked of it: milliseconds per model and step."""
 
     name: str
     spec: RunSpec
@@ -72,7 +72,7 @@ class Length:
 @final
 @dataclass(frozen=True)
 class Measured:
-    """Milliseconds a model and step; seconds; gigabytes, 0 on a CPU."""
+    """Milliseconds per model and step; seconds; gigabytes, 0 on a CPU."""
 
     row: str
     precision: str

@@ -5,7 +5,7 @@
     python -m benchmarks.objective_speed --rows FactorVAE HFVAE those whose names begin so
 
 The two fleets take turns, so that both see the same state of the machine: some steps of one, as many of the other, and
-so on. Printed are the medians over turns, in milliseconds a model and step. The limits are 1.5, and 2.5 where a critic
+so on. Printed are medians over turns, in milliseconds per model and step. The limits are 1.5, and 2.5 where a critic
 is trained too. They are set for the D-dSprites net; for a smaller net the critic, whose size does not shrink with it,
 has none.
 """
@@ -140,7 +140,7 @@ def fleet_of(row: Row, settings: Settings, images: FactorImages) -> Fleet:
 
 
 def measure(row: Row, settings: Settings, images: FactorImages) -> tuple[float, float]:
-    """Milliseconds a model and step: of this row, and of beta-TCVAE with the same net."""
+    """Milliseconds per model and step: of this row, and of beta-TCVAE with the same net."""
     fleets = [fleet_of(each, settings, images) for each in (row, Row(BetaTCVAE(), Autoencoder(row.model.encoder)))]
     for fleet in fleets:
         _seconds(fleet, settings.num_warm_up_steps)
@@ -189,7 +189,7 @@ def main() -> None:
         f"{settings.num_members} models, batch {settings.batch_size}, {height} x {width} pixels, torch "
         f"{torch.__version__}, {machine}\n"
     )
-    print("| net | objective | ms a model and step | beta-TCVAE | ratio | limit |\n|---|---|---|---|---|---|")
+    print("| net | objective | ms per model and step | beta-TCVAE | ratio | limit |\n|---|---|---|---|---|---|")
     for row in every_row():
         if row.name.startswith(tuple(given.rows)):
             print(line(row, *measure(row, settings, images)), flush=True)

@@ -15,8 +15,8 @@ def keep_freed_memory() -> bool:
 
     A training step on the CPU allocates the same blocks of a few megabytes as the step before. By default glibc maps
     each of them anew, and the system clears every page of it: nearly half the time of a small fleet
-    (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line makes it, and so does whoever
-    trains on a CPU. A user's own MALLOC_ variables are left alone.
+    (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line makes it, and so does
+    training on a CPU. A user's own MALLOC_ variables are left alone.
     """
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False

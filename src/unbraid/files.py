@@ -115,7 +115,7 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place that no file can be written to, for whoever wants to know before hours of work: a file beside it
+    """Refuse a place that no file can be written to, so that one knows before hours of work: a file beside it
     is made, and removed again.
     """
     try:
@@ -126,7 +126,7 @@ def check_writable(path: Path) -> None:
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         probe = _beside(folder / path.name)
         probe.touch(exist_ok=False)
-        probe.unlink(missing_ok=True)  # whoever sweeps the folder may have been faster
+        probe.unlink(missing_ok=True)  # another process that sweeps the folder may be faster
     except (OSError, ValueError) as error:
         shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -271,9 +271,7 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
         # thread.
         temporary = _beside(path)
         with temporary.open("xb") as stream:
-            with contextlib.suppress(
-                OSError
-            ):  # a file system without locks: nobody can tell that it has no writer either
+            with contextlib.suppress(OSError):  # a file system without locks cannot tell that it has no writer either
                 fcntl.flock(stream, fcntl.LOCK_EX)
             # In the moment between the two somebody may have swept the folder. The name is like no other, so what has
             # it is ours.
@@ -289,7 +287,7 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """A write that fails, for want of room for one, does not say where. Whoever reads the message must know."""
+    """A write that fails, for want of room for one, does not say where, and the reader of the message must know."""
     try:
         yield
     except OSError as error:

@@ -28,7 +28,7 @@ def free_memory(device: torch.device) -> int:
 
 
 def give_back_memory(device: torch.device) -> None:
-    """Free what nobody needs any more. A fleet refers to itself, so it goes only when Python looks for such rings."""
+    """Frees what is not needed any more. A fleet refers to itself, so it goes only when Python looks for such rings."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()

@@ -40,7 +40,7 @@ class Schedule(Recipe, ABC):
             "from 0 to 1."
         )
 
-    # A fleet resolves schedules before it computes; whoever computes without one is told how.
+    # A fleet resolves schedules before it computes; code that computes without one is told how.
     __mul__ = __rmul__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_yet
 
 

@@ -12,7 +12,7 @@ def size_text(num_bytes: int) -> str:
 
 
 def amount_text(done: int, total: int, unit: str) -> str:
-    """For instance "12,000 of 202,599 images"; without the total where that is 0, for nobody knows it."""
+    """For instance "12,000 of 202,599 images"; without the total where that is 0, which means unknown."""
     if unit == "bytes":
         return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"

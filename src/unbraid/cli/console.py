@@ -76,7 +76,7 @@ def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iter
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Show each warning once, as a note: where in the code it arose means nothing to whoever typed a command."""
+    """Show each warning once, as a note: where in the code it arose means nothing to a person at a terminal."""
     seen = set()
 
     def show(
@@ -106,7 +106,7 @@ def log_as_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def log_as_lines(name: str) -> Iterator[None]:
-    """Show what is logged under this name and is no warning: what is being done, for whoever waits for it."""
+    """Show what is logged under this name and is no warning: what is being done."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.INFO)
@@ -129,7 +129,7 @@ def _shown(name: str, handler: logging.Handler) -> Iterator[None]:
 
 @final
 class _Shown(logging.Handler):
-    """Gives messages of these levels to whoever shows them."""
+    """Gives messages of these levels to what shows them."""
 
     def __init__(self, show: Callable[[str], None], least: int, most: int) -> None:
         super().__init__(least)

@@ -97,7 +97,7 @@ def where(cls: type[FactorDataset]) -> str:
 
 
 def required(cls: type) -> list[str]:
-    """The fields without which the data set cannot be made: those of whoever brings their own images."""
+    """The fields without which the data set cannot be made: those that name a user's own images."""
     return [of_class.name for of_class in fields(cls) if of_class.default is of_class.default_factory is MISSING]
 
 

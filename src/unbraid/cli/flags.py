@@ -30,7 +30,7 @@ Given = Mapping[str, Sequence[str]]
 @final
 @dataclass(frozen=True)
 class Holder:
-    """A class that has the field, by the name one types; what the field takes there, and what it is if nobody says."""
+    """A class that has the field, by the name one types; what the field takes there, and its default."""
 
     name: str
     annotation: Any

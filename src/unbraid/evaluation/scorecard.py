@@ -253,7 +253,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """The path, if a scorecard can be saved there. For whoever wants to know before hours of work."""
+    """Returns the path if a scorecard can be saved there. Ask before hours of work."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(

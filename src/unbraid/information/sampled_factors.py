@@ -129,9 +129,7 @@ class _Logs:
 def _of_own_value(
     table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: ValueTable
 ) -> Float64[Tensor, "draw factor"]:
-    """Of each factor's columns, the one of the draw's own value; the first where it is not known, which nobody
-    reads.
-    """
+    """Returns, per factor, the column of the draw's own value; the first, which is not read, where it is unknown."""
     parts = [part.gather(1, own[:, k, None].clamp(min=0))[:, 0] for k, part in enumerate(values.split(table))]
     return stacked(parts, table[:, :0])
 

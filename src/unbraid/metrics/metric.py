@@ -69,8 +69,8 @@ class Score:
     `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
     is undefined (a constant factor). `tables` keeps the matrices that the value was computed from, by name:
     "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
-    value by more than its interval says, and None where there is nothing to refine. `notes` are sentences that whoever
-    quotes the number should know.
+    value by more than its interval says, and None where there is nothing to refine. `notes` are sentences to know
+    before the number is quoted.
     """
 
     metric: str

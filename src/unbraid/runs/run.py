@@ -212,7 +212,7 @@ class Run:
         return card
 
     def _keep_scores(self, scores: Sequence[Score]) -> None:
-        # Whoever scores the same run meanwhile has scores of its own to add.
+        # A process that scores the same run meanwhile has scores of its own to add.
         with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
             contents = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
             record = {"format": FORMAT, "codes": self._sum_of_codes, "scores": list(contents.values())}

@@ -19,7 +19,7 @@ class CheckpointTimes:
     """After every so many steps, or by the clock: after a minute, or whenever fifty times as long has passed as the
     last checkpoint took.
 
-    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that nobody can
+    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that no one can
     set.
     """
 

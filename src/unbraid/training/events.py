@@ -1,4 +1,4 @@
-"""What training tells whoever watches."""
+"""What training tells those who watch it."""
 
 import logging
 from collections.abc import Callable, Sequence

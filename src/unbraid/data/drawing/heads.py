@@ -19,7 +19,7 @@ from unbraid.data.drawing.surface_points import Surface
 
 Values = Float64[np.ndarray, " point"]
 
-# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: nobody is odd,
+# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: no head is odd,
 # and no two look alike.
 RANGES: Final = {
     "width": (0.60, 0.80),

@@ -108,8 +108,7 @@ class ShadedFaces(FactorDataset):
             drawn: deque[Future[Tensor]] = deque()
             for drawing in self._drawings(first, threads):
                 drawn.append(drawing)
-                # A few are drawn ahead, so that no thread waits for whoever writes them; not more, so that memory is
-                # bounded.
+                # A few are drawn ahead, so that no thread waits for the one that writes; not more, to bound memory.
                 if len(drawn) > 2 * _NUM_THREADS:
                     yield drawn.popleft().result().numpy()[skipped:]
                     skipped = 0
@@ -122,7 +121,7 @@ class ShadedFaces(FactorDataset):
         elevations, lamps = _angles(self.num_elevations, shading.MAX_ELEVATION), _lamps(self.num_lightings)
 
         def drawing(points: Future[SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
-            # Begun before this, by the same threads: whoever waits here waits for one that works.
+            # Begun before this, by the same threads: a thread that waits here waits for one that works.
             images = shading.draw(points.result(), azimuth, elevations, lamps, self.resolution)
             return images.flatten(0, 1)[:, None]
 

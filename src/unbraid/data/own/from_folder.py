@@ -174,7 +174,7 @@ class _Converter:
             try:
                 block = next(decoded)
             except DataError as error:
-                # The first flaw is known; whoever mends it wants to know of the others too.
+                # The first flaw is known; one who mends it wants to know of the others too.
                 if flaws := self._flaws(members[done:]):
                     raise own_pictures.unreadable(str(self.source.path), flaws, len(members)) from error
                 raise

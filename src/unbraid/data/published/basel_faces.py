@@ -36,8 +36,8 @@ class BaselFaces(ConvertedDataset):
     """The faces of Chen et al., arXiv:1802.04942v5: 50 people under 21 azimuths, 11 elevations and 11 directions of
     light, 64 by 64 grey bytes.
 
-    Read from the file that their code reads: one tensor of 127,050 images, the light changing fastest. Its licence lets
-    nobody pass it on; `ShadedFaces` is a drawn stand-in with the same factors.
+    Read from the file that their code reads: one tensor of 127,050 images, the light changing fastest. Its licence does
+    not allow it to be passed on; `ShadedFaces` is a drawn stand-in with the same factors.
     """
 
     publication: ClassVar = Publication(
@@ -45,13 +45,13 @@ class BaselFaces(ConvertedDataset):
         homepage="https://faces.dmi.unibas.ch/bfm/main.php?nav=1-2&id=downloads",
         licence="Basel Face Model",
         licence_note=(
-            "For non-commercial research, after signing; the University of Basel lets nobody pass the model or its "
-            "renders on."
+            "For non-commercial research, after signing; the University of Basel does not allow the model or its "
+            "renders to be passed on."
         ),
         files=(PublishedFile(_FILE, None),),
         subfolders=("basel-faces", "data"),
         how_to_get=(
-            "The licence of the Basel Face Model lets nobody pass it on, so there is no download; ShadedFaces "
+            "The Basel Face Model may not be passed on by its licence, so there is no download; ShadedFaces "
             "(--dataset shaded-faces) is a drawn stand-in "
             "with the same factors. For the original, get the model at https://faces.dmi.unibas.ch/bfm, and then the "
             "renders from the authors of "

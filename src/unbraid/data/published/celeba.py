@@ -138,7 +138,7 @@ class CelebA(PartedDataset):
         except DataError as error:
             if not sources[0].is_dir():
                 raise
-            # Nothing is published for a folder: whoever keeps some of the faces may have cut the lists to match.
+            # Nothing is published for a folder: the owner of some of the faces may have cut the lists to match.
             log.warning("CelebA: read all the same, for beside a folder of faces a list may be one's own: %s", error)
             return "not the published file"
 

@@ -30,7 +30,7 @@ def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
     ranked = table.sort(dim=0, descending=True).values
     second = ranked[1] if len(table) > 1 else torch.zeros_like(ranked[0])
     index = torch.arange(len(table), device=table.device)[:, None]
-    # Where a column is NaN there is no top, and nobody reads it.
+    # Where a column is NaN there is no top, and it is not read.
     top = torch.where(table >= ranked[0] - TIE, index, len(table) - 1).amin(dim=0)
     return TopTwo(ranked[0], second, top)
 
