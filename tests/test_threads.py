@@ -1,4 +1,4 @@
-"""Threads wait asleep in the command line, as the user says where the user says, and as ever in Python."""
+"""In the command line threads sleep beside busy processes, unless the user chose; in Python nothing is set."""
 
 import os
 import subprocess
@@ -35,16 +35,29 @@ def policy_when_torch_is_imported(code, **variables):
     return done.stdout.strip()
 
 
+def on_a_machine(tmp_path, load):
+    """The code that lets unbraid see another load."""
+    if load is not None:
+        (tmp_path / "load").write_text(load)
+    return f"import pathlib, unbraid.threads; unbraid.threads._LOAD = pathlib.Path({str(tmp_path / 'load')!r})\n"
+
+
 @pytest.mark.parametrize(
     "code",
     ["from unbraid.cli import main; main(['runs'])", "import runpy; runpy.run_module('unbraid', run_name='__main__')"],
 )
-def test_the_command_line_says_how_threads_wait_before_torch_is_loaded(code):
-    assert policy_when_torch_is_imported(code) == "PASSIVE"
+def test_beside_a_busy_process_the_command_line_lets_threads_sleep_before_torch_is_loaded(code, tmp_path):
+    assert policy_when_torch_is_imported(on_a_machine(tmp_path, "1.9 1.2 0.4 2/80 77") + code) == "PASSIVE"
 
 
-def test_the_users_choice_wins():
+@pytest.mark.parametrize("load", ["1.9 1.2 0.4 1/80 77", "odd", None], ids=["quiet", "odd", "not told"])
+def test_on_a_quiet_machine_they_spin(load, tmp_path):
     code = "from unbraid.cli import main; main(['runs'])"
+    assert policy_when_torch_is_imported(on_a_machine(tmp_path, load) + code) == "None"
+
+
+def test_the_users_choice_wins(tmp_path):
+    code = on_a_machine(tmp_path, "1.9 1.2 0.4 3/80 77") + "from unbraid.cli import main; main(['runs'])"
     assert policy_when_torch_is_imported(code, OMP_WAIT_POLICY="ACTIVE") == "ACTIVE"
     assert policy_when_torch_is_imported(code, GOMP_SPINCOUNT="1000") == "None"
 
