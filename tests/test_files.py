@@ -440,9 +440,8 @@ import os, sys, time
 from pathlib import Path
 from unbraid import files
 with files.locked(Path(sys.argv[1]), wait=False, purpose="training it"):
-    child = os.fork()
-    if child:
-        print(child, flush=True)
+    if not os.fork():
+        print(os.getpid(), flush=True)  # by the child: it has let go of the lock by then
     time.sleep(60)
 """
 
