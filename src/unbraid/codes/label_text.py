@@ -11,7 +11,7 @@ from unbraid.codes.labels import Labels
 from unbraid.errors import CodesError
 
 _MAX_SHOWN = 40  # characters of what a file holds, in a message
-# What printf writes for a number that is none, on one system or another.
+# What printf writes for NaN, by system.
 _MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
 # Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
 # would become one.

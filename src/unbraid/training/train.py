@@ -74,7 +74,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
-    CheckpointTimes(options.checkpoint_every)  # refuses what cannot be
+    CheckpointTimes(options.checkpoint_every)  # raises if it makes no sense
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()

@@ -56,11 +56,16 @@ def _shift(a: Float64[np.ndarray, " seed"], b: Float64[np.ndarray, " other_seed"
     return Estimate(float(np.median(differences)), (float(differences[k - 1]), float(differences[-k])), level)
 
 
+def _share_above(a: Float64[np.ndarray, " seed"], b: Float64[np.ndarray, " other_seed"]) -> float:
+    """Returns the share of pairs in which the first lies above the second, half of ties counted."""
+    return float((np.sign(np.subtract.outer(a, b)) + 1).mean() / 2)
+
+
 def _probability(a: Float64[np.ndarray, " seed"], b: Float64[np.ndarray, " other_seed"], level: float) -> Estimate:
     """Returns P(a > b) with the score interval of Newcombe (Statistics in Medicine 2006, method 5), which has a length
     also where the groups are fully apart.
     """
-    share = float((np.sign(np.subtract.outer(a, b)) + 1).mean() / 2)
+    share = _share_above(a, b)
     z = float(stats.norm.ppf((1 + level) / 2))
     extra = (len(a) + len(b)) / 2 - 1
 
@@ -124,7 +129,7 @@ def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: fl
     check_level(level)
     check_level(power)
     a, b = checked(ours, "values of the first group"), checked(theirs, "values of the second group")
-    excess = float((np.sign(np.subtract.outer(a, b)) + 1).mean() / 2) - 0.5
+    excess = _share_above(a, b) - 0.5
     if excess <= 0:
         return None
     needed = (float(stats.norm.isf(level)) + float(stats.norm.ppf(power))) ** 2 / (6 * excess**2)
