@@ -3,13 +3,16 @@ that keep all of it.
 """
 
 import argparse
+import contextlib
 import datetime
+import fcntl
 import json
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -123,6 +126,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def claims(of: Sequence[Claim]) -> str:
     return "\n".join(map(str, of))
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Lets one process at a time into the block, of all that a benchmark started: the one that is timed."""
+    with (Path(tempfile.gettempdir()) / "unbraid-benchmark.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def now(device: str) -> float:

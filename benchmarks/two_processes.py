@@ -9,7 +9,6 @@ and whether all weights end as the same bits. The processes that compile run sid
 those of a busy machine; those that find a cache run alone. Milliseconds are per model and step, one fleet at a time.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now, one_at_a_time
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
 from unbraid.training import Fleet, Member
@@ -85,8 +84,7 @@ def train_here(kind: Kind, *, deterministic: bool, num_steps: int, device: str, 
     for _ in range(num_steps - 1):
         fleet.advance(log=False)
     digest = hashlib.sha256(fleet.weights.cpu().numpy().tobytes()).hexdigest()
-    with (Path(tempfile.gettempdir()) / "unbraid-two-processes.lock").open("w") as lock:  # one is timed at a time
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time():
         began = now(device)
         for _ in range(num_steps):
             fleet.advance(log=False)

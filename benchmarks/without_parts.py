@@ -12,7 +12,6 @@ Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its
 are done, they are timed one after the other. Both parts run on a GPU only.
 """
 
-import fcntl
 import json
 import os
 import subprocess
@@ -25,7 +24,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from benchmarks.evidence import Circumstances, Sheet, flags
+from benchmarks.evidence import Circumstances, Sheet, flags, one_at_a_time
 from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
 from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate
@@ -82,8 +81,7 @@ def measured_here(
     compile_seconds = fleet.prepare()
     if folder is not None:
         wait_for_all(Path(folder))
-    with (Path(tempfile.gettempdir()) / "unbraid-without-parts.lock").open("w") as lock:  # one is timed at a time
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time():
         step = milliseconds_per_step(lambda: fleet.advance(log=False), device, Length(1, 1, 1) if small else Length())
     return {"milliseconds": step / row.num_members, "compile_seconds": compile_seconds}
 
