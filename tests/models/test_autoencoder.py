@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -19,8 +20,9 @@ from unbraid.distributions import (
     LearnedGaussianLikelihood,
     LearnedGaussianPrior,
     StandardNormal,
+    UniformPrior,
 )
-from unbraid.errors import SpecError
+from unbraid.errors import DataError, SpecError
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.objectives import VAE
 from unbraid.runs import Run
@@ -214,3 +216,74 @@ def test_running_averages_are_for_batch_norm_and_it_must_have_them():
 
     with pytest.raises(SpecError, match="InstanceNorm1d with track_running_stats=True.*Set track_running_stats=False"):
         Autoencoder(Plain(extra=Images)).check(SHAPE)
+
+
+MIXED = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
+
+
+def some_images(count=5):
+    return torch.randint(0, 256, (count, *SHAPE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+
+
+def test_images_may_be_bytes_arrays_or_floats():
+    model, images = Autoencoder(SMALL).build(SHAPE, seed=0), some_images()
+    expected = model.encode(images / 255).mean
+    for given in (images, images[:, 0], images.numpy(), images.numpy()[:, 0] / 255, np.moveaxis(images.numpy(), 1, 3)):
+        torch.testing.assert_close(model.encode(given).mean, expected)
+
+
+def test_a_double_model_takes_them_too():
+    model = Autoencoder(SMALL).build(SHAPE, seed=0).double()
+    assert model.reconstruct(some_images()).dtype == model.sample(2).dtype == torch.float64
+
+
+@pytest.mark.parametrize("given", [torch.zeros(2, 1, 5, 4), torch.zeros(2, 3, 4, 4), np.zeros((2, 9, 9))])
+def test_images_of_another_shape_are_refused_with_what_the_model_takes(given):
+    with pytest.raises(DataError, match="this model takes 1 x 4 x 4"):
+        Autoencoder(SMALL).build(SHAPE, seed=0).reconstruct(given)
+
+
+def test_a_reconstruction_is_decoded_from_the_means_and_the_likeliest_categories():
+    model = Autoencoder(SMALL, latents=MIXED).build(SHAPE, seed=0)
+    posterior, code, images = model(some_images())
+    likeliest = nn.functional.one_hot(posterior.probabilities[0].argmax(dim=1), 3)
+    assert torch.equal(code, torch.cat([posterior.mean, likeliest], dim=1))
+    assert torch.equal(images, model.decode(code))
+    assert torch.equal(model.reconstruct(some_images()), images)
+
+
+def test_samples_are_a_function_of_the_seed_and_the_first_of_many_are_those_of_few():
+    model = Autoencoder(SMALL, latents=MIXED).build(SHAPE, seed=0)
+    samples = model.sample(8, seed=3)
+    assert samples.shape == (8, *SHAPE)
+    torch.testing.assert_close(model.sample(2, seed=3), samples[:2])
+    assert not torch.allclose(model.sample(8, seed=4), samples)
+
+
+@final
+class Copy(nn.Module):
+    """A decoder that puts out its inputs."""
+
+    def forward(self, z):
+        return z[:, None, None, :]
+
+
+def test_codes_are_drawn_from_the_prior_and_discrete_ones_are_categories():
+    latents = GroupedLatents((GaussianLatents(2, UniformPrior(3.0, 5.0)), ConcreteLatents(3)))
+    recipe = Autoencoder(SMALL, latents=latents, likelihood=GaussianLikelihood(), noise_inputs=2)
+    model = recipe.build(SHAPE, seed=0)
+    model.decoder = Copy()
+    codes = model.sample(4000).flatten(1).double()
+    uniform, category, noise = codes[:, :2], codes[:, 2:5], codes[:, 5:]
+    assert 3 <= float(uniform.min()) <= float(uniform.max()) <= 5
+    # Four standard errors of each mean: 0.58 / sqrt(4000), 0.47 / sqrt(4000) and 1 / sqrt(4000).
+    torch.testing.assert_close(uniform.mean(dim=0), torch.full((2,), 4.0).double(), rtol=0, atol=0.037)
+    assert set(category.flatten().tolist()) == {0.0, 1.0}
+    assert bool((category.sum(dim=1) == 1).all())
+    torch.testing.assert_close(category.mean(dim=0), torch.full((3,), 1 / 3).double(), rtol=0, atol=0.03)
+    torch.testing.assert_close(noise.mean(dim=0), torch.zeros(2).double(), rtol=0, atol=0.064)
+
+
+def test_no_samples_are_refused():
+    with pytest.raises(SpecError, match="num_images is 0"):
+        Autoencoder(SMALL).build(SHAPE, seed=0).sample(0)

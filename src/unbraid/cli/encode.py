@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unbraid import files
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import note, say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
 from unbraid.cli.options import Device
 from unbraid.codes import Codes
@@ -24,7 +24,7 @@ from unbraid.runs.run import Run
 
 
 def encode(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.", show_default=False)],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
     images: Annotated[
         list[Path],
         typer.Argument(
@@ -63,6 +63,8 @@ def encode(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
         )
     model = opened.model().to(place)
+    if opened.status == "unfinished":
+        note(f"{opened.name} is unfinished: its model is that of step {opened.steps_done}, its newest checkpoint.")
     with stage("Reading the images"):
         paths, read = _read(images, opened)
     with stage(f"Encoding {len(read)} images on {place}"):

@@ -1,7 +1,7 @@
 """Encoder, prior and decoder, put together."""
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, NamedTuple, final
 
 import torch
 from jaxtyping import Float
@@ -9,15 +9,18 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
+from unbraid import draws
+from unbraid.data.own.from_arrays import unlabelled
 from unbraid.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
 from unbraid.distributions.posteriors.categories import with_categories
 from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
 from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.distributions.priors.prior import Prior
-from unbraid.errors import SpecError
+from unbraid.errors import DataError, SpecError
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
+from unbraid.models.trained.decode import likeliest_code
 from unbraid.recipes import Recipe
 
 
@@ -77,18 +80,39 @@ class Autoencoder(Recipe):
             ),
             latents=self.latents,
             likelihood=self.likelihood,
+            image_shape=image_shape,
             noise_inputs=self.noise_inputs,
         )
 
 
 @final
+class ForwardPass(NamedTuple):
+    """What a model makes of images: q(z | x), the code that stands for each image, and the images decoded from it."""
+
+    posterior: Posterior
+    code: Float[Tensor, "batch column"]
+    images: Float[Tensor, "batch channel height width"]
+
+
+@final
 class AutoencoderModule(nn.Module):
-    """One model with its weights: `encode` gives q(z | x), `decode` gives the image that a code stands for."""
+    """One model with its weights: `encode` gives q(z | x), `decode` gives the image that a code stands for.
+
+    Images are float tensors with intensities in [0, 1], one image a row, or what `FromArrays.of` takes: bytes,
+    booleans, arrays of NumPy, with or without channels.
+    """
 
     def __init__(
-        self, encoder: nn.Module, decoder: nn.Module, latents: Latents, likelihood: Likelihood, noise_inputs: int = 0
+        self,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        latents: Latents,
+        likelihood: Likelihood,
+        image_shape: ImageShape,
+        noise_inputs: int = 0,
     ) -> None:
         super().__init__()
+        self.image_shape = image_shape
         self.encoder = encoder
         self.decoder = decoder
         self.latents = latents
@@ -106,8 +130,35 @@ class AutoencoderModule(nn.Module):
         likelihood: Likelihood = self.likelihood_module()
         return likelihood
 
-    def encode(self, x: Float[Tensor, "batch channel height width"]) -> Posterior:
+    def forward(self, images: Any) -> ForwardPass:
+        """Returns the posterior of each image, its likeliest code and the image decoded from that."""
+        posterior = self.encode(images)
+        code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
+        return ForwardPass(posterior, code, self.decode(code))
+
+    def encode(self, images: Any) -> Posterior:
+        """Returns q(z | x) of these images: `mean`, `std`, `rsample` and more."""
+        x = self._inputs(images)
         return self.latents.posterior(self.encoder(x), torch.ones((), dtype=x.dtype, device=x.device))
+
+    def reconstruct(self, images: Any) -> Float[Tensor, "batch channel height width"]:
+        """Returns the images as decoded from their likeliest codes: means, and the likeliest categories."""
+        return self(images).images
+
+    def sample(self, num_images: int = 16, *, seed: int = 0) -> Float[Tensor, "image channel height width"]:
+        """Returns images decoded from codes that are drawn from the prior, discrete latents as categories.
+
+        Image n is the same whatever their number. A decoder with noise inputs gets standard normal ones.
+        """
+        if num_images < 1:
+            raise SpecError(f"num_images is {num_images}; expected 1 or more.")
+        like, latents = next(self.parameters()), self.latents
+        rows = torch.arange(num_images, device=like.device)
+        noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,)).to(like.dtype)
+        z, others = self.prior.sample(noise[:, : latents.num_columns]), noise[:, latents.num_columns :]
+        discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
+        seen = with_categories(z, latents.widths, discrete)
+        return self.likelihood.mean(self.decoder(torch.cat([seen, others], dim=1)))
 
     def decode(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
         """E[x | z], with intensities in [0, 1] for a Bernoulli likelihood."""
@@ -117,6 +168,22 @@ class AutoencoderModule(nn.Module):
         """What the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
         seen = with_categories(z, self.latents.widths, self.latents.hard_latents)
         return with_noise_inputs(seen, self.noise_inputs)
+
+    def _inputs(self, images: Any) -> Float[Tensor, "batch channel height width"]:
+        """Returns images as the encoder takes them, in the type of the weights and where they lie."""
+        like, rank = next(self.parameters()), len(self.image_shape) + 1
+        is_ready = isinstance(images, Tensor) and images.is_floating_point() and images.ndim == rank
+        x: Tensor = images if is_ready else unlabelled(images).batch(slice(None))
+        if x.shape[1:] != self.image_shape:
+            raise DataError(
+                f"The images are {_described(x.shape[1:])} (channels x height x width); this model takes "
+                f"{_described(self.image_shape)}. Resize, crop or convert them first."
+            )
+        return x.to(like)
+
+
+def _described(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:

@@ -27,10 +27,12 @@ from unbraid.evaluation.selection import Metrics, select
 from unbraid.metrics.metric import Score
 from unbraid.metrics.reductions.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.models.trained.encode import encode
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
+from unbraid.runs.checkpoint_file import newest_weights
 from unbraid.runs.history import History
 from unbraid.runs.records import FORMAT, Failure, failure_in, read_record, read_spec
 from unbraid.runs.spec import RunSpec
@@ -156,10 +158,21 @@ class Run:
         return failure_in(read_record(self.folder / "failed.json"), self.folder / "failed.json")
 
     def model(self) -> AutoencoderModule:
-        """The trained model, on the CPU."""
+        """Returns the trained model, on the CPU. Of an unfinished run it is that of the newest checkpoint, which has
+        taken `steps_done` steps.
+
+        Its weights are constants: nothing that it returns has a gradient with respect to them, unless
+        `requires_grad_()` asks for one.
+        """
         model = self.spec.model.build(self.spec.dataset.image_shape, self.seed).to(self.spec.dtype)
-        model.load_state_dict(load_file(self._checked("weights.safetensors")))
-        return model.eval()
+        paths = reversed(self.checkpoints.values()) if self.status == "unfinished" else ()
+        if in_between := newest_weights(paths, self.spec.digest, self.seed):
+            model.load_state_dict(model.state_dict() | in_between)
+            if has_batch_norm(model):  # whose statistics are taken from all images, at the end of training
+                set_population_statistics(model, self.spec.training_data.open(), self.seed)
+        else:
+            model.load_state_dict(load_file(self._checked("weights.safetensors")))
+        return model.eval().requires_grad_(False)
 
     def codes(self) -> Codes:
         """q(z | x) of every image that it was trained on, as encoded at the end of training."""

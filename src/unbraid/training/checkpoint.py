@@ -8,34 +8,31 @@ Of a member that has failed there is one more, which is kept: its last good weig
 """
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import torch
-from safetensors.torch import load
-from torch import Tensor
 
 from unbraid import files
-from unbraid.errors import RunError
 from unbraid.files import seal
+from unbraid.runs.checkpoint_file import (
+    CHECKPOINT_FORMAT,
+    UNREADABLE,
+    OtherRunError,
+    described,
+    read_checkpoint,
+    tensors_beside,
+)
 from unbraid.runs.history import History
-from unbraid.runs.records import read_record
 from unbraid.runs.run import Run
 from unbraid.tensor_file import write_tensors
 from unbraid.training.state import Carried, MemberState, from_named
 from unbraid.training.trees import named_leaves
 from unbraid.version import __version__
 
-_FORMAT = 4
 _NUM_KEPT = 2
-
-
-@final
-class OtherRunError(RunError):
-    """Raised where a checkpoint and the spec beside it are of two runs: which of them is wrong is not ours to say."""
 
 
 @final
@@ -72,7 +69,7 @@ def save_last_good(run: Run, state: MemberState) -> Path:
     path = _folder(run) / f"last-good-{good.step:010d}.json"
     if not path.exists():
         _write(path, run, good, ())
-    return _tensors(path)
+    return tensors_beside(path)
 
 
 def usable_checkpoints(run: Run, layout: Carried, warn: Callable[[str], None]) -> dict[int, Checkpoint]:
@@ -87,7 +84,7 @@ def usable_checkpoints(run: Run, layout: Carried, warn: Callable[[str], None]) -
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
         except OtherRunError:
             raise
-        except (RunError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except UNREADABLE as error:
             warn(
                 f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training "
                 "starts afresh."
@@ -122,7 +119,7 @@ def remove_checkpoints(run: Run) -> None:
 def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
     tensors = named_leaves(state.carried)
     record = {
-        "format": _FORMAT,
+        "format": CHECKPOINT_FORMAT,
         "unbraid": __version__,
         "torch": torch.__version__,
         "digest": run.spec.digest,
@@ -131,48 +128,22 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
         "failed_at": state.failed_at,
         "reason": state.reason,
         "fleet": list(fleet),
-        "tensors": {name: _described(tensor) for name, tensor in tensors.items()},
+        "tensors": {name: described(tensor) for name, tensor in tensors.items()},
     }
     if history is not None:
         record["history"] = history.to_csv()
-    checksum = write_tensors(_tensors(path), tensors, {"unbraid": __version__, "format": str(_FORMAT)})
+    checksum = write_tensors(tensors_beside(path), tensors, {"unbraid": __version__, "format": str(CHECKPOINT_FORMAT)})
     files.write_json(path, record | {"sha256": seal(record, checksum)})
 
 
 def _read(path: Path, run: Run, layout: Carried) -> tuple[dict[str, Any], Carried]:
-    if not path.exists():
-        raise ValueError("its JSON is missing: it was being written when the process ended")
-    record = read_record(path)
-    if record["format"] != _FORMAT:
-        raise ValueError(
-            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads {_FORMAT}"
-        )
-    content = files.read_bytes(_tensors(path))
-    if record["sha256"] != seal(record, hashlib.sha256(content)):
-        raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
-    if (record["digest"], record["seed"]) != (run.spec.digest, run.seed):
-        raise OtherRunError(
-            f"{path} is a checkpoint of another run (seed {record['seed']}, digest {record['digest']}) than its "
-            f"spec.json (seed {run.seed}, digest {run.spec.digest}). Restore the one that is wrong, or train again "
-            "with --force."
-        )
-    tensors = load(content)
-    if {name: _described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
-        raise ValueError("its JSON tells of other tensors than it holds")
+    record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
     return record, from_named(tensors, layout)
-
-
-def _described(tensor: Tensor) -> dict[str, Any]:
-    return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
-
-
-def _tensors(path: Path) -> Path:
-    return path.with_suffix(".safetensors")
 
 
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
-    _tensors(path).unlink(missing_ok=True)
+    tensors_beside(path).unlink(missing_ok=True)
 
 
 def _folder(run: Run) -> Path:

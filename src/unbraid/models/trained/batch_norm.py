@@ -12,6 +12,11 @@ from unbraid.data.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 
 
+def has_batch_norm(model: AutoencoderModule) -> bool:
+    """Whether the model has layers that need the statistics of all images."""
+    return any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
 @torch.no_grad()
 def set_population_statistics(
     model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024

@@ -11,17 +11,21 @@ from unbraid.codes import Codes
 
 
 def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) -> Float[Tensor, "row column"]:
-    """The code that stands for each of these images: means of the continuous latents, the likeliest category of each
+    """Returns the code that stands for each of these images, as `likeliest_code` makes it."""
+    return likeliest_code(codes.mean[rows], [table[rows] for table in codes.probabilities], widths)
+
+
+def likeliest_code(
+    mean: Float[Tensor, "row latent"], probabilities: Sequence[Float[Tensor, "row _category"]], widths: Sequence[int]
+) -> Float[Tensor, "row column"]:
+    """Returns the code that stands for each posterior: means of the continuous latents, the likeliest category of each
     discrete one.
 
     `widths` is how many columns each latent takes, as `Latents.widths` says.
     """
-    of_discrete = widths[codes.mean.shape[1] :]
-    chosen = [
-        columns_of(table[rows].argmax(dim=1), width)
-        for table, width in zip(codes.probabilities, of_discrete, strict=True)
-    ]
-    return torch.cat([codes.mean[rows], *(columns.to(codes.mean) for columns in chosen)], dim=1)
+    of_discrete = widths[mean.shape[1] :]
+    chosen = [columns_of(table.argmax(dim=1), width) for table, width in zip(probabilities, of_discrete, strict=True)]
+    return torch.cat([mean, *(columns.to(mean) for columns in chosen)], dim=1)
 
 
 def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
