@@ -8,7 +8,6 @@ import threading
 import pytest
 from rich.console import Console
 
-import unbraid.cli.app as app_module
 from unbraid.cli.console import stage
 from unbraid.cli.data_progress import DataBar, DataLines, data_progress
 from unbraid.data import progress
@@ -125,13 +124,13 @@ def test_threads_that_work_together_share_a_bar(monkeypatch):
 
 
 def test_every_command_is_watched(monkeypatch, unbraid):
-    def app(arguments):
+    def find(folders):
         monkeypatch.setattr("unbraid.cli.data_progress.SECONDS_BEFORE_A_LINE", -1.0)
         progress.advance("converting CelebA", 12_000, 202_599, "images")
         sys.exit(0)
 
-    monkeypatch.setattr(app_module, "make_app", lambda: app)
-    outcome = unbraid()
+    monkeypatch.setattr("unbraid.cli.runs.open_runs", find)
+    outcome = unbraid("runs")
     assert (outcome.out, outcome.err) == ("", "Converting CelebA: 12,000 of 202,599 images.\n")
 
 

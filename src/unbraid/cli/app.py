@@ -1,31 +1,18 @@
 """The commands under one name, and what becomes of their errors."""
 
 import errno
-import inspect
-import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from unbraid.allocator import keep_freed_memory
+from unbraid.cli.commands import make_group
 from unbraid.cli.console import complain, log_as_notes, say, warnings_as_notes
-from unbraid.cli.data_progress import data_progress
-from unbraid.cli.datasets import datasets, list_datasets
-from unbraid.cli.datasets_fetch import fetch
-from unbraid.cli.datasets_show import show
-from unbraid.cli.encode import encode
 from unbraid.cli.plain_letters import plain_letters
-from unbraid.cli.quickstart import quickstart
-from unbraid.cli.report import report
-from unbraid.cli.runs import runs
-from unbraid.cli.score import score
-from unbraid.cli.sections import ListingGroup, OrderedGroup, SectionedCommand
-from unbraid.cli.train import train
 from unbraid.errors import UnbraidError
-from unbraid.memory import is_out_of_memory
 from unbraid.version import __version__
 
 _FAILURE = 1
@@ -40,30 +27,18 @@ _LESS_MEMORY = {
 }
 
 
-def make_app() -> typer.Typer:
+def make_app() -> Any:
     """Every command. A flag may be typed with dashes or underscores."""
-    app = typer.Typer(
-        cls=OrderedGroup,
-        add_completion=False,
-        rich_markup_mode=None,
+    return make_group(
+        "",
+        _unbraid,
         no_args_is_help=True,
-        pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["--help", "-h"],
             "max_content_width": 120,
             "token_normalize_func": _with_dashes,
         },
     )
-    app.callback()(_unbraid)
-    for command in (quickstart, train, score, report, runs, encode):
-        app.command(cls=SectionedCommand, help=_help(command))(command)
-    below = typer.Typer(cls=ListingGroup, rich_markup_mode=None)
-    below.callback(help=_help(datasets))(datasets)
-    subcommands: dict[str, Callable[..., None]] = {"list": list_datasets, "show": show, "fetch": fetch}
-    for name, subcommand in subcommands.items():
-        below.command(name, cls=SectionedCommand, help=_help(subcommand))(subcommand)
-    app.add_typer(below, name="datasets")
-    return app
 
 
 @plain_letters()
@@ -71,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
     keep_freed_memory()
     try:
-        with warnings_as_notes(), log_as_notes(), data_progress():
+        with warnings_as_notes(), log_as_notes():
             make_app()(arguments)
     except SystemExit as left:
         if left.code == _INTERRUPTED:
@@ -85,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # No file can have such a name, so it was typed.
         sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
+        from unbraid.memory import is_out_of_memory  # which needs torch
+
         if is_out_of_memory(error):
             complain(f"Out of memory ({error}). {_less_memory(sys.argv[1:] if arguments is None else arguments)}")
             sys.exit(_FAILURE)
@@ -106,11 +83,6 @@ def _less_memory(arguments: Sequence[str]) -> str:
     """What to do about it, by the command that was typed: the first word that is no flag."""
     command = next((word for word in arguments if not word.startswith("-")), "")
     return _LESS_MEMORY.get(command, "Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
-
-
-def _help(command: Callable[..., None]) -> str:
-    # The sign \b keeps typer from running the lines of examples and of lists of words together.
-    return re.sub("\n\n(?=Example|Words)", "\n\n\b\n", inspect.getdoc(command) or "")
 
 
 def _with_dashes(token: str) -> str:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from unbraid.cli.amounts import amount_text
-from unbraid.data.progress import watched
 from unbraid.errors import shortened
 
 # A table that goes into a file or through a pipe has no screen to fit on.
@@ -51,6 +50,8 @@ def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iter
     """Say what is being done, and give a function that says how far it is: beside a spinner on a screen, else with a
     line now and then.
     """
+    from unbraid.data.progress import watched  # which needs torch: help does without
+
     console = output()
     if console.is_terminal:
         with console.status(Text(f"{description} ...")) as status:

@@ -10,17 +10,16 @@ import typer
 from unbraid import files
 from unbraid.cli.amounts import size_text
 from unbraid.cli.console import log_as_lines, say
-from unbraid.cli.datasets import named, required
+from unbraid.cli.dataset_table import named, required
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import FactorDataset
-from unbraid.data.fetching.fetch import fetch as fetch_files
-from unbraid.data.fetching.fetch import fetched_folder
+from unbraid.data.fetching.fetch import fetch, fetched_folder
 from unbraid.data.publication import Publication
 from unbraid.errors import SpecError
 from unbraid.names import kebab_case, suggestion
 
 
-def fetch(
+def datasets_fetch(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)
     ],
@@ -66,7 +65,7 @@ def fetch(
         )
     else:
         with log_as_lines("unbraid.data"):
-            paths = fetch_files(publication, folder)
+            paths = fetch(publication, folder)
         say(f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} in {folder}.")
     root = "" if out is None else f" --dataset.root {files.absolute(str(out))}"
     say(f"Look at the images with: unbraid datasets show {kebab_case(cls, FactorDataset)}{root}")

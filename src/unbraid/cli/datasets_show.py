@@ -10,7 +10,7 @@ import typer
 
 from unbraid import files
 from unbraid.cli.console import say, stage
-from unbraid.cli.datasets import images_in_words, named
+from unbraid.cli.dataset_table import images_in_words, named
 from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
 from unbraid.data.dataset import FactorDataset, FactorImages
 from unbraid.data.training_data import TrainingData
@@ -35,7 +35,7 @@ _SHOWN_FLAGS = sorted((flag for path, flag in _FLAGS.items() if path != "dataset
 
 
 @with_flags(_SHOWN_FLAGS, panels=_PANELS, aliases=_SHORT)
-def show(
+def datasets_show(
     given: Given,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.", show_default=False)

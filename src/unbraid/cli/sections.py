@@ -3,12 +3,20 @@
 from collections import defaultdict
 from typing import Any, final
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 
 @final
 class SectionedCommand(TyperCommand):
-    """A command whose help lists each flag under the panel it was given, and the others under Arguments and Options."""
+    """A command whose help lists each flag under the panel it was given, and the others under Arguments and Options.
+    While it runs, work on data tells how far it is.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        from unbraid.cli.data_progress import data_progress  # which needs torch: help does without
+
+        with data_progress():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = defaultdict(list, {"Arguments": [], "Options": []})
@@ -23,21 +31,3 @@ class SectionedCommand(TyperCommand):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
-
-
-@final
-class OrderedGroup(TyperGroup):
-    """Commands in the order in which one comes to need them, whether there are commands below them or not."""
-
-    ORDER = ("quickstart", "train", "score", "report", "runs", "datasets", "encode")
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(self.commands, key=self.ORDER.index)
-
-
-@final
-class ListingGroup(TyperGroup):
-    """Commands of which `list` is meant where none is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or ["list"])
