@@ -27,6 +27,14 @@ class SpecError(UnbraidError):
     """A recipe (dataset, model, objective, run) that cannot be built as given."""
 
 
+class UntrustedError(SpecError):
+    """A class of a package that was not named as one to trust, so that it is not imported."""
+
+    def __init__(self, message: str, package: str) -> None:
+        super().__init__(message)
+        self.package = package
+
+
 class DataError(UnbraidError):
     """Images or factors that are missing, malformed or not what their checksum says."""
 

@@ -10,7 +10,7 @@ import typer
 from unbraid import files
 from unbraid.cli.console import note, say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
-from unbraid.cli.options import Device
+from unbraid.cli.options import Device, Packages, parse_packages
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
@@ -38,6 +38,7 @@ def encode(
     ] = Path("codes.npz"),
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    packages: Packages = None,
 ) -> None:
     """Turn new images into codes.
 
@@ -57,7 +58,7 @@ def encode(
         raise RunError(f"--out is {out}, which is one of the images. Name another file.")
     if out.exists() and not force:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
-    place, opened = resolve_device(device), Run.open(run)
+    place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."

@@ -1,6 +1,8 @@
 """Flags that several commands share, and what their values mean."""
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +30,29 @@ CheckpointEvery = Annotated[
     ),
 ]
 OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the runs are kept.")]
+Packages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        envvar="UNBRAID_PACKAGES",
+        help="Modules or packages with classes of your own that runs may name: mine, or mine,theirs. Imported.",
+        show_default=False,
+    ),
+]
+
+
+def parse_packages(text: str | None) -> list[str]:
+    """Returns the packages that were named as ones to trust. They may lie in the folder of the command."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    for name in names:
+        if not re.fullmatch(r"[^\W\d]\w*", name):
+            raise SpecError(
+                f"--packages is {text!r}; expected names to import, separated by commas, such as mine, without dots "
+                "and paths: the folder of mine.py is the one that you are in, or one of PYTHONPATH."
+            )
+    if names and os.getcwd() not in sys.path:  # noqa: PTH109 (a text is wanted)
+        sys.path.append(os.getcwd())  # noqa: PTH109 (last, so that no file there takes the place of an installed module)
+    return names
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -7,6 +7,7 @@ import typer
 
 from unbraid import files
 from unbraid.cli.console import say, stage
+from unbraid.cli.options import Packages, parse_packages
 from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.errors import SpecError
 
@@ -15,6 +16,7 @@ def report(
     what: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, an .html file.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its headline, if you have a better one.")] = None,
+    packages: Packages = None,
 ) -> None:
     """Write a page about runs.
 
@@ -30,7 +32,7 @@ def report(
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
     files.check_writable(out)
-    runs = open_runs(what)
+    runs = open_runs(what, parse_packages(packages))
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
         written = write_report(runs, out, title=title)

@@ -1,18 +1,19 @@
 """Runs by the folders that hold them."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from unbraid.cli.console import note
-from unbraid.errors import RunError, UnbraidError
+from unbraid.errors import RunError, UnbraidError, UntrustedError
 from unbraid.runs.run import Run
 
 
-def open_runs(paths: Iterable[Path]) -> list[Run]:
+def open_runs(paths: Iterable[Path], packages: Collection[str] = ()) -> list[Run]:
     """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found
-    may be passed over.
+    may be passed over. `packages` are those of the user's own classes.
     """
     found: dict[Path, Run] = {}
     for path in paths:
@@ -21,9 +22,9 @@ def open_runs(paths: Iterable[Path]) -> list[Run]:
                 f"There is no folder {path}. Name a run, or a folder that holds runs; `unbraid train` makes them."
             )
         if is_run(path):
-            found[path.resolve()] = Run.open(path)
+            found[path.resolve()] = Run.open(path, packages=packages)
         else:
-            found |= {run.folder.resolve(): run for run in sorted(_readable(run_folders(path)), key=_order)}
+            found |= {run.folder.resolve(): run for run in sorted(_readable(run_folders(path), packages), key=_order)}
     return list(found.values())
 
 
@@ -89,9 +90,19 @@ def _order(run: Run) -> tuple[Any, ...]:
     )
 
 
-def _readable(folders: Iterable[Path]) -> Iterator[Run]:
+def _readable(folders: Iterable[Path], packages: Collection[str]) -> Iterator[Run]:
+    untrusted: dict[str, list[Path]] = defaultdict(list)
     for folder in folders:
         try:
-            yield Run.open(folder)
+            yield Run.open(folder, packages=packages)
+        except UntrustedError as error:
+            untrusted[error.package].append(folder)
         except (UnbraidError, OSError) as error:
             note(f"{folder} is passed over: {error}")
+    for package, of_package in untrusted.items():
+        several = f"{len(of_package)} runs are passed over (the first is {of_package[0]}): they name"
+        single = f"{of_package[0]} is passed over: it names"
+        note(
+            f"{single if len(of_package) == 1 else several} classes of {package}, which is not imported unless you "
+            f"trust it. Then add --packages {package}, or set UNBRAID_PACKAGES={package}."
+        )

@@ -6,20 +6,24 @@ from typing import Annotated
 import typer
 
 from unbraid.cli.console import note, output, say
+from unbraid.cli.options import Packages, parse_packages
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
 from unbraid.errors import UnbraidError
 from unbraid.runs.run import Run
 
 
-def runs(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look.")] = Path("runs")) -> None:
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look.")] = Path("runs"),
+    packages: Packages = None,
+) -> None:
     """List the runs in a folder and below it.
 
     Examples:
       unbraid runs
       unbraid runs runs/quickstart
     """
-    found = open_runs([folder])
+    found = open_runs([folder], parse_packages(packages))
     if not found:
         say(f"There are no runs in {folder}. Make one: unbraid train --dataset dsprites --out {folder}")
         return

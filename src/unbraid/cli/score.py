@@ -11,8 +11,8 @@ from rich.text import Text
 
 from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, build_kind, flags_of_kind, with_flags
-from unbraid.cli.options import Device
-from unbraid.cli.run_folders import finished_among, is_run, open_runs
+from unbraid.cli.options import Device, Packages, parse_packages
+from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.cli.saved_cards import check_save, save_cards
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
@@ -91,6 +91,7 @@ def score(
         typer.Option(metavar="SEED", min=0, help="The seed of whatever is random. Default: 0.", show_default=False),
     ] = None,
     device: Device = "auto",
+    packages: Packages = None,
 ) -> None:
     """Score runs, or codes from anywhere.
 
@@ -111,7 +112,8 @@ def score(
         check_save(save, what, force=force)
     place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
-    runs = _runs([path for path in what if path not in files]) if len(files) < len(what) else []
+    folders = [path for path in what if path not in files]
+    runs = _runs(folders, parse_packages(packages)) if folders else []
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
     asked: Metrics = "all" if chosen is None else chosen
@@ -222,8 +224,9 @@ def _complain_of_failures(carded: Sequence[Carded]) -> None:
         raise typer.Exit(1)
 
 
-def _runs(folders: Sequence[Path]) -> list[Run]:
-    for folder in folders:
-        if is_run(folder) and (run := Run.open(folder)).status != "finished":
+def _runs(folders: Sequence[Path], packages: Sequence[str]) -> list[Run]:
+    found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
+    for run in found:
+        if run.status != "finished" and run.folder.resolve() in named:
             run.codes()  # named, not found: refused, with what to do about it
-    return finished_among(open_runs(folders), "score")
+    return finished_among(found, "score")

@@ -10,7 +10,7 @@ import typer
 from unbraid import files
 from unbraid.cli.console import note, output, say
 from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
-from unbraid.cli.options import CheckpointEvery, Device, OutFolder, parse_seeds
+from unbraid.cli.options import CheckpointEvery, Device, OutFolder, Packages, parse_packages, parse_seeds
 from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.cli.tables import run_row, runs_table
@@ -73,6 +73,7 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
     ] = False,
+    packages: Packages = None,
 ) -> None:
     """Train models side by side, from one seed or many.
 
@@ -87,11 +88,12 @@ def train(
     """
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
+    trusted = parse_packages(packages)
     to_resume = resume and not given and seeds is None and spec is None
     runs = (
-        unfinished_in(out)
+        unfinished_in(out, trusted)
         if to_resume
-        else placed(_specs(given, spec), parse_seeds("0" if seeds is None else seeds), out)
+        else placed(_specs(given, spec, trusted), parse_seeds("0" if seeds is None else seeds), out)
     )
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
@@ -102,23 +104,23 @@ def train(
     say(f"Score them with: unbraid score {out}")
 
 
-def _specs(given: Given, path: Path | None) -> list[RunSpec]:
+def _specs(given: Given, path: Path | None, packages: Sequence[str]) -> list[RunSpec]:
     """Returns the specs that the flags give, or the one of a file, which flags may not contradict."""
     if path is None:
         return build(RunSpec, given, _FLAGS)
-    spec = read_spec(path)
+    spec = read_spec(path, packages)
     if build(RunSpec, given, _FLAGS, start=spec) != [spec]:
         typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)
         raise SpecError(f"--spec {path} says what to train, and {typed} says otherwise. Leave out one of them.")
     return [spec]
 
 
-def read_spec(path: Path) -> RunSpec:
+def read_spec(path: Path, packages: Sequence[str] = ()) -> RunSpec:
     """Returns the spec of a spec.json that a run wrote, or of a file that holds a spec alone."""
     try:
         content = files.read_json(path)
         content = content["spec"] if isinstance(content, dict) and "spec" in content else content
-        spec: RunSpec = from_json(content, RunSpec, where=str(path))
+        spec: RunSpec = from_json(content, RunSpec, packages=packages, where=str(path))
     except (OSError, ValueError, RecursionError) as error:
         raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
     return spec
@@ -131,8 +133,8 @@ def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Ru
     return [Run.place(out, spec, seed) for spec in specs for seed in seeds]
 
 
-def unfinished_in(out: Path) -> list[Run]:
-    return [run for run in open_runs([out]) if run.status == "unfinished"]
+def unfinished_in(out: Path, packages: Sequence[str] = ()) -> list[Run]:
+    return [run for run in open_runs([out], packages) if run.status == "unfinished"]
 
 
 def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:

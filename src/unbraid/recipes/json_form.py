@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from unbraid.errors import SpecError
+from unbraid.errors import SpecError, UntrustedError
 from unbraid.names import suggestion
 from unbraid.recipes.annotations import check_value, default_of, describe, entries_of, hints_of
 from unbraid.recipes.registry import is_recipe_class, public_path
@@ -35,12 +35,13 @@ def written(recipe: Any, write: Write) -> dict[str, Any]:
     }
 
 
-def from_json(content: Any, expected: Any, *, packages: Collection[str] = ("unbraid",), where: str = "spec") -> Any:
-    """Returns what `to_json` wrote. `expected` is a class or an annotation; only classes from these top-level
-    `packages` are ever imported.
+def from_json(content: Any, expected: Any, *, packages: Collection[str] = (), where: str = "spec") -> Any:
+    """Returns what `to_json` wrote. `expected` is a class or an annotation; only classes of unbraid and of
+    these top-level `packages` are ever imported.
 
-    A class of one's own is read back by naming its package: `packages=("unbraid", "mine")`.
+    A class of one's own is read back by naming its package: `packages=["mine"]`.
     """
+    packages = [packages] if isinstance(packages, str) else packages
     entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
     if entries is not None:
         indexed = (
@@ -84,10 +85,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
         raise SpecError(
             f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
         )
-    if path.partition(".")[0] not in packages:
-        raise SpecError(
-            f"{where}: the type {path!r} is not from {', '.join(packages)}, so it is not imported. Name its package "
-            "if you trust it."
+    package = path.partition(".")[0]
+    if package not in ("unbraid", *packages):
+        raise UntrustedError(
+            f"{where}: the type {path!r} is not from {', '.join(dict.fromkeys(('unbraid', *packages)))}, so it is not "
+            f"imported. If you trust it, name its package: packages=[{package!r}], or --packages {package}.",
+            package,
         )
     parent, _, name = path.rpartition(".")
     try:

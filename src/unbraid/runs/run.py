@@ -6,7 +6,7 @@ import operator
 import os
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, final
@@ -74,8 +74,8 @@ class Run:
         return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{number}", spec, number)
 
     @classmethod
-    def open(cls, folder: Path, *, packages: Sequence[str] = ("unbraid",)) -> "Run":
-        """Read a run back. `packages` are those whose classes its spec may name."""
+    def open(cls, folder: Path, *, packages: Collection[str] = ()) -> "Run":
+        """Read a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported."""
         path = Path(folder) / "spec.json"
         if not os.path.lexists(path):
             raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
