@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from unbraid.cli.commands import COMMANDS, below, function_of
+from unbraid.cli.commands import COMMANDS, below, command_of, function_of
 
 ANSWER = """
 import contextlib, io, json, sys
@@ -51,3 +51,10 @@ def test_a_group_has_the_commands_that_follow_its_words():
     assert not below("train")
     assert "datasets" in below()
     assert not any(" " in name for name in below())
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if not below(words)])
+def test_no_placeholder_is_the_name_of_its_option(words):
+    """For typer 0.27.2 takes it for the name: `--seeds SEEDS` could only be typed as `--SEEDS`."""
+    for option in command_of(words).params:
+        assert option.param_type_name == "argument" or (option.metavar or "").lower() != option.name

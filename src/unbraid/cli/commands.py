@@ -69,7 +69,7 @@ class CommandGroup(TyperGroup):
         words = f"{self.words} {cmd_name}".lstrip()
         if cmd_name not in below(self.words):
             return None
-        return make_group(words, function_of(words)) if below(words) else _command(words)
+        return make_group(words, function_of(words)) if below(words) else command_of(words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args or (["list"] if "list" in below(self.words) else []))
@@ -79,7 +79,8 @@ class CommandGroup(TyperGroup):
             formatter.write_dl(list(below(self.words).items()))
 
 
-def _command(words: str) -> Any:
+def command_of(words: str) -> Any:
+    """Returns a command that has none below it, and imports its module."""
     function = function_of(words)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(words.rpartition(" ")[2], cls=SectionedCommand, help=_help(function))(function)

@@ -54,7 +54,7 @@ def datasets_show(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="SEED", min=0, help="Which samples are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which samples are drawn.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a picture of a data set.

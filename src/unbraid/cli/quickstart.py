@@ -39,8 +39,8 @@ def recipe(objective: Objective, num_steps: int) -> RunSpec:
 
 
 def quickstart(
-    steps: Annotated[int, typer.Option(metavar="STEPS", min=1, help="How long to train.")] = _NUM_STEPS,
-    seeds: Annotated[str, typer.Option(metavar="SEEDS", help="The seeds of each objective.")] = "0-3",
+    steps: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How long to train.")] = _NUM_STEPS,
+    seeds: Annotated[str, typer.Option(metavar="NUMBERS", help="The seeds of each objective.")] = "0-3",
     out: OutFolder = Path("runs/quickstart"),
     device: Device = "auto",
 ) -> None:

@@ -88,7 +88,7 @@ def score(
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="SEED", min=0, help="The seed of whatever is random. Default: 0.", show_default=False),
+        typer.Option(metavar="NUMBER", min=0, help="The seed of whatever is random. Default: 0.", show_default=False),
     ] = None,
     device: Device = "auto",
     packages: Packages = None,

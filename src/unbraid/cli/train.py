@@ -41,7 +41,7 @@ def train(
     given: Given,
     seeds: Annotated[
         str | None,
-        typer.Option(metavar="SEEDS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
+        typer.Option(metavar="NUMBERS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
     ] = None,
     spec: Annotated[
         Path | None,
