@@ -14,6 +14,7 @@ from unbraid.distributions.posteriors.latents import Latents
 from unbraid.distributions.priors.categorical_priors import CategoricalPriorRecipe
 from unbraid.distributions.priors.prior_recipes import PriorRecipe
 from unbraid.errors import SpecError
+from unbraid.evaluation import Scoring
 from unbraid.metrics.metric import Metric
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
@@ -55,6 +56,7 @@ KINDS = (
 EVERY = [(cls, kind) for kind in KINDS for cls in concrete_subclasses(kind)] + [
     (Autoencoder, Autoencoder),
     (Critic, Critic),
+    (Scoring, Scoring),
 ]
 EXAMPLES = {
     ChenDesign: ChenDesign("C"),

@@ -35,6 +35,7 @@ def test_a_score_is_written_as_its_fields():
         settled=False,
         notes=("200 bins would move it.",),
         settings={"estimator": "exact", "num_bins": None},
+        scoring={"part": "test"},
     )
     assert score_to_json(score) == {
         "metric": "MIG",
@@ -47,6 +48,7 @@ def test_a_score_is_written_as_its_fields():
         "settled": False,
         "notes": ["200 bins would move it."],
         "settings": {"estimator": "exact", "num_bins": None},
+        "scoring": {"part": "test"},
     }
     found = through_json(score)
     assert found.parts["at_1"] == Value(0.25, (0.0, math.inf))
@@ -110,7 +112,12 @@ def test_the_same_question_has_the_same_key():
 
 @pytest.mark.parametrize(
     "other",
-    [Score("SAP", 0.1, settings={"num_bins": 20}), Score("MIG", 0.1, settings={"num_bins": 50}), Score("MIG", 0.1)],
+    [
+        Score("SAP", 0.1, settings={"num_bins": 20}),
+        Score("MIG", 0.1, settings={"num_bins": 50}),
+        Score("MIG", 0.1),
+        Score("MIG", 0.1, settings={"num_bins": 20}, scoring={"part": "test"}),
+    ],
 )
 def test_another_question_has_another_key(other):
     assert score_key(score_to_json(other)) != score_key(score_to_json(Score("MIG", 0.1, settings={"num_bins": 20})))

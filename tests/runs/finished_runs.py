@@ -17,7 +17,7 @@ def finish(run: Run, seed: int) -> Run:
     writer.begin()
     writer.write_history(History(("step", "loss"), [(1.0, 9.5)]))
     model = run.spec.model.build(run.spec.dataset.image_shape, seed).to(run.spec.dtype)
-    writer.keep(model, encode(model, run.spec.dataset.load()), seconds=1.23456)
+    writer.keep(model, encode(model, run.spec.training_data.load()), seconds=1.23456)
     writer.conclude()
     return run
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from unbraid.evaluation.score_rows import cells, interval_text, number_text
 from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.scoring import Scoring
 from unbraid.metrics.metric import Score
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
@@ -155,7 +156,7 @@ def _table(*names: str) -> Table:
 
 def _mig(run: Run) -> str:
     """The last MIG that was kept, whatever its settings."""
-    kept = [score.value for score in run.scores() if score.metric == "MIG"]
+    kept = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
     return f"{kept[-1]:.3f}" if kept else ""
 
 

@@ -22,10 +22,12 @@ from unbraid.codes.checks import (
     check_std,
     check_weights,
 )
-from unbraid.codes.conversions import as_fields, as_groups, tamed
+from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
+from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
 from unbraid.codes.labels import Labels, Missing
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
+from unbraid.names import suggestion
 
 
 @final
@@ -167,8 +169,55 @@ class Codes:
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
+    def with_factors(self, names: Sequence[str]) -> "Codes":
+        """Returns the same codes with the factors of these names alone, in the order in which the codes have them."""
+        for name in names:
+            if name not in self.factor_names:
+                raise CodesError(f"These codes have no factor {name!r}. {suggestion(name, self.factor_names)}")
+        return replace(self, factors=tuple(labels for labels in self.factors if labels.name in names))
+
+    def rows(self, rows: Any) -> "Codes":
+        """Returns the codes of some of the images: a slice of them, their numbers, or True and False for each image."""
+        index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
+
+        def of(table: Tensor | None) -> Tensor | None:
+            return None if table is None else table[index]
+
+        return replace(
+            self,
+            mean=self.mean[index],
+            std=of(self.std),
+            covariance=of(self.covariance),
+            samples=None if self.samples is None else self.samples[:, index],
+            probabilities=tuple(table[index] for table in self.probabilities),
+            factors=tuple(labels[index] for labels in self.factors),
+            weights=of(self.weights),
+        )
+
+    def without_discrete(self) -> "Codes":
+        """Returns the codes without their discrete latents. Codes that have no others are refused."""
+        if not self.probabilities:
+            return self
+        return replace(self, **fields_without_discrete(self.mean.shape[1], self.num_latents, self.groups, self.prior))
+
+    def with_discrete_as_columns(self) -> "Codes":
+        """Returns the codes with the probabilities of each discrete latent as further means, one for each category; a
+        latent of two categories is one column, the probability of the second.
+
+        They stand behind the continuous latents, have a std of 0 where those have any, and no prior is known of them.
+        Metrics that read means alone can then see them.
+        """
+        if not self.probabilities:
+            return self
+        return replace(
+            self,
+            **fields_with_columns(self.mean, self.std, self.covariance, self.samples, self.probabilities, self.groups),
+        )
+
     def to(self, device: torch.device | str) -> "Codes":
         """The same codes on another device: metrics compute where the codes are."""
+        if torch.device(device) == self.mean.device:
+            return self
 
         def moved(tensor: Tensor | None) -> Tensor | None:
             return None if tensor is None else tensor.to(device)

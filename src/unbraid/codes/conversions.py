@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_floats
+from unbraid.arrays import as_array, as_floats, as_tensor
 from unbraid.codes.checks import check_finite, refuse_where
 from unbraid.codes.labels import Labels, Missing, checked_missing
 from unbraid.codes.latent_prior import LatentPrior
@@ -168,6 +168,20 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         raise CodesError(
             f"groups is {str(groups)[:80]}; expected tuples of latent numbers, such as [(0, 1), (2,)]."
         ) from None
+
+
+def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
+    """Returns the numbers of some images, from their numbers or from True and False for each image."""
+    given = as_tensor("rows", rows)
+    if given.dtype == torch.bool and given.shape == (num_images,):
+        return given.nonzero()[:, 0]
+    is_numbers = given.ndim == 1 and len(given) > 0 and given.dtype != torch.bool and not given.is_floating_point()
+    if not is_numbers or not -num_images <= int(given.min()) <= int(given.max()) < num_images:
+        raise CodesError(
+            f"rows is {str(rows)[:80]}; expected a slice, numbers of rows from 0 to {num_images - 1}, or True and "
+            f"False for each of the {num_images} codes."
+        )
+    return given.long()
 
 
 def tamed(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:

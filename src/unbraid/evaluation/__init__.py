@@ -2,3 +2,4 @@
 
 from unbraid.evaluation.evaluate import evaluate as evaluate
 from unbraid.evaluation.scorecard import Scorecard as Scorecard
+from unbraid.evaluation.scoring import Scoring as Scoring

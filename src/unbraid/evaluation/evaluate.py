@@ -3,13 +3,15 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
 from unbraid.codes import Codes
+from unbraid.codes.discrete_latents import column_places
 from unbraid.errors import CodesError
 from unbraid.evaluation.scorecard import Scorecard, by_reason
+from unbraid.evaluation.scoring import Discrete, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.evaluation.usage import unused_latents
 from unbraid.metrics.metric import Metric, Score, factor_features
@@ -23,7 +25,16 @@ _FAILED = (
 )
 
 
-def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None, seed: int | None = None) -> Scorecard:
+def evaluate(
+    codes: Codes,
+    metrics: Metrics = "all",
+    *,
+    factors: str | Sequence[str] = (),
+    discrete: Discrete | None = None,
+    fraction: float = 1.0,
+    tell: Tell | None = None,
+    seed: int | None = None,
+) -> Scorecard:
     """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
     settings of one's own.
 
@@ -33,9 +44,23 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
     there is no other score, it is raised. `tell` hears what is being
     computed and the share that is done; by default it is a line on standard error if that is a terminal. `seed`, where
     given, replaces that of every metric. The work is done where the codes are.
+
+    `factors` names those to look at; by default, all. `discrete` is how discrete latents are shown to metrics that do
+    not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the codes below 1
+    is drawn at random, always the same.
     """
-    selection, statistics = select(metrics, seed), Statistics(codes)
-    codes = statistics.codes
+    scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction)
+    return evaluate_as(scoring, codes, metrics, tell, seed)
+
+
+def evaluate_as(
+    scoring: Scoring, codes: Codes, metrics: Metrics, tell: Tell | None = None, seed: int | None = None
+) -> Scorecard:
+    """Returns the scores of these codes, which are those of the part and under the weights of the scoring."""
+    selection, codes = select(metrics, seed), Statistics(codes).codes
+    scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
+    codes = scoring.rows_of(codes)
+    codes = codes.with_factors(scoring.factors) if scoring.factors else codes
     left_out = dict(selection.left_out)
     chosen = selection.metrics
     if not codes.factors:
@@ -43,7 +68,7 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
     line = _Line()
-    work = _Work(codes, tell or line.tell, len(chosen))
+    work = _Work(codes, scoring, tell or line.tell, len(chosen))
     try:
         notes = _constant_factors(work.statistics, chosen)
         for name, metric in chosen.items():
@@ -55,9 +80,9 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
             raise error
         raise CodesError(_nothing(work.refused, left_out))
     for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
+        warnings.warn(note, UserWarning, stacklevel=3)
     for name, error in work.failed.items():
-        warnings.warn(_FAILED.format(name, type(error).__name__, error), UserWarning, stacklevel=2)
+        warnings.warn(_FAILED.format(name, type(error).__name__, error), UserWarning, stacklevel=3)
     return Scorecard(
         names=tuple(work.scores),
         scores=tuple(work.scores.values()),
@@ -73,6 +98,7 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
         seed=seed,
         version=__version__,
         num_unused=_num_unused(codes, work.scores.values()),
+        scoring=scoring,
     )
 
 
@@ -80,7 +106,8 @@ def evaluate(codes: Codes, metrics: Metrics = "all", *, tell: Tell | None = None
 class _Work:
     """Scores metric after metric, from the same statistics."""
 
-    def __init__(self, codes: Codes, tell: Tell, num_metrics: int) -> None:
+    def __init__(self, codes: Codes, scoring: Scoring, tell: Tell, num_metrics: int) -> None:
+        self._scoring = scoring
         self.scores: dict[str, Score] = {}
         self.refused: dict[str, str] = {}
         self.failed: dict[str, Exception] = {}
@@ -94,7 +121,9 @@ class _Work:
             # Said once for all metrics.
             warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
             try:
-                self.scores[name] = _score(metric, self.statistics)
+                statistics, note = _seen_by(metric, self.statistics, self._scoring.discrete)
+                score = _score(metric, statistics)
+                self.scores[name] = replace(score, notes=(*score.notes, *note), scoring=self._scoring.changes())
             except CodesError as error:
                 self.refused[name] = str(error)
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
@@ -104,6 +133,25 @@ class _Work:
 
     def _hear(self, what: str, share: float) -> None:
         self._tell(f"{self._name}: {what}", (self._num_done + share) / self._num_metrics)
+
+
+def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) -> tuple[Statistics, tuple[str, ...]]:
+    """Returns the statistics with discrete latents as the metric can take them, and a note of what was done to them."""
+    codes = statistics.codes
+    if discrete is None or not codes.probabilities or "discrete latents" in metric.accepts:
+        return statistics, ()
+    first = codes.mean.shape[1]
+    if discrete == "left_out":
+        without = statistics.once(discrete, lambda: Statistics(codes.without_discrete(), statistics.tell))
+        return without, (f"discrete latents were left out: {_numbers(range(first, codes.num_latents))}.",)
+    shown = statistics.once(discrete, lambda: Statistics(codes.with_discrete_as_columns(), statistics.tell))
+    places = column_places(first, codes.probabilities)[first:]
+    where = "; ".join(f"latent {first + index} is {_numbers(place)}" for index, place in enumerate(places))
+    return shown, (f"discrete latents were taken as columns of probabilities: {where}.",)
+
+
+def _numbers(places: range) -> str:
+    return f"number {places[0]}" if len(places) == 1 else f"numbers {places[0]} to {places[-1]}"
 
 
 def _score(metric: Metric, statistics: Statistics) -> Score:

@@ -23,11 +23,12 @@ def score_to_json(score: Score) -> dict[str, Any]:
         "settled": score.settled,
         "notes": list(score.notes),
         "settings": dict(score.settings),
+        "scoring": dict(score.scoring),
     }
 
 
 def score_from_json(content: dict[str, Any]) -> Score:
-    """What `score_to_json` wrote. Older files lack parts, settled and notes."""
+    """What `score_to_json` wrote. Older files lack parts, settled, notes and scoring."""
     return Score(
         metric=content["metric"],
         value=_float(content["value"]),
@@ -42,12 +43,13 @@ def score_from_json(content: dict[str, Any]) -> Score:
         settled=content.get("settled"),
         notes=tuple(content.get("notes", ())),
         settings=content["settings"],
+        scoring=content.get("scoring", {}),
     )
 
 
 def score_key(content: dict[str, Any]) -> str:
     """Two scores with the same key answer the same question: the later one replaces the earlier."""
-    return json.dumps([content["metric"], content["settings"]], sort_keys=True)
+    return json.dumps([content["metric"], content["settings"], content.get("scoring", {})], sort_keys=True)
 
 
 def _number(value: float) -> float | str | None:

@@ -3,7 +3,7 @@
 import html
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
@@ -12,6 +12,7 @@ from unbraid import files
 from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.score_json import score_from_json, score_to_json
 from unbraid.evaluation.score_rows import Row, csv_text, html_table, in_markdown, markdown_table, plain_table, rows_of
+from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.usage import badge
 from unbraid.metrics.metric import Score
 
@@ -28,7 +29,7 @@ class Scorecard:
     the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
     is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
     carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
-    its settings which it used.
+    its settings which it used. `scoring` says which codes were scored and how.
     """
 
     names: tuple[str, ...]
@@ -45,6 +46,7 @@ class Scorecard:
     seed: int | None = None
     version: str = ""
     num_unused: int | None = None
+    scoring: Scoring = field(default_factory=Scoring)
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
@@ -98,8 +100,9 @@ class Scorecard:
         factors = (
             f"{len(self.factor_names)} factors ({', '.join(self.factor_names)})" if self.factor_names else "no factors"
         )
+        how = "".join(f", {phrase}" for phrase in self.scoring.phrases)
         return (
-            f"{self.num_images:,} images, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
+            f"{self.num_images:,} images{how}, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
             f"{self.device}."
         )
 
@@ -153,8 +156,8 @@ class Scorecard:
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> "Scorecard":
-        """What `to_json` wrote."""
+    def from_json(cls, text: str, *, packages: Sequence[str] = ("unbraid",)) -> "Scorecard":
+        """What `to_json` wrote. `packages` are those whose classes its scoring may name."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
@@ -177,6 +180,7 @@ class Scorecard:
                 seed=content["seed"],
                 version=content["unbraid"],
                 num_unused=content["num_unused"],
+                scoring=Scoring.of(content["scoring"], packages=packages),
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
@@ -211,13 +215,13 @@ class Scorecard:
         return path
 
     @classmethod
-    def load(cls, path: Path | str) -> "Scorecard":
+    def load(cls, path: Path | str, *, packages: Sequence[str] = ("unbraid",)) -> "Scorecard":
         """Read a card from the .json that `save` wrote."""
         path = Path(path)
         if not path.is_file():
             raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
         try:
-            return cls.from_json(files.read_bytes(path).decode())
+            return cls.from_json(files.read_bytes(path).decode(), packages=packages)
         except (CodesError, ValueError) as error:
             raise CodesError(f"{path}: {error}") from None
 
@@ -232,6 +236,7 @@ class Scorecard:
             "num_images": self.num_images,
             "num_latents": self.num_latents,
             "num_unused": self.num_unused,
+            "scoring": self.scoring.changes(),
             "badge": self.badge,
             "factor_names": list(self.factor_names),
             "device": self.device,

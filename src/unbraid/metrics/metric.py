@@ -70,7 +70,9 @@ class Score:
     is undefined (a constant factor). `tables` keeps the matrices that the value was computed from, by name:
     "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
     value by more than its interval says, and None where there is nothing to refine. `notes` are sentences to know
-    before the number is quoted.
+    before the number is quoted. `scoring` is which codes were scored and how, in what differs from the default
+    (`unbraid.evaluation.Scoring.changes`): a score is of the same question as another if metric, settings and scoring
+    are the same.
     """
 
     metric: str
@@ -83,6 +85,7 @@ class Score:
     settled: bool | None = None
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    scoring: Mapping[str, Any] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Score) and same_content(self._content(), other._content())
@@ -208,7 +211,7 @@ ADVICE: dict[Feature, str] = {
     "means without std": "Give std or log_var; for a deterministic encoder a std of 0.",
     "draws without densities": "Give mean and std, or use Quantised(), which counts draws.",
     "correlated posteriors": "Give the std of each latent in place of the covariance.",
-    "discrete latents": "Leave their probabilities out of the codes.",
+    "discrete latents": "Ask for discrete='columns' (their probabilities as columns) or discrete='left_out'.",
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from unbraid.errors import CodesError
+from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.usage import badge, unused_latents
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Score
@@ -100,7 +101,7 @@ def read_members(runs: Sequence[Run]) -> list[ReportedRun]:
 
     Where the codes of a run have no densities, the MIG of all is taken through bins.
     """
-    kept = [run.scores() for run in runs]
+    kept = [run.scores(Scoring()) for run in runs]
     settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
     migs = [_matching(scores, settings) or _score(run, MIG()) for run, scores in zip(runs, kept, strict=True)]
     if any(mig is None for mig in migs):

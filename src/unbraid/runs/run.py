@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -20,9 +20,9 @@ from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
-from unbraid.evaluation.evaluate import evaluate
-from unbraid.evaluation.score_json import score_from_json, score_key, score_to_json
+from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.scoring import Discrete, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.metrics.metric import Score
 from unbraid.metrics.reductions.statistics import Tell
@@ -34,7 +34,9 @@ from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
 from unbraid.runs.checkpoint_file import newest_weights
 from unbraid.runs.history import History
-from unbraid.runs.records import FORMAT, Failure, failure_in, read_record, read_spec
+from unbraid.runs.kept_scores import KeptScores
+from unbraid.runs.records import Failure, failure_in, read_record, read_spec
+from unbraid.runs.scored_images import scored_images, settled
 from unbraid.runs.spec import RunSpec
 
 _CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
@@ -174,9 +176,25 @@ class Run:
             model.load_state_dict(load_file(self._checked("weights.safetensors")))
         return model.eval().requires_grad_(False)
 
-    def codes(self) -> Codes:
-        """q(z | x) of every image that it was trained on, as encoded at the end of training."""
-        return read_safetensors(self._checked("codes.safetensors"))
+    def codes(self, part: ScoredPart = "train", *, device: torch.device | str = "cpu") -> Codes:
+        """Returns q(z | x) of every image that the run was trained on, as encoded at the end of training; or of the
+        "test" part, which its subset held out; or of "all" images of the data set, in its order. Those that training
+        did not encode are encoded now, on the device.
+        """
+        return self._codes(Scoring(part=part), resolve_device(device))
+
+    def _codes(self, scoring: Scoring, device: torch.device) -> Codes:
+        """Returns the codes of a part, with the weights of its sampling."""
+        scoring = settled(self.spec, scoring)
+        if scoring.part == "train" and scoring.sampling is None:
+            return read_safetensors(self._checked("codes.safetensors")).to(device)
+        images = scored_images(self.spec, scoring.part, scoring.sampling).open()
+        if scoring.part == "train":
+            codes = read_safetensors(self._checked("codes.safetensors"))
+            weights = None if images.weights is None else images.weights.to(codes.mean)
+            return replace(codes, weights=weights).to(device)
+        self._checked("weights.safetensors")
+        return encode(self.model().to(device), images.streamed_to(device), precision=self.spec.precision)
 
     def encoder(self) -> Callable[[Any], Codes]:
         """A function from new images to their codes.
@@ -200,20 +218,32 @@ class Run:
     def score(
         self,
         metrics: Metrics = "all",
+        scoring: Scoring | None = None,
         *,
+        part: ScoredPart = "train",
+        factors: str | Sequence[str] = (),
+        sampling: Sampling = None,
+        discrete: Discrete | None = None,
+        fraction: float = 1.0,
         tell: Tell | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
     ) -> Scorecard:
-        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics
-        and settings. If the folder may not be written, a warning says that they could not be kept.
+        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics,
+        settings and scorings. If the folder may not be written, a warning says that they could not be kept.
+
+        `part`, `factors`, `sampling`, `discrete` and `fraction` say which codes are scored and how, as the fields of a
+        `Scoring` do; a `scoring` may be given in place of all of them.
         """
+        asked = Scoring(part, named(factors), sampling, discrete, fraction)
+        if scoring is not None and asked != Scoring():
+            raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
+        scoring = settled(self.spec, scoring or asked)
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
-        place = resolve_device(device)
-        card = evaluate(self.codes().to(place), metrics, tell=tell, seed=seed)
+        card = evaluate_as(scoring, self._codes(scoring, resolve_device(device)), metrics, tell, seed)
         try:
-            self._keep_scores(card.scores)
+            self._kept_scores.add(card.scores)
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
@@ -224,32 +254,19 @@ class Run:
             )
         return card
 
-    def _keep_scores(self, scores: Sequence[Score]) -> None:
-        # A process that scores the same run meanwhile has scores of its own to add.
-        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.name}"):
-            contents = {score_key(content): content for content in map(score_to_json, [*self.scores(), *scores])}
-            record = {"format": FORMAT, "codes": self._sum_of_codes, "scores": list(contents.values())}
-            files.write_sealed(self.folder / "scores.json", record)
+    def scores(self, scoring: Scoring | None = None) -> list[Score]:
+        """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has no codes, and
+        so no scores.
+        """
+        kept = self._kept_scores.read() if self.status == "finished" else []
+        if scoring is None:
+            return kept
+        changes = settled(self.spec, scoring).changes()
+        return [score for score in kept if score.scoring == changes]
 
-    def scores(self) -> list[Score]:
-        """Returns the scores that were kept. A run that is not finished has no codes, and so no scores."""
-        path = self.folder / "scores.json"
-        if self.status != "finished" or not path.exists():
-            return []
-        try:
-            record = read_record(path)
-            if record["sha256"] != files.seal(record):
-                raise ValueError("its SHA-256 does not match")
-            codes, scores = record["codes"], [score_from_json(content) for content in record["scores"]]
-        except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise RunError(
-                f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
-            ) from None
-        if codes != self._sum_of_codes:
-            raise RunError(
-                f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
-            )
-        return scores
+    @property
+    def _kept_scores(self) -> KeptScores:
+        return KeptScores(self.folder, self._checksums.get("codes.safetensors"))
 
     def _checked(self, name: str) -> Path:
         """The path of a file, if it is what finished.json says it is."""
@@ -282,10 +299,6 @@ class Run:
             return {}
         sums = read_record(self.folder / f"{self.status}.json").get("sha256")
         return sums if isinstance(sums, dict) else {}
-
-    @property
-    def _sum_of_codes(self) -> Any:
-        return self._checksums.get("codes.safetensors")
 
 
 def whole_seed(seed: Any) -> int:

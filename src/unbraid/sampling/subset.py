@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from jaxtyping import Bool, Int64
@@ -33,6 +34,11 @@ class Subset(Recipe, ABC):
     @abstractmethod
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
         """Refuse what can be seen to be impossible before the images are there."""
+
+    def complement(self) -> "Subset":
+        """Returns the same recipe with the other part: all images that this one leaves out."""
+        other: dict[str, Part] = {"part": "test" if self.part == "train" else "train"}
+        return replace(self, **other)
 
     def rows(self, factors: Sequence[FactorColumn], values: Values) -> Int64[Tensor, " row"]:
         """The rows of the chosen part, in order. An empty one is refused."""

@@ -206,21 +206,8 @@ class InfluenceSample:
 
 def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
     """Some of the images, weighted so that they stand for all."""
-    rows = sample.rows
-
-    def of(table: Tensor | None) -> Tensor | None:
-        return None if table is None else table[rows]
-
-    return replace(
-        codes,
-        mean=codes.mean[rows],
-        std=of(codes.std),
-        covariance=of(codes.covariance),
-        samples=None if codes.samples is None else codes.samples[:, rows],
-        probabilities=tuple(table[rows] for table in codes.probabilities),
-        factors=tuple(replace(labels, values=labels.values[rows], known=of(labels.known)) for labels in codes.factors),
-        weights=None if bool((sample.weights == sample.weights[0]).all()) else sample.weights,
-    )
+    weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
+    return replace(codes.rows(sample.rows), weights=weights)
 
 
 def _with_sane_weights(codes: Codes) -> Codes:

@@ -1,0 +1,95 @@
+"""Scoring: which codes are scored, and how."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+from unbraid import sampling as draw
+from unbraid.codes import Codes
+from unbraid.errors import SpecError
+from unbraid.names import suggestion
+from unbraid.recipes import Recipe, from_json, text_of, to_json
+from unbraid.sampling import Joint
+
+ScoredPart = Literal["train", "test", "all"]
+Discrete = Literal["columns", "left_out"]
+Sampling = Joint | Literal["data"] | None
+
+
+@final
+@dataclass(frozen=True)
+class Scoring(Recipe):
+    """Which codes are scored, and how: of which images, over which factors, under which weights.
+
+    `part` is what of a run is scored: the images that it was trained on ("train"), those that its subset held out
+    ("test"), or "all" of the data set, which are the two together. `factors` are the names of those that metrics look
+    at; without any, all. `sampling` says how likely images are: as in training (None), as in the data set itself
+    ("data"), or by a joint table of factors. `discrete` is how discrete latents are shown to metrics that do not take
+    them: the probabilities of their categories as "columns", or "left_out"; None refuses them. A `fraction` of the
+    images below 1 is drawn, without replacement, always the same.
+    """
+
+    part: ScoredPart = "train"
+    factors: tuple[str, ...] = ()
+    sampling: Sampling = None
+    discrete: Discrete | None = None
+    fraction: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.fraction <= 1:
+            raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number above 0, and at most 1.")
+        if len(set(self.factors)) < len(self.factors):
+            raise SpecError(f"Scoring: factors is {', '.join(self.factors)}: one of them twice. Name each once.")
+
+    def changes(self) -> dict[str, Any]:
+        """Returns the fields that differ from their defaults, as JSON. Scores keep these: two scores of one metric and
+        its settings answer the same question if they are equal.
+        """
+        default = to_json(Scoring())
+        return {name: value for name, value in to_json(self).items() if value != default[name]}
+
+    @classmethod
+    def of(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ("unbraid",)) -> "Scoring":
+        """Returns the scoring of which these are the `changes`. `packages` are those whose classes it may name."""
+        scoring: Scoring = from_json(
+            {"type": to_json(cls())["type"], **changes}, cls, packages=packages, where="scoring"
+        )
+        return scoring
+
+    def settled(self, factor_names: Sequence[str], *, has_discrete: bool) -> "Scoring":
+        """Returns the same scoring in one form: factors in the order of the codes and none where it is all of them, and
+        nothing about discrete latents where there are none. A factor that is not there is refused.
+        """
+        for name in self.factors:
+            if name not in factor_names:
+                raise SpecError(f"There is no factor {name!r} to score. {suggestion(name, factor_names)}")
+        chosen = tuple(name for name in factor_names if name in self.factors)
+        return replace(
+            self,
+            factors=() if len(chosen) == len(factor_names) else chosen,
+            discrete=self.discrete if has_discrete else None,
+        )
+
+    def rows_of(self, codes: Codes) -> Codes:
+        """Returns the drawn fraction of the codes, in their order."""
+        count = max(2, round(self.fraction * len(codes)))
+        if count >= len(codes):
+            return codes
+        rows = draw.permuted_rows(len(codes), 0, "scored rows")[:count]
+        return codes.rows(rows.sort().values)
+
+    @property
+    def phrases(self) -> list[str]:
+        """What to say of the images beside their number: how they differ from all that a run was trained on."""
+        said = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}[self.part]
+        if self.fraction < 1:
+            said.append(f"a random {100 * self.fraction:g} %")
+        if self.sampling is not None:
+            said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
+        return said
+
+
+def named(factors: str | Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of factors as a recipe holds them, from a list or from one name."""
+    return (factors,) if isinstance(factors, str) else tuple(factors)

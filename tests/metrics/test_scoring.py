@@ -1,0 +1,91 @@
+"""Which codes are scored, and how."""
+
+import json
+
+import numpy as np
+import pytest
+
+from unbraid import Scorecard, evaluate
+from unbraid.codes import Codes
+from unbraid.errors import SpecError
+from unbraid.evaluation import Scoring
+from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Explicitness, FactorVAEScore, ZDiff
+from unbraid.sampling import Correlated
+
+RNG = np.random.default_rng(0)
+FACTORS = {"hue": np.arange(60) % 3, "size": np.arange(60) // 30, "angle": np.arange(60) % 5}
+MEAN = np.stack([FACTORS["size"], FACTORS["angle"]], axis=1) + 0.1 * RNG.standard_normal((60, 2))
+HUES = np.eye(3)[FACTORS["hue"]] * 0.97 + 0.01
+MIXED = Codes.from_arrays(MEAN, np.full((60, 2), 0.2), probabilities=[HUES], factors=FACTORS)
+OF_MEANS = [
+    DCI(predictor="lasso", num_train=40, num_test=20),
+    SAP(num_train=40, num_test=20),
+    Explicitness(num_train=40, num_test=20),
+    FactorVAEScore(num_train=50, num_test=20),
+    ZDiff(num_train=50, num_test=20),
+    IRS(),
+    MISJED(),
+]
+
+
+def test_it_survives_json_by_what_differs_from_the_default():
+    scoring = Scoring("test", ("hue",), Correlated(("hue", "size"), 0.2), "columns", 0.5)
+    assert Scoring.of(json.loads(json.dumps(scoring.changes()))) == scoring
+    assert Scoring().changes() == {}
+    assert Scoring(part="test").changes() == {"part": "test"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"fraction": 0.0}, "fraction is 0.0; expected a number above 0"),
+        ({"fraction": 1.5}, "at most 1"),
+        ({"factors": ("hue", "hue")}, "one of them twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(fields, message):
+    with pytest.raises(SpecError, match=message):
+        Scoring(**fields)
+
+
+@pytest.mark.parametrize("metric", OF_MEANS, ids=lambda metric: type(metric).__name__)
+def test_metrics_of_means_see_discrete_latents_as_columns_or_not_at_all(metric):
+    for how, codes in {"columns": MIXED.with_discrete_as_columns(), "left_out": MIXED.without_discrete()}.items():
+        [score] = evaluate(MIXED, [metric], discrete=how)
+        assert score.value == metric(codes).value
+        assert score.scoring == {"discrete": how}
+    assert "discrete latents were left out: number 2." in score.notes
+    refused = evaluate(MIXED, [metric, MIG()]).refused
+    assert "discrete='columns'" in next(iter(refused.values()))
+
+
+def test_the_note_says_which_columns_they_are():
+    card = evaluate(MIXED, [SAP()], discrete="columns")
+    assert "latent 2 is numbers 2 to 4." in card[0].notes[-1]
+
+
+def test_a_metric_that_takes_discrete_latents_sees_them_as_they_are():
+    [score] = evaluate(MIXED, [MIG()], discrete="left_out")
+    assert score.value == MIG()(MIXED).value
+    assert not any("discrete" in note for note in score.notes)
+
+
+def test_factors_are_chosen():
+    card = evaluate(MIXED, [MIG()], factors=["size", "hue"])
+    assert list(card[0].per_factor) == ["hue", "size"]
+    assert card.factor_names == ("hue", "size")
+    assert card[0].value != evaluate(MIXED, [MIG()])[0].value
+    with pytest.raises(SpecError, match="no factor 'hues' to score"):
+        evaluate(MIXED, [MIG()], factors=["hues"])
+
+
+def test_a_fraction_is_drawn_once_and_for_all():
+    cards = [evaluate(MIXED, [MIG()], fraction=0.5) for _ in range(2)]
+    assert cards[0] == cards[1]
+    assert cards[0].num_images == 30
+
+
+def test_a_card_knows_its_scoring_and_keeps_it(tmp_path):
+    card = evaluate(MIXED, [MIG()], fraction=0.5, factors=["hue"])
+    assert card.scoring == Scoring(factors=("hue",), fraction=0.5)
+    assert Scorecard.load(card.save(tmp_path / "card.json")).scoring == card.scoring

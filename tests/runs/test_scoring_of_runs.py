@@ -1,0 +1,153 @@
+"""A run is scored on the images that it was trained on, on those that it held out, or on all; over some factors, under
+other weights; and no two of these are mixed up.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.runs.finished_runs import SPEC, finish
+from tests.training.squares import PACKAGES
+from unbraid import evaluate
+from unbraid.errors import CodesError, RunError, SpecError
+from unbraid.evaluation import Scoring
+from unbraid.metrics import MIG
+from unbraid.metrics.estimators import Quantised
+from unbraid.models import encode
+from unbraid.runs import Run
+from unbraid.sampling import Correlated, RandomSplit, UniformJoint, image_weights
+
+CORRELATED = Correlated(("row", "column"), 0.3)
+SPLIT = replace(SPEC, subset=RandomSplit(0.75, seed=2))
+
+
+@pytest.fixture(scope="module")
+def split(tmp_path_factory):
+    """A run that was trained on three quarters of the images."""
+    return finish(Run.place(tmp_path_factory.mktemp("split"), SPLIT, 3), seed=7)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that was trained on all of them."""
+    return finish(Run.place(tmp_path_factory.mktemp("whole"), SPEC, 3), seed=7)
+
+
+def places(codes):
+    row, column = (labels.values for labels in codes.factors)
+    return (6 * row + column).tolist()
+
+
+# ---- parts
+
+
+def test_the_parts_are_complements(split):
+    trained, held_out, everything = (places(split.codes(part)) for part in ("train", "test", "all"))
+    assert (len(trained), len(held_out)) == (27, 9)
+    assert sorted(trained + held_out) == everything == list(range(36))
+    assert split.codes() == split.codes("train")
+
+
+def test_a_run_that_was_trained_on_the_other_part_holds_out_the_first(tmp_path, split):
+    other = replace(SPLIT, subset=RandomSplit(0.75, seed=2, part="test"))
+    run = finish(Run.place(tmp_path, other, 3), seed=7)
+    assert places(run.codes("train")) == places(split.codes("test"))
+    assert places(run.codes("test")) == places(split.codes("train"))
+
+
+def test_codes_of_another_part_are_those_of_the_trained_model(split):
+    everything = encode(split.model(), SPEC.dataset.load())
+    assert torch.equal(split.codes("all").mean, everything.mean)
+    assert torch.equal(split.codes("test").mean, everything.mean[places(split.codes("test"))])
+
+
+def test_the_held_out_part_of_a_run_without_one_is_refused_in_a_sentence(whole):
+    with pytest.raises(RunError, match=r"trained on all images of its data set\. Train with a subset"):
+        whole.codes("test")
+    with pytest.raises(RunError, match="held-out part"):
+        whole.score("mig", part="test")
+
+
+def test_without_a_held_out_part_all_is_what_was_trained_on(whole):
+    assert whole.codes("all") == whole.codes()
+    assert whole.score("mig", part="all").scoring == Scoring()
+
+
+def test_a_score_is_that_of_the_codes_of_its_part(split):
+    for part in ("train", "test", "all"):
+        card = split.score("mig:quantised", part=part)
+        assert card[0].value == MIG(Quantised())(split.codes(part)).value
+        assert card.num_images == len(split.codes(part))
+
+
+# ---- other weights
+
+
+def test_images_can_be_weighted_as_they_were_not_in_training(whole):
+    card = whole.score("mig:quantised", sampling=CORRELATED)
+    images = SPEC.dataset.load()
+    weights = image_weights(CORRELATED, images.factor_table, images.values)
+    assert card[0].value == MIG(Quantised())(replace(whole.codes(), weights=weights.float())).value
+    assert card[0].value != whole.score("mig:quantised")[0].value
+
+
+def test_a_run_trained_on_correlated_factors_can_be_scored_as_the_data_are(tmp_path, whole):
+    run = finish(Run.place(tmp_path, replace(SPEC, sampling=CORRELATED), 3), seed=7)
+    assert run.codes().weights is not None
+    as_the_data = run.score("mig:quantised", sampling="data")
+    assert as_the_data[0].value == whole.score("mig:quantised")[0].value != run.score("mig:quantised")[0].value
+    assert run.score("mig:quantised", sampling=CORRELATED).scoring == Scoring()  # that is how it was trained
+
+
+# ---- kept scores
+
+
+def test_no_two_askings_collide(tmp_path):
+    run = finish(Run.place(tmp_path, SPLIT, 3), seed=7)
+    whole, uniform = Scoring(), UniformJoint(("row",))
+    asked = [
+        whole,
+        *(replace(whole, part=part) for part in ("test", "all")),
+        replace(whole, factors=("row",)),
+        replace(whole, sampling=uniform),
+        replace(whole, fraction=0.9),
+        Scoring("test", ("column",), uniform, None, 0.9),
+    ]
+    cards = [run.score("mig:quantised", scoring) for scoring in asked]
+    read = Run.open(run.folder, packages=PACKAGES)
+    assert len(read.scores()) == len(asked)
+    for scoring, card in zip(asked, cards, strict=True):
+        [kept] = read.scores(scoring)
+        assert kept == card[0]
+        assert Scoring.of(kept.scoring) == scoring == card.scoring
+
+
+def test_one_question_in_other_words_is_kept_once(tmp_path):
+    run = finish(Run.place(tmp_path, SPEC, 3), seed=7)
+    for words in ({}, {"part": "all"}, {"factors": ("column", "row")}, {"sampling": "data"}, {"discrete": "columns"}):
+        run.score("mig:quantised", **words)
+    assert [score.scoring for score in run.scores()] == [{}]
+    assert len(run.scores(Scoring(part="all", factors=("row", "column")))) == 1
+
+
+def test_a_scoring_and_its_fields_are_the_same(whole):
+    assert whole.score("mig:quantised", factors=["row"]) == whole.score("mig:quantised", Scoring(factors=("row",)))
+    with pytest.raises(SpecError, match="Give one or the other"):
+        whole.score("mig", Scoring(), part="all")
+
+
+def test_scores_over_some_factors_are_those_of_codes_with_these_alone(whole):
+    card = whole.score("mig:quantised", factors="row")
+    assert list(card[0].per_factor) == ["row"]
+    assert card[0].value == evaluate(whole.codes().with_factors(["row"]), "mig:quantised")[0].value
+    with pytest.raises(SpecError, match="no factor 'rows' to score. Did you mean 'row'"):
+        whole.score("mig", factors=["rows"])
+
+
+def test_a_fraction_of_the_images_is_drawn(whole):
+    card = whole.score("mig:quantised", fraction=0.5)
+    assert card.num_images == 18
+    assert "18 images, a random 50 %," in card.headline
+    with pytest.raises(CodesError):
+        whole.codes().rows([])
