@@ -112,6 +112,11 @@ class Scorecard:
         return badge(self.num_unused or 0, self.num_latents)
 
     @property
+    def num_used(self) -> int | None:
+        """Returns how many latents say anything of the image; None if it is not known."""
+        return None if self.num_unused is None else self.num_latents - self.num_unused
+
+    @property
     def remarks(self) -> dict[str, list[str]]:
         """What to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes", those of
         several metrics said once.

@@ -1,6 +1,7 @@
 """The scores that a run keeps in its folder, beside the codes that they are of."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -8,6 +9,9 @@ from typing import Any, final
 from unbraid import files
 from unbraid.errors import RunError
 from unbraid.evaluation.score_json import score_from_json, score_key, score_to_json
+from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.scoring import Scoring
+from unbraid.evaluation.selection import LEFT_OUT
 from unbraid.metrics.metric import Score
 from unbraid.runs.records import FORMAT, read_record
 
@@ -24,32 +28,65 @@ class KeptScores:
 
     def read(self) -> list[Score]:
         """Returns the scores that were kept, the oldest question first; none where there is no file."""
+        try:
+            return [score_from_json(content) for content in self._record()["scores"]]
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise self._senseless() from None
+
+    def add(self, card: Scorecard) -> None:
+        """Keeps the scores of a card beside those of other questions, and of those that it refuses, why."""
+        refused = {**card.refused, **{name: why for name, why in card.left_out.items() if name not in LEFT_OUT}}
+        self.add_answers(dict(zip(card.names, card.scores, strict=True)), refused, card.scoring, card.num_used)
+
+    def add_answers(
+        self,
+        scores: Mapping[str, Score],
+        refused: Mapping[str, str],
+        scoring: Scoring,
+        num_used: int | None = None,
+    ) -> None:
+        """Keeps scores by the name of their metric, refusals likewise, and how many latents are used, if known."""
+        new = [{"name": name, **score_to_json(score)} for name, score in scores.items()]
+        keys = {question_key(name, scoring.changes()): why for name, why in refused.items()}
+        # A process that scores the same run meanwhile has scores of its own to add.
+        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.folder.name}"):
+            old = self._record()
+            contents = {score_key(content): content for content in [*old["scores"], *new]}
+            answers = {
+                "num_used": old.get("num_used") if num_used is None else num_used,
+                "refused": {**old.get("refused", {}), **keys},
+                "scores": list(contents.values()),
+            }
+            files.write_sealed(self._path, {"format": FORMAT, "codes": self.sum_of_codes, **answers})
+
+    def _record(self) -> dict[str, Any]:
+        """Returns what is in the file; no scores where there is none."""
         path = self._path
         if not path.exists():
-            return []
+            return {"scores": []}
         try:
             record = read_record(path)
-            if record["sha256"] != files.seal(record):
+            if record["sha256"] != files.seal(record) or not isinstance(record["scores"], list):
                 raise ValueError("its SHA-256 does not match")
-            codes, scores = record["codes"], [score_from_json(content) for content in record["scores"]]
-        except (RunError, KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise RunError(
-                f"{path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
-            ) from None
+            codes = record["codes"]
+        except (RunError, KeyError, TypeError, ValueError):
+            raise self._senseless() from None
         if codes != self.sum_of_codes:
             raise RunError(
                 f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
             )
-        return scores
+        return record
 
-    def add(self, scores: Sequence[Score]) -> None:
-        """Keeps these scores beside those of other questions."""
-        # A process that scores the same run meanwhile has scores of its own to add.
-        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.folder.name}"):
-            contents = {score_key(content): content for content in map(score_to_json, [*self.read(), *scores])}
-            record = {"format": FORMAT, "codes": self.sum_of_codes, "scores": list(contents.values())}
-            files.write_sealed(self._path, record)
+    def _senseless(self) -> RunError:
+        return RunError(
+            f"{self._path} does not hold scores as unbraid writes them. Remove it: they can be computed again."
+        )
 
     @property
     def _path(self) -> Path:
         return self.folder / "scores.json"
+
+
+def question_key(name: str, changes: Mapping[str, Any]) -> str:
+    """Returns one text for a metric by its name, and for what a scoring changes."""
+    return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name

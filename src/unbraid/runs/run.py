@@ -19,7 +19,7 @@ from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
 from unbraid.device import resolve_device
-from unbraid.errors import DataError, RunError, SpecError
+from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Discrete, Sampling, ScoredPart, Scoring, named
@@ -239,20 +239,30 @@ class Run:
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)
-        select(metrics, seed)  # a misspelt name is told before the codes are read
+        names = list(select(metrics, seed).metrics)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
-        card = evaluate_as(scoring, self._codes(scoring, resolve_device(device)), metrics, tell, seed)
+        codes = self._codes(scoring, resolve_device(device))
         try:
-            self._kept_scores.add(card.scores)
+            card = evaluate_as(scoring, codes, metrics, tell, seed)
+        except CodesError as error:  # not one of them is defined
+            refused = dict.fromkeys(names, str(error))
+            self._keep(lambda kept: kept.add_answers({}, refused, scoring))
+            raise
+        self._keep(lambda kept: kept.add(card))
+        return card
+
+    def _keep(self, add: Callable[[KeptScores], None]) -> None:
+        """Keeps scores; warns if the folder may not be written."""
+        try:
+            add(self._kept_scores)
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
             warnings.warn(
                 f"The scores of {self.name} could not be kept ({error.filename}: {error.strerror}). To keep them, "
                 "score a copy in a folder that you may write to.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        return card
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has no codes, and
@@ -286,11 +296,24 @@ class Run:
     def _check(self, path: Path) -> None:
         """Refuse a file that is not what finished.json or failed.json says it is."""
         expected = self._checksums.get(path.name)
+        if path.name in self.let_go:
+            raise RunError(
+                f"{path} was let go by a study that keeps scores alone; the scores are kept. To have it again, train "
+                "this run again with --force."
+            )
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
                 f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
                 f"{self.status}.json has it). Restore it, or train this run again with --force."
             )
+
+    @property
+    def let_go(self) -> tuple[str, ...]:
+        """Returns the files of a finished run that a study removed, because it keeps scores alone."""
+        if self.status != "finished":
+            return ()
+        names = read_record(self.folder / "finished.json").get("let_go", [])
+        return tuple(names) if isinstance(names, list) else ()
 
     @property
     def _checksums(self) -> dict[str, Any]:

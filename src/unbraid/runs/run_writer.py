@@ -114,6 +114,16 @@ class RunWriter:
         has_failed = "reason" in read_record(self._kept)
         files.put_in_place(self._kept, self.run.folder / ("failed.json" if has_failed else "finished.json"))
 
+    def let_go(self) -> None:
+        """Removes weights and codes of a finished run; its record says so first, and keeps their checksums."""
+        arrays = ("weights.safetensors", "codes.safetensors")
+        with self.locked():
+            path = self.run.folder / "finished.json"
+            files.write_json(path, {**read_record(path), "let_go": list(arrays)})
+            for name in arrays:
+                (self.run.folder / name).unlink(missing_ok=True)
+            self.log("weights and codes were let go")
+
     @property
     def can_conclude(self) -> bool:
         """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how

@@ -1,5 +1,6 @@
 """RunSpec: everything that decides what a run becomes, except its seed."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -130,7 +131,7 @@ class RunSpec(Recipe):
     def to_json(self) -> dict[str, Any]:
         return to_json(self)
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
         return digest(self)
