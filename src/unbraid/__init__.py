@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from unbraid.report import write_report as write_report
     from unbraid.runs import Run as Run
     from unbraid.runs import RunSpec as RunSpec
+    from unbraid.runs.grid import grid as grid
+    from unbraid.runs.runs_in import runs_in as runs_in
     from unbraid.training.train import train as train
 
 # Loaded at first use: the command line says how threads wait before torch is loaded, and some need more than the core.
@@ -41,6 +43,8 @@ _HOMES = {
     "write_report": "unbraid.report",
     "Run": "unbraid.runs",
     "RunSpec": "unbraid.runs",
+    "grid": "unbraid.runs.grid",
+    "runs_in": "unbraid.runs.runs_in",
     "train": "unbraid.training",
 }
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbraid.cli.run_folders import finished_among, open_runs, run_folders
+from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.data import DSprites
 from unbraid.errors import RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
@@ -37,10 +37,6 @@ def test_a_broken_run_is_passed_over_if_found_and_refused_if_named(trained, caps
     assert f"{broken} is passed over" in capsys.readouterr().err
     with pytest.raises(UnbraidError, match="spec.json"):
         open_runs([broken])
-
-
-def test_an_empty_folder_holds_no_runs(tmp_path):
-    assert run_folders(tmp_path) == []
 
 
 def test_the_unfinished_are_left_out_with_a_note(trained, capsys):

@@ -1,0 +1,49 @@
+"""grid: one spec, varied over lists of values."""
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from unbraid.errors import SpecError
+from unbraid.recipes.paths import with_fields
+from unbraid.runs.spec import RunSpec
+
+
+def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+    """Returns the spec with every combination of these values, the values of the last field running fastest.
+
+    A key is the path of a field, such as "num_steps", "objective.beta" or "model.encoder.hidden", and its values may be
+    recipes: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
+    its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
+    """
+    if not values:
+        raise SpecError('grid: no fields were given; name some, such as {"objective.beta": [1, 4, 16]}.')
+    lists = {path: _listed(path, given) for path, given in values.items()}
+    specs: dict[str, RunSpec] = {}
+    for each in product(*lists.values()):
+        changes = dict(zip(lists, each, strict=True))
+        varied = _varied(spec, changes)
+        if varied.digest in specs:
+            raise SpecError(f"grid: {_in_words(changes)} is a spec that is there already. Give every value once.")
+        specs[varied.digest] = varied
+    return tuple(specs.values())
+
+
+def _varied(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
+    try:
+        varied: RunSpec = with_fields(spec, changes)
+    except SpecError as error:
+        raise SpecError(f"grid, at {_in_words(changes)}: {error}") from error
+    return varied
+
+
+def _in_words(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{path} = {value!r}" for path, value in changes.items())
+
+
+def _listed(path: str, given: Any) -> list[Any]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise SpecError(f"grid: {path!r} is {given!r}; expected a list of values, such as [{given!r}].")
+    if not (listed := list(given)):
+        raise SpecError(f"grid: {path!r} has no values. Give a list of at least one, or leave the field out.")
+    return listed

@@ -1,0 +1,180 @@
+"""runs_in: the runs of a folder, chosen by what they are, and as a table."""
+
+import dataclasses
+import logging
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, final
+
+from unbraid.errors import RunError, SpecError, UnbraidError, UntrustedError
+from unbraid.names import suggestion
+from unbraid.recipes.paths import fields_of
+from unbraid.recipes.registry import short_name
+from unbraid.runs.run import Run
+from unbraid.table import Table
+
+log = logging.getLogger(__name__)
+
+
+@final
+class Runs(tuple[Run, ...]):
+    """Runs in order: a tuple that can be narrowed down and shown as a table."""
+
+    __slots__ = ()
+
+    def where(self, conditions: Mapping[str, Any] | None = None, /, **fields: Any) -> "Runs":
+        """Returns those of the runs that meet all conditions, as `runs_in` takes them."""
+        wanted = {**(conditions or {}), **fields}
+        known = [_known(run) for run in self]
+        names = {path for each in known for path in each}
+        for name in wanted:
+            if known and name not in names:
+                raise SpecError(f"None of these {len(self)} runs has a field {name!r}. {suggestion(name, names)}")
+        chosen = zip(self, known, strict=True)
+        return Runs(
+            run for run, has in chosen if all(n in has and _meets(has[n], value) for n, value in wanted.items())
+        )
+
+    def table(self) -> Table:
+        """Returns a row for each run: its objective, the fields of the spec in which these runs differ, its seed, how
+        far it is, and the scores that were kept of it, the latest of each metric.
+        """
+        told = [{path: _plain(value) for path, value in fields_of(run.spec).items()} for run in self]
+        paths = dict.fromkeys(path for each in told for path in each)
+        telling = [path for path in paths if path == "objective" or len({each.get(path) for each in told}) > 1]
+        return Table.of(
+            _row(run, {path: has[path] for path in telling if path in has}) for run, has in zip(self, told, strict=True)
+        )
+
+    def to_pandas(self) -> Any:
+        """Returns the table as a pandas DataFrame, where pandas is installed."""
+        return self.table().to_pandas()
+
+    def __str__(self) -> str:
+        return str(self.table()) if self else "no runs"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_() if self else "no runs"
+
+
+def runs_in(
+    folder: Path | str = "runs",
+    conditions: Mapping[str, Any] | None = None,
+    /,
+    *,
+    packages: Collection[str] = (),
+    **fields: Any,
+) -> Runs:
+    """Returns the runs that a folder is or holds, at any depth: kin together, their weights and seeds ascending.
+
+    Conditions are values of fields of the spec, by name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by
+    path (`runs_in("runs", {"objective.beta": 4})`), and of `seed` and `status`. A value that is a class asks for
+    recipes of that class, a text for the recipe of that name ("beta-vae"), and a function is asked whether a value will
+    do: `{"objective.beta": lambda beta: beta > 1}`. A run without such a field is left out; one that cannot be read is
+    passed over, with a warning. `packages` are those of classes of your own.
+    """
+    return Runs(found_runs(Path(folder), packages, log.warning)).where(conditions, **fields)
+
+
+def found_runs(folder: Path, packages: Collection[str], tell: Callable[[str], None]) -> list[Run]:
+    """Returns the runs that this folder is or holds, in order. A run that is named must be readable; one that is found
+    may be passed over, and `tell` is given a sentence about it.
+    """
+    if not folder.is_dir():
+        raise RunError(
+            f"There is no folder {folder}. Name a run, or a folder that holds runs; `unbraid train` makes them."
+        )
+    if is_run(folder):
+        return [Run.open(folder, packages=packages)]
+    return sorted(_readable(run_folders(folder, tell), packages, tell), key=_order)
+
+
+def run_folders(folder: Path, tell: Callable[[str], None]) -> list[Path]:
+    """Returns every run below the folder. Hidden folders are left alone: what `--force` put aside is in one."""
+
+    def passed_over(error: OSError) -> None:
+        tell(f"{error.filename} is passed over: it cannot be looked into ({error.strerror}).")
+
+    found = []
+    for parent, children, _ in os.walk(folder, onerror=passed_over):
+        children[:] = sorted(child for child in children if not child.startswith("."))
+        if is_run(Path(parent)):
+            found.append(Path(parent))
+            children.clear()
+    return found
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder holds a spec. A link to a spec that is gone counts, so that it is told; a folder that may not
+    be entered does not.
+    """
+    return os.path.lexists(folder / "spec.json")
+
+
+def _readable(folders: Iterable[Path], packages: Collection[str], tell: Callable[[str], None]) -> Iterator[Run]:
+    untrusted: dict[str, list[Path]] = defaultdict(list)
+    for folder in folders:
+        try:
+            yield Run.open(folder, packages=packages)
+        except UntrustedError as error:
+            untrusted[error.package].append(folder)
+        except (UnbraidError, OSError) as error:
+            tell(f"{folder} is passed over: {error}")
+    for package, of_package in untrusted.items():
+        several = f"{len(of_package)} runs are passed over (the first is {of_package[0]}): they name"
+        single = f"{of_package[0]} is passed over: it names"
+        tell(
+            f"{single if len(of_package) == 1 else several} classes of {package}, which is not imported unless you "
+            f"trust it. Then add --packages {package} (in Python, packages=[{package!r}]), or set "
+            f"UNBRAID_PACKAGES={package}."
+        )
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    """Folder by folder, kin together, their weights and seeds ascending: the names alone would sort by digest, and seed
+    10 before seed 2.
+    """
+    objective = run.spec.objective
+    return (
+        run.folder.parent,
+        type(objective).__name__,
+        # Numbers before schedules, which have no order.
+        tuple(
+            (not isinstance(w, float), w if isinstance(w, float) else repr(w))
+            for w in objective.hyperparameters.values()
+        ),
+        run.spec.digest,
+        run.seed,
+    )
+
+
+def _known(run: Run) -> dict[str, Any]:
+    """Returns what a run can be chosen by."""
+    return fields_of(run.spec) | {"seed": run.seed, "status": run.status}
+
+
+def _meets(value: Any, wanted: Any) -> bool:
+    """Whether a value is what is wanted: equal to it, of that class, of that name, or such that a function says so."""
+    if isinstance(wanted, type):
+        return isinstance(value, wanted)
+    if isinstance(wanted, str) and dataclasses.is_dataclass(value):
+        return short_name(value) == wanted
+    if callable(wanted) and not dataclasses.is_dataclass(wanted):  # an objective is a function too
+        return bool(wanted(value))
+    return bool(value == (tuple(wanted) if isinstance(wanted, list) else wanted))
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value of a field as a table shows it: a recipe by its name, a tuple as a text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return ", ".join(str(_plain(entry)) for entry in value) if isinstance(value, tuple) else short_name(value)
+
+
+def _row(run: Run, fields: dict[str, Any]) -> dict[str, Any]:
+    ends = {"seed": run.seed, "status": run.status, "steps": run.steps_done}
+    return {"run": run.name, **fields, **ends, **{score.metric: score.value for score in run.scores()}}
