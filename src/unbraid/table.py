@@ -3,7 +3,7 @@
 import csv
 import html
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -71,13 +71,13 @@ class Table:
         return data_frame({name: self[name] for name in self.columns})
 
 
-def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+def data_frame(columns: Mapping[str, Any]) -> Any:
     """Returns these columns as a pandas DataFrame, or says that pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
         raise UnbraidError(
-            "to_pandas needs pandas, which is not installed. Install it (pip install pandas), or use to_csv."
+            "to_pandas needs pandas, which is not installed. Install it (pip install pandas), or write a .csv instead."
         ) from None
     return pd.DataFrame(dict(columns))
 

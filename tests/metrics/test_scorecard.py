@@ -14,7 +14,7 @@ import torch
 
 from tests.metrics.fakes import CountFactors, Spread
 from unbraid import Codes, Scorecard, evaluate
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError, SpecError, UnbraidError
 from unbraid.metrics.metric import Score
 
 
@@ -36,6 +36,25 @@ def test_scores_are_found_by_name_and_by_place(card):
     assert "slow-one" not in card
     assert len(card) == 4
     assert [score.metric for score in card] == ["MIG", "MIG", "CountFactors", "Spread"]
+
+
+def test_and_by_the_name_of_the_metric(card):
+    assert card["MIG"] is card["mig"]
+    assert card["CountFactors"] is card["count-factors"] is card["count_factors"]
+    assert "MIG" in card
+    assert "MOG" not in card
+    only_bins = replace(card, names=card.names[1:], scores=card.scores[1:])
+    assert only_bins["MIG"] is card["mig:quantised"]
+    assert "mig" not in only_bins
+    twice = replace(card, names=("mig:a", "mig:b", *card.names[2:]))
+    assert "MIG" in twice
+    with pytest.raises(KeyError, match="several scores of MIG here: mig:a, mig:b"):
+        twice["MIG"]
+
+
+def test_a_dict_of_it_has_the_scores_by_name(card):
+    assert dict(card) == dict(zip(card.names, card.scores, strict=True))
+    assert {**card}["mig"] is card["mig"]
 
 
 @pytest.mark.parametrize(
@@ -163,16 +182,17 @@ def test_no_name_is_a_tag_or_a_link_in_markdown():
 
 
 def test_a_frame_is_the_csv(card, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
-    frame = card.to_frame()
-    assert len(frame) == len(card.rows)
-    assert frame[0]["value"] == card["mig"].value
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))
+    frame = card.to_pandas()
+    assert list(frame) == next(csv.reader(io.StringIO(card.to_csv())))
+    assert len(frame["value"]) == len(card.rows)
+    assert frame["value"][0] == card["mig"].value
 
 
 def test_without_pandas_there_is_no_frame_and_a_reason(card, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(SpecError, match="needs pandas"):
-        card.to_frame()
+    with pytest.raises(UnbraidError, match="needs pandas"):
+        card.to_pandas()
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv", "md"])

@@ -129,3 +129,12 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, content):
 def test_an_unknown_column_is_refused_with_the_nearest():
     with pytest.raises(RunError, match=r"no column 'los'. Did you mean 'loss'\? Valid: loss, rate, step"):
         example().column("los")
+
+
+def test_pandas_takes_it_where_it_is_installed():
+    pytest.importorskip("pandas")
+    frame = example().to_pandas()
+    assert list(frame.columns) == ["step", "loss", "rate"]
+    assert frame["step"].tolist() == [1, 10, 20]
+    assert frame["step"].dtype.kind == "i"
+    assert list(History().to_pandas().columns) == []

@@ -163,6 +163,15 @@ class Codes:
 
         save_codes(self, Path(path))
 
+    def to_pandas(self) -> Any:
+        """Returns the codes as a pandas DataFrame, a row for each image: means, standard deviations, probabilities of
+        discrete latents, weights, and the factors under their names. pandas must be installed; unbraid does not bring
+        it.
+        """
+        from unbraid.codes.frame import frame_of
+
+        return frame_of(self)
+
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
         """Continuous factors as value indices: bins of equal width from the least label to the greatest. Missing labels
         stay missing.

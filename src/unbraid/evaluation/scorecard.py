@@ -15,6 +15,7 @@ from unbraid.evaluation.score_rows import Row, csv_text, html_table, in_markdown
 from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.usage import badge
 from unbraid.metrics.metric import Score
+from unbraid.table import Table
 
 _FORMAT = 1
 SUFFIXES = (".json", ".csv", ".md")
@@ -58,9 +59,12 @@ class Scorecard:
     # ---- a look
 
     def __getitem__(self, name: str | int) -> Score:
-        """The score of this name, as the table shows it; or by its place."""
+        """Returns the score of this name, as the table shows it, or of this metric: `card["mig"]` and `card["MIG"]`. Or
+        by its place.
+        """
         if isinstance(name, int):
             return self.scores[name]
+        name = self._spelt(name)
         if name in self.names:
             return self.scores[self.names.index(name)]
         if name in self.refused:
@@ -71,6 +75,23 @@ class Scorecard:
             raise RuntimeError(f"{name} failed, so it has no score:\n{self.failed[name]}")
         raise KeyError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
 
+    def _spelt(self, name: str) -> str:
+        """Returns the name by which this card knows what is asked for; the name itself if it does not."""
+        same = self._same(name)
+        if len(same) > 1:
+            raise KeyError(f"There are several scores of {name} here: {', '.join(same)}. Name one of them.")
+        return same[0] if same else name
+
+    def _same(self, name: str) -> list[str]:
+        """Returns the name as this card has it, in other letters if need be, or the names of all scores of a metric."""
+        known = [*self.names, *self.refused, *self.left_out, *self.failed]
+        spelt = [spelling for spelling in (name, name.lower().replace("_", "-")) if spelling in known]
+        return spelt[:1] or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
+
+    def keys(self) -> tuple[str, ...]:
+        """Returns the names of the scores, so that `dict(card)` has the scores by name."""
+        return self.names
+
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
 
@@ -78,7 +99,7 @@ class Scorecard:
         return len(self.scores)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return isinstance(name, str) and any(same in self.names for same in self._same(name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scorecard) and self._content() == other._content()
@@ -203,15 +224,9 @@ class Scorecard:
         headline = in_markdown(self.headline)
         return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
-    def to_frame(self) -> Any:
-        """The rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise SpecError(
-                "to_frame needs pandas, which is not installed. Install it (pip install pandas), or use to_csv."
-            ) from None
-        return pd.DataFrame([asdict(row) for row in self.rows])
+    def to_pandas(self) -> Any:
+        """Returns the rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        return Table.of(map(asdict, self.rows)).to_pandas()
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
         """Write the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""

@@ -6,11 +6,12 @@ import math
 import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from unbraid import files
 from unbraid.errors import RunError
 from unbraid.names import suggestion
+from unbraid.table import data_frame
 
 
 @final
@@ -48,6 +49,11 @@ class History:
         # repr keeps every bit of a float, so that a resumed history equals an undisturbed one.
         writer.writerows([int(row[0]), *map(repr, row[1:])] for row in self.rows)
         return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """Returns the rows as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        columns: dict[str, list[Any]] = {name: self.column(name) for name in self.columns}
+        return data_frame(columns | {name: [int(step) for step in columns[name]] for name in self.columns[:1]})
 
     def write(self, path: Path) -> None:
         files.write_text(path, self.to_csv())

@@ -1,0 +1,36 @@
+"""Codes as a DataFrame."""
+
+import math
+
+import pytest
+import torch
+
+from unbraid import Codes
+from unbraid.codes import Labels
+
+pytest.importorskip("pandas")
+
+
+def test_a_row_is_an_image_and_factors_keep_their_names():
+    frame = Codes.from_arrays(
+        [[0.0, 1.0], [2.0, 3.0]],
+        [[0.1, 0.2], [0.3, 0.4]],
+        probabilities=[[[0.25, 0.75], [1.0, 0.0]]],
+        factors={"shape": ["square", "heart"], "angle": [0.5, math.nan], "mean_0": [3, 4]},
+        missing=math.nan,
+        weights=[0.5, 0.5],
+    ).to_pandas()
+    means, stds = ["mean_0", "mean_1"], ["std_0", "std_1"]
+    others = ["probability_2_0", "probability_2_1", "weight", "shape", "angle", "factor:mean_0"]
+    assert list(frame.columns) == [*means, *stds, *others]
+    assert frame["mean_1"].tolist() == [1.0, 3.0]
+    assert frame["probability_2_1"].tolist() == [0.75, 0.0]
+    assert frame["shape"].tolist() == [1, 0]
+    assert frame["angle"].isna().tolist() == [False, True]
+
+
+def test_soft_labels_are_a_column_for_each_value_and_what_is_not_known_has_none():
+    soft = Labels("style", torch.tensor([[0.2, 0.8], [0.5, 0.5]]), torch.tensor([True, False]))
+    frame = Codes(torch.zeros(2, 1), factors=(soft,)).to_pandas()
+    assert list(frame.columns) == ["mean_0", "style_0", "style_1"]
+    assert frame["style_1"].isna().tolist() == [False, True]
