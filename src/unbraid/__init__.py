@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unbraid.models import MLP as MLP
     from unbraid.models import Autoencoder as Autoencoder
     from unbraid.models import Conv as Conv
+    from unbraid.models.trained.traverse import traverse as traverse
     from unbraid.objectives import VAE as VAE
     from unbraid.objectives import BetaTCVAE as BetaTCVAE
     from unbraid.objectives import BetaVAE as BetaVAE
@@ -37,6 +38,7 @@ _HOMES = {
     "MLP": "unbraid.models",
     "Autoencoder": "unbraid.models",
     "Conv": "unbraid.models",
+    "traverse": "unbraid.models.trained.traverse",
     "VAE": "unbraid.objectives",
     "BetaTCVAE": "unbraid.objectives",
     "BetaVAE": "unbraid.objectives",

@@ -313,3 +313,23 @@ def test_the_spec_of_another_seed_is_refused(tmp_path, how):
 
 def test_a_run_of_another_objective_is_named_after_it(tmp_path):
     assert Run.place(tmp_path, replace(SPEC, objective=VAE()), 0).name.startswith("vae-")
+
+
+def test_a_traversal_starts_from_images_of_the_data_and_is_ordered_by_a_score(finished):
+    model, codes = finished.model(), finished.codes()
+    made = finished.traverse([2, 5], latents=[0, 1], num_frames=3, range=(-1, 1), order_by="informativeness")
+    (score,) = finished.scores()
+    expected = unbraid.traverse(
+        model, codes, images=[2, 5], latents=[0, 1], num_frames=3, range=(-1, 1), order_by=score
+    )
+    assert (made.labels, made.caption) == (expected.labels, "Informativeness")
+    assert (made.array() == expected.array()).all()
+    assert (finished.traverse(grid=(0, 1)).array() == unbraid.traverse(model, codes, grid=(0, 1)).array()).all()
+
+
+def test_a_traversal_starts_from_images_of_ones_own(finished):
+    images = finished.spec.dataset.load().batch(torch.arange(2))
+    made = finished.traverse(images, latents=1)
+    # A batch of two is multiplied in another order than that of all images.
+    np.testing.assert_allclose(made.array(), finished.traverse([0, 1], latents=1).array(), rtol=1e-5)
+    assert made.labels == ("z1, image 0", "z1, image 1")

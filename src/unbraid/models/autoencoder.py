@@ -1,5 +1,6 @@
 """Encoder, prior and decoder, put together."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -17,10 +18,12 @@ from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
 from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.distributions.priors.prior import Prior
 from unbraid.errors import DataError, SpecError
+from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
 from unbraid.models.trained.decode import likeliest_code
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.recipes import Recipe
 
 
@@ -159,6 +162,34 @@ class AutoencoderModule(nn.Module):
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         seen = with_categories(z, latents.widths, discrete)
         return self.likelihood.mean(self.decoder(torch.cat([seen, others], dim=1)))
+
+    def traverse(
+        self,
+        images: Any,
+        *,
+        latents: int | Iterable[int] | None = None,
+        range: Range | Mapping[int, Range] = RANGE,
+        num_frames: int = NUM_FRAMES,
+        order_by: OrderBy | None = None,
+        labels: Mapping[int, str] | None = None,
+        grid: tuple[int, int] | None = None,
+    ) -> Traversal:
+        """Returns what changes in each of these images as one latent at a time moves, as `unbraid.traverse` explains
+        it. From a code in place of images, `unbraid.traverse(model, code)` starts.
+        """
+        with torch.no_grad():
+            posterior = self.encode(images)
+        code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
+        return traverse(
+            self,
+            code,
+            latents=latents,
+            range=range,
+            num_frames=num_frames,
+            order_by=order_by,
+            labels=labels,
+            grid=grid,
+        )
 
     def decode(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
         """E[x | z], with intensities in [0, 1] for a Bernoulli likelihood."""

@@ -5,13 +5,13 @@ import io
 from dataclasses import dataclass
 from typing import Literal, final
 
-import numpy as np
-import torch
 from einops import rearrange
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
-from torch.nn.functional import interpolate, pad
+from torch.nn.functional import interpolate
+
+from unbraid.figures.tiles import tiles
 
 # Frames are shown about this large; more pixels would only make the file larger.
 MAX_PIXELS = 64
@@ -34,15 +34,10 @@ class Sheet:
 
 def sheet(frames: Float[Tensor, "row column channel height width"]) -> Sheet:
     """Frames with intensities in [0, 1] (others are clipped), side by side, with a transparent line between them."""
-    rows, columns, channels = frames.shape[:3]
+    rows, channels = len(frames), frames.shape[2]
     flat = _at_most(rearrange(frames.float(), "row column channel height width -> (row column) channel height width"))
     height, width = flat.shape[2:]
-    grey_or_colour = flat if channels in (1, 3) else flat.mean(dim=1, keepdim=True)
-    opaque = torch.cat([grey_or_colour.clamp(0, 1), torch.ones_like(flat[:, :1])], dim=1)
-    spaced = rearrange(
-        pad(opaque, (0, 1, 0, 1)), "(row column) channel h w -> (row h) (column w) channel", row=rows, column=columns
-    )
-    pixels: UInt8[np.ndarray, "h w channel"] = (spaced[:-1, :-1] * 255).round().to(torch.uint8).numpy()
+    pixels = tiles(rearrange(flat, "(row column) channel h w -> row column channel h w", row=rows))
     is_small = max(height, width) <= _MAX_SQUARES
     # Large frames in colour are the one case that would fill megabytes as PNG, and they are smoothed on the page
     # anyway.

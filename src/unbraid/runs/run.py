@@ -1,16 +1,18 @@
 """Run: one trained model, read from its folder on disk."""
 
+import builtins
 import contextlib
 import errno
 import operator
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 
@@ -24,11 +26,13 @@ from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Discrete, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
+from unbraid.figures.traversal import Traversal
 from unbraid.metrics.metric import Score
 from unbraid.metrics.reductions.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.models.trained.encode import encode
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.names import kebab_case
 from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
@@ -214,6 +218,38 @@ class Run:
             return encode(model, read)
 
         return encoder
+
+    def traverse(
+        self,
+        images: Any = None,
+        *,
+        latents: int | Iterable[int] | None = None,
+        range: Range | Mapping[int, Range] = RANGE,
+        num_frames: int = NUM_FRAMES,
+        order_by: OrderBy | str | None = None,
+        labels: Mapping[int, str] | None = None,
+        grid: tuple[int, int] | None = None,
+    ) -> Traversal:
+        """Returns what changes in the image as one latent at a time moves, as `unbraid.traverse` explains it.
+
+        `images` are numbers of images that the run was trained on, or images of your own as `encoder` takes them;
+        without them, the image is started from whose code is nearest the mean of all. `order_by` may also be the name
+        of a metric, such as "informativeness": its score is then computed and kept.
+        """
+        if isinstance(order_by, str):
+            order_by = self.score(order_by).scores[0]
+        are_own = images is not None and np.ndim(images) > 1
+        return traverse(
+            self.model(),
+            self.encoder()(images) if are_own else self.codes(),
+            latents=latents,
+            range=range,
+            num_frames=num_frames,
+            images=builtins.range(len(images)) if are_own else images,
+            order_by=order_by,
+            labels=labels,
+            grid=grid,
+        )
 
     def score(
         self,

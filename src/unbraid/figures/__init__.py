@@ -1,0 +1,1 @@
+"""Pictures of what a model does, drawn from plain arrays and texts."""

@@ -1,0 +1,146 @@
+"""What a decoder makes of codes in which one latent moves, or two."""
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid import files
+from unbraid.errors import CodesError
+from unbraid.figures.labelled_sheet import LabelledSheet, stack
+from unbraid.figures.matplotlib_figure import draw_sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+_FRAME_MILLISECONDS = 120
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """Frames in a row: what the decoder makes of the code of one image as a latent is put at each of the positions.
+
+    `latent` is the one that moves, and `start` the number of the image among those that were given. The positions of a
+    discrete latent are its categories.
+    """
+
+    label: str
+    latent: int
+    start: int
+    positions: tuple[float, ...]
+    is_discrete: bool
+    frames: Float[Tensor, "frame ..."]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Traversal:
+    """Strips of frames, one below the other, that can be looked at and saved.
+
+    `caption` is what the labels of the rows are about, such as the name of a score. In a notebook a traversal
+    shows itself.
+    """
+
+    strips: tuple[Strip, ...]
+    caption: str = ""
+
+    def __len__(self) -> int:
+        return len(self.strips)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is written before each row."""
+        return tuple(strip.label for strip in self.strips)
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """Where the moving latent is in each column. Empty where rows differ in it; categories count only where no
+        latent is continuous.
+        """
+        continuous = [strip for strip in self.strips if not strip.is_discrete]
+        distinct = {strip.positions for strip in continuous or self.strips}
+        return distinct.pop() if len(distinct) == 1 else ()
+
+    def array(self) -> Float[np.ndarray, "row column ..."]:
+        """Returns what the decoder put out: row by column by channel by height by width, or whatever axes it has. Rows
+        of discrete latents have a frame for each category; where a row is shorter than others it ends in NaN.
+        """
+        array: Float[np.ndarray, "row column ..."] = stack([strip.frames for strip in self.strips]).numpy()
+        return array
+
+    def image(self, *, labels: bool = True) -> "Image.Image":
+        """Returns a picture (of Pillow). Intensities are taken to be from 0 to 1, and clipped."""
+        return self._sheet(labels).image()
+
+    def figure(self) -> "Figure":
+        """Returns a figure of matplotlib, if that is installed."""
+        return draw_sheet(self._images(), self.labels, self._columns(), self.caption)
+
+    def save(self, path: Path | str) -> Path:
+        """Writes a picture (.png), an animation in which the columns follow each other, there and back (.gif), or a
+        drawing whose labels are text (.svg). Returns its path.
+        """
+        path = Path(path)
+        kinds: Mapping[str, Callable[[], bytes]] = {".png": self._png, ".gif": self._gif, ".svg": self._svg}
+        if path.suffix.lower() not in kinds:
+            raise CodesError(
+                f"A traversal was to be saved as {path.name}; its name may end in {', '.join(kinds)}. "
+                ".figure().savefig(...) knows other formats."
+            )
+        files.write_bytes(path, kinds[path.suffix.lower()]())
+        return path
+
+    def _repr_png_(self) -> bytes:
+        return self._png()
+
+    def _png(self) -> bytes:
+        stream = io.BytesIO()
+        self.image().save(stream, format="PNG", optimize=True)
+        return stream.getvalue()
+
+    def _svg(self) -> bytes:
+        return self._sheet(labels=True).svg().encode()
+
+    def _gif(self) -> bytes:
+        frames, columns = self._images(), self._columns()
+        count, stream = frames.shape[1], io.BytesIO()
+        # The categories of a latent that has fewer last longer.
+        moments = [
+            stack([strip[t * len(strip) // count][None] for strip in map(_as_images, self.strips)])
+            for t in range(count)
+        ]
+        pictures = [
+            LabelledSheet(moment, self.labels, columns[t : t + 1], self.caption).image()
+            for t, moment in enumerate(moments)
+        ]
+        there, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
+        there.save(stream, format="GIF", save_all=True, append_images=back, duration=_FRAME_MILLISECONDS, loop=0)
+        return stream.getvalue()
+
+    def _sheet(self, labels: bool) -> LabelledSheet:
+        if not labels:
+            return LabelledSheet(self._images())
+        return LabelledSheet(self._images(), self.labels, self._columns(), self.caption)
+
+    def _columns(self) -> list[str]:
+        return [f"{position:.3g}" for position in self.positions]
+
+    def _images(self) -> Float[Tensor, "row column channel height width"]:
+        return stack([_as_images(strip) for strip in self.strips])
+
+
+def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
+    """Returns the frames of a strip, which may lack the axis of channels, if they are images."""
+    if strip.frames.ndim not in (3, 4):
+        raise CodesError(
+            f"The decoder puts out {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, which is no "
+            "image (channel x height x width, or height x width). They are in .array()."
+        )
+    return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]

@@ -1,0 +1,108 @@
+"""Where each latent lies in a code, and codes in which it is put elsewhere."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeGuard, final, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.codes import Codes
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.errors import CodesError
+from unbraid.models.trained.decode import columns_of
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A decoder that knows its latents."""
+
+    latents: Latents
+
+    def decode(self, z: Tensor) -> Tensor: ...
+
+
+Decoder = Callable[[Tensor], Tensor]
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """The columns of a code that one latent takes. `num_categories` is 0 if it is continuous."""
+
+    first: int
+    width: int
+    num_categories: int = 0
+
+    def positions(self, ends: tuple[float, float], num_frames: int) -> tuple[float, ...]:
+        """Returns positions at equal distances, both ends among them; of a discrete latent, its categories."""
+        if self.num_categories:
+            return tuple(map(float, range(self.num_categories)))
+        return tuple(ends[0] + (ends[1] - ends[0]) * step / (num_frames - 1) for step in range(num_frames))
+
+    def moved(self, code: Float[Tensor, " column"], positions: Sequence[float]) -> Float[Tensor, "position column"]:
+        """Returns the code with this latent put at each of the positions."""
+        values = torch.tensor(positions, dtype=code.dtype, device=code.device)
+        put = columns_of(values.long(), self.width).to(code) if self.num_categories else values[:, None]
+        moved = code.repeat(len(positions), 1)
+        moved[:, self.first : self.first + self.width] = put
+        return moved
+
+
+def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Place, ...]:
+    """Returns where each latent lies in a code: as the model says, or as the codes do; else each column is a latent."""
+    if _is_model(decoder):
+        widths, num_discrete = decoder.latents.widths, decoder.latents.num_discrete
+    elif codes is not None:
+        widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
+        num_discrete = len(codes.probabilities)
+    else:
+        widths, num_discrete = (1,) * num_columns, 0
+    continuous = len(widths) - num_discrete
+    return tuple(
+        Place(sum(widths[:latent]), width, 0 if latent < continuous else max(2, width))
+        for latent, width in enumerate(widths)
+    )
+
+
+@contextlib.contextmanager
+def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
+    """Within the block the decoder is in evaluation mode and keeps no gradients. Gives a function that takes codes of
+    any type from anywhere, and returns what the decoder makes of them on the CPU.
+    """
+    owner = getattr(decoder, "__self__", decoder)  # a method of a module runs its layers
+    modules = list(owner.modules()) if isinstance(owner, nn.Module) else []
+    in_training = [module for module in modules if module.training]
+    weights = next((weight for module in modules for weight in module.parameters(recurse=False)), None)
+    decode = decoder.decode if _is_model(decoder) else decoder
+
+    def decoded(z: Float[Tensor, "frame column"]) -> Float[Tensor, "frame ..."]:
+        try:
+            frames: Any = decode(z if weights is None else z.to(weights))
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise CodesError(
+                f"The decoder cannot take codes of {num_columns} numbers, {len(z)} at a time: {error}"
+            ) from error
+        if not isinstance(frames, Tensor) or len(frames) != len(z) or not frames.is_floating_point():
+            found = f"{frames.dtype} of {tuple(frames.shape)}" if isinstance(frames, Tensor) else type(frames).__name__
+            raise CodesError(
+                f"The decoder gave {found} for {len(z)} codes; expected a tensor of floats with one image for each. "
+                "Wrap it in a function that returns that."
+            )
+        return frames.detach().cpu()
+
+    try:
+        for module in in_training:
+            module.training = False
+        with torch.no_grad():
+            yield decoded
+    finally:
+        for module in in_training:
+            module.training = True
+
+
+def _is_model(decoder: Any) -> TypeGuard[Model]:
+    """Whether the decoder is a model of unbraid. Others may have attributes of these names."""
+    return isinstance(decoder, Model) and isinstance(decoder.latents, Latents)

@@ -1,0 +1,230 @@
+"""What changes in the image as one latent moves and the others stand still."""
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.arrays import as_floats
+from unbraid.codes import Codes
+from unbraid.errors import CodesError
+from unbraid.figures.traversal import Strip, Traversal
+from unbraid.models.trained.decode import likeliest
+from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
+
+RANGE = (-2.0, 2.0)
+"""Between these lie 95 % of a standard normal prior."""
+NUM_FRAMES = 9
+
+Range = tuple[float | int, float | int]
+
+
+@runtime_checkable
+class PerLatent(Protocol):
+    """What rows can be ordered by: a score with a number for each latent."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def per_latent(self) -> tuple[float, ...]: ...
+
+
+OrderBy = PerLatent | Sequence[float] | Tensor
+
+
+def traverse(
+    decoder: Decoder,
+    code: Any,
+    *,
+    latents: int | Iterable[int] | None = None,
+    range: Range | Mapping[int, Range] = RANGE,
+    num_frames: int = NUM_FRAMES,
+    images: int | Iterable[int] | None = None,
+    order_by: OrderBy | None = None,
+    labels: Mapping[int, str] | None = None,
+    grid: tuple[int, int] | None = None,
+) -> Traversal:
+    """Decodes a code again and again while one latent at a time moves from one end of its range to the other, and
+    returns a row of frames for each latent.
+
+    `decoder` is a model of unbraid, or any function of torch from codes to images. `code` is one code, or a table of
+    them, each of which is started from; or `Codes`, of which the image is that has the code nearest the mean of all.
+    `images` are the rows of the table to start from; with several there is a row of frames for each latent and image. A
+    discrete latent is put at each of its categories; a decoder that is not of unbraid is given them as columns of zeros
+    and a one.
+
+    Without `latents` all are moved. `range` holds for all latents, or is a pair for some of them, by number. With
+    `order_by`, which is a score that has a number for each latent or such numbers themselves, the highest comes first
+    and each label shows its number. `labels` are words to add, by latent. With `grid=(3, 5)` there is one picture of
+    two latents instead: latent 3 moves from row to row and latent 5 from column to column.
+    """
+    table, starts, where = _start(decoder, code, images)
+    ends, count = _ends(range, len(where)), _num_frames(num_frames)
+    words = {_latent(latent, len(where)): str(text) for latent, text in (labels or {}).items()}
+    with decoding(decoder, table.shape[1]) as decode:
+        if grid is not None:
+            if latents is not None or order_by is not None or len(starts) > 1:
+                raise CodesError(
+                    "A grid moves the two latents that it names, from one image. Leave latents and order_by out, and "
+                    "give one image."
+                )
+            return _grid(decode, table[0], where, ends, count, _pair(grid, len(where)), words, starts[0])
+        rows, caption, numbers = _ordered(latents, order_by, len(where))
+        strips = []
+        for latent in rows:
+            positions = where[latent].positions(ends[latent], count)
+            for code, start in zip(table, starts, strict=True):
+                label = _name(latent, words) + numbers.get(latent, "") + f", image {start}" * (len(starts) > 1)
+                frames = decode(where[latent].moved(code, positions))
+                strips.append(Strip(label, latent, start, positions, where[latent].num_categories > 0, frames))
+    return Traversal(tuple(strips), caption)
+
+
+def typical_image(codes: Codes) -> int:
+    """The image whose mean code is nearest the mean of all, each latent in units of its own spread."""
+    mean = codes.mean.double()
+    centred = mean - mean.mean(dim=0)
+    # The posterior's own std keeps an unused latent, whose means hardly differ, from having a say.
+    spread = centred.square().mean(dim=0) + (0 if codes.std is None else codes.std.double().square().mean(dim=0))
+    # A latent that never differs at all is as near everywhere.
+    return int((centred.square() / spread.where(spread > 0, 1.0)).sum(dim=1).argmin())
+
+
+def _start(
+    decoder: Decoder, code: Any, images: int | Iterable[int] | None
+) -> tuple[Float[Tensor, "start column"], list[int], tuple[Place, ...]]:
+    """Returns the codes to start from, the numbers of their images, and where each latent lies in them."""
+    if isinstance(code, Codes):
+        where = places(decoder, code, 0)
+        starts = [typical_image(code)] if images is None else _numbers(images, len(code.mean), "image")
+        if len(where) != code.num_latents:
+            raise CodesError(f"The codes have {code.num_latents} latents, and the model {len(where)}. Give its own.")
+        return likeliest(code, torch.tensor(starts), [place.width for place in where]), starts, where
+    table = as_floats("code", code)
+    # Python's and NumPy's floats are mostly double because they are not said to be otherwise; most decoders are not.
+    table = table if isinstance(code, Tensor) else table.to(torch.get_default_dtype())
+    table = table[None] if table.ndim == 1 else table
+    if table.ndim != 2 or not table.numel() or not bool(table.isfinite().all()):
+        raise CodesError(
+            f"code has shape {tuple(table.shape)}; expected finite numbers: one code (latents), or a table of codes "
+            "(images, latents)."
+        )
+    where = places(decoder, None, table.shape[1])
+    if where[-1].first + where[-1].width != table.shape[1]:
+        raise CodesError(
+            f"A code has {table.shape[1]} numbers; this model's have {where[-1].first + where[-1].width}, in "
+            f"{len(where)} latents."
+        )
+    starts = list(range(len(table))) if images is None else _numbers(images, len(table), "image")
+    return table[starts], starts, where
+
+
+def _grid(
+    decode: Decoder,
+    code: Float[Tensor, " column"],
+    where: Sequence[Place],
+    ends: Sequence[Range],
+    num_frames: int,
+    pair: tuple[int, int],
+    words: Mapping[int, str],
+    start: int,
+) -> Traversal:
+    """Returns a row of frames for each position of the first latent, along which the second one moves."""
+    down, across = pair
+    rows, columns = (where[latent].positions(ends[latent], num_frames) for latent in pair)
+    strips = [
+        Strip(
+            label=f"{row:.3g}",
+            latent=across,
+            start=start,
+            positions=columns,
+            is_discrete=where[across].num_categories > 0,
+            frames=decode(where[across].moved(there, columns)),
+        )
+        for row, there in zip(rows, where[down].moved(code, rows), strict=True)
+    ]
+    return Traversal(tuple(strips), f"{_name(down, words)} down, {_name(across, words)} across")
+
+
+def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], str, dict[int, str]]:
+    """Returns the latents in the order of their rows, what they are ordered by, and what to write of it by latent."""
+    rows = list(range(num_latents)) if latents is None else _numbers(latents, num_latents, "latent")
+    if order_by is None:
+        return rows, "", {}
+    is_score = isinstance(order_by, PerLatent)
+    caption, given = (order_by.metric, order_by.per_latent) if is_score else ("", order_by)
+    numbers = as_floats("order_by", given)
+    if numbers.shape != (num_latents,):
+        raise CodesError(
+            f"order_by {f'({caption}) ' if caption else ''}has {len(numbers) if numbers.ndim else 1} numbers for "
+            f"{num_latents} latents. Give one for each, or a score with per_latent, such as that of informativeness."
+        )
+    scores = numbers.tolist()
+    rows.sort(key=lambda latent: math.inf if math.isnan(scores[latent]) else -scores[latent])
+    return rows, caption, {latent: f"  {scores[latent]:.2f}" for latent in rows}
+
+
+def _name(latent: int, words: Mapping[int, str]) -> str:
+    return f"z{latent}" + (f" {words[latent]}" if latent in words else "")
+
+
+def _ends(given: Any, num_latents: int) -> list[Range]:
+    """Returns the range of each latent."""
+    if isinstance(given, Mapping):
+        named = {_latent(latent, num_latents): _checked_range(ends) for latent, ends in given.items()}
+        return [named.get(latent, RANGE) for latent in range(num_latents)]
+    return [_checked_range(given)] * num_latents
+
+
+def _checked_range(given: Any) -> Range:
+    try:
+        low, high = map(float, given)
+    except (TypeError, ValueError):
+        low, high = math.nan, math.nan
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise CodesError(
+            f"range is {given!r}; expected the two ends between which a latent moves, such as (-2, 2), or a pair for "
+            "each latent by number: {3: (-4, 4)}."
+        )
+    return low, high
+
+
+def _num_frames(given: Any) -> int:
+    (count,) = _whole([given], "num_frames")
+    if count < 2:
+        raise CodesError(f"num_frames is {count}; expected 2 or more.")
+    return count
+
+
+def _pair(grid: Any, num_latents: int) -> tuple[int, int]:
+    numbers = _numbers(grid, num_latents, "latent")
+    if len(set(numbers)) != 2 or len(numbers) != 2:
+        raise CodesError(f"grid is {grid!r}; expected the numbers of two different latents, such as (3, 5).")
+    return numbers[0], numbers[1]
+
+
+def _latent(given: Any, num_latents: int) -> int:
+    return _numbers([given], num_latents, "latent")[0]
+
+
+def _numbers(given: Any, count: int, what: str) -> list[int]:
+    """Returns the numbers of latents or images, of which there are so many."""
+    numbers = _whole(given if isinstance(given, Iterable) else [given], f"{what}s")
+    if not numbers:
+        raise CodesError(f"No {what} was named. Name at least one, or leave {what}s out.")
+    outside = [number for number in numbers if not 0 <= number < count]
+    if outside:
+        raise CodesError(f"There is no {what} {outside[0]}: they are numbered from 0 to {count - 1}.")
+    return numbers
+
+
+def _whole(given: Iterable[Any], name: str) -> list[int]:
+    try:
+        return [operator.index(number) for number in given]
+    except TypeError:
+        raise CodesError(f"{name} is {given!r}; expected whole numbers.") from None
