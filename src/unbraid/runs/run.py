@@ -1,22 +1,19 @@
 """Run: one trained model, read from its folder on disk."""
 
 import builtins
-import contextlib
 import errno
 import operator
 import os
-import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
@@ -39,14 +36,12 @@ from unbraid.recipes.annotations import check_value
 from unbraid.runs.checkpoint_file import newest_weights
 from unbraid.runs.history import History
 from unbraid.runs.kept_scores import KeptScores
-from unbraid.runs.records import Failure, failure_in, read_record, read_spec
+from unbraid.runs.records import Failure, read_spec
+from unbraid.runs.run_files import RunFiles, Status
 from unbraid.runs.scored_images import scored_images, settled
 from unbraid.runs.spec import RunSpec
 
-_CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-
-Status = Literal["new", "unfinished", "finished", "failed"]
 
 
 @final
@@ -90,7 +85,7 @@ class Run:
         spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")
         run = cls(Path(folder), spec, seed)
         if run.status != "unfinished":
-            run._check(path)
+            run._files.check(path)
         return run
 
     @property
@@ -99,11 +94,7 @@ class Run:
 
     @property
     def status(self) -> Status:
-        if (self.folder / "finished.json").exists():
-            return "finished"
-        if (self.folder / "failed.json").exists():
-            return "failed"
-        return "unfinished" if os.path.lexists(self.folder / "spec.json") else "new"
+        return self._files.status
 
     @property
     def version(self) -> str | None:
@@ -123,45 +114,27 @@ class Run:
 
     @property
     def checkpoints(self) -> dict[int, Path]:
-        """Returns by its step where the JSON of each checkpoint is or should be, the oldest first. Files with other
-        names are not ours.
-        """
-        found = {
-            path.with_suffix(".json")
-            for path in self.folder.glob("checkpoints/step-*")
-            if _CHECKPOINT.fullmatch(path.name)
-        }
-        return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
+        """Returns by its step where the JSON of each checkpoint is or should be, the oldest first."""
+        return self._files.checkpoints
 
     @property
     def history(self) -> History:
-        """Returns the loss and its parts over training, as they were written: `finished.json`, `failed.json` or, of an
-        unfinished run, its newest checkpoint vouches for them.
-        """
-        path = self.folder / "history.csv"
-        if path.name in self._checksums:
-            self._check(path)
-        if self.status == "unfinished" and not _content(path).startswith(self._rows_at_the_last_checkpoint()):
-            raise RunError(
-                f"{path} is missing or was changed since the last checkpoint. `unbraid train --resume --out "
-                f"{self.folder.parent}` restores it."
-            )
-        return History.read(path)
-
-    def _rows_at_the_last_checkpoint(self) -> bytes:
-        """Returns the text of the history as the newest checkpoint that can be read holds it."""
-        for path in reversed(self.checkpoints.values()):
-            with contextlib.suppress(RunError):
-                if isinstance(rows := read_record(path).get("history"), str):
-                    return rows.encode()
-        return b""
+        """Returns the loss and its parts over training, if they are as they were written."""
+        return self._files.history
 
     @property
     def failure(self) -> Failure | None:
         """Returns why the run failed; None if it did not."""
-        if self.status != "failed":
-            return None
-        return failure_in(read_record(self.folder / "failed.json"), self.folder / "failed.json")
+        return self._files.failure
+
+    @property
+    def let_go(self) -> tuple[str, ...]:
+        """Returns the files of a finished run that a study removed, because it keeps scores alone."""
+        return self._files.let_go
+
+    @property
+    def _files(self) -> RunFiles:
+        return RunFiles(self.folder)
 
     def model(self) -> AutoencoderModule:
         """Returns the trained model, on the CPU. Of an unfinished run it is that of the newest checkpoint, which has
@@ -177,7 +150,7 @@ class Run:
             if has_batch_norm(model):  # whose statistics are taken from all images, at the end of training
                 set_population_statistics(model, self.spec.training_data.open(), self.seed)
         else:
-            model.load_state_dict(load_file(self._checked("weights.safetensors")))
+            model.load_state_dict(load_file(self._files.checked("weights.safetensors")))
         return model.eval().requires_grad_(False)
 
     def codes(self, part: ScoredPart = "train", *, device: torch.device | str = "cpu") -> Codes:
@@ -191,13 +164,13 @@ class Run:
         """Returns the codes of a part, with the weights of its sampling."""
         scoring = settled(self.spec, scoring)
         if scoring.part == "train" and scoring.sampling is None:
-            return read_safetensors(self._checked("codes.safetensors")).to(device)
+            return read_safetensors(self._files.checked("codes.safetensors")).to(device)
         images = scored_images(self.spec, scoring.part, scoring.sampling).open()
         if scoring.part == "train":
-            codes = read_safetensors(self._checked("codes.safetensors"))
+            codes = read_safetensors(self._files.checked("codes.safetensors"))
             weights = None if images.weights is None else images.weights.to(codes.mean)
             return replace(codes, weights=weights).to(device)
-        self._checked("weights.safetensors")
+        self._files.checked("weights.safetensors")
         return encode(self.model().to(device), images.streamed_to(device), precision=self.spec.precision)
 
     def encoder(self) -> Callable[[Any], Codes]:
@@ -312,52 +285,7 @@ class Run:
 
     @property
     def _kept_scores(self) -> KeptScores:
-        return KeptScores(self.folder, self._checksums.get("codes.safetensors"))
-
-    def _checked(self, name: str) -> Path:
-        """The path of a file, if it is what finished.json says it is."""
-        if failure := self.failure:
-            raise RunError(
-                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
-                "learning_rate, or with max_gradient_norm."
-            )
-        if self.status != "finished":
-            raise RunError(
-                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
-                f"{self.folder.parent}`."
-            )
-        self._check(self.folder / name)
-        return self.folder / name
-
-    def _check(self, path: Path) -> None:
-        """Refuse a file that is not what finished.json or failed.json says it is."""
-        expected = self._checksums.get(path.name)
-        if path.name in self.let_go:
-            raise RunError(
-                f"{path} was let go by a study that keeps scores alone; the scores are kept. To have it again, train "
-                "this run again with --force."
-            )
-        if not path.is_file() or files.sha256(path) != expected:
-            raise RunError(
-                f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
-                f"{self.status}.json has it). Restore it, or train this run again with --force."
-            )
-
-    @property
-    def let_go(self) -> tuple[str, ...]:
-        """Returns the files of a finished run that a study removed, because it keeps scores alone."""
-        if self.status != "finished":
-            return ()
-        names = read_record(self.folder / "finished.json").get("let_go", [])
-        return tuple(names) if isinstance(names, list) else ()
-
-    @property
-    def _checksums(self) -> dict[str, Any]:
-        """Returns the checksums by file that were taken at the end of the run; none before it."""
-        if self.status not in ("finished", "failed"):
-            return {}
-        sums = read_record(self.folder / f"{self.status}.json").get("sha256")
-        return sums if isinstance(sums, dict) else {}
+        return KeptScores(self.folder, self._files.checksums.get("codes.safetensors"))
 
 
 def whole_seed(seed: Any) -> int:
@@ -374,8 +302,3 @@ def whole_seed(seed: Any) -> int:
 def _sizes(image_shape: tuple[int, int, int]) -> str:
     channels, height, width = image_shape
     return f"{height} x {width} pixels (height x width) with {channels} channel{'s' * (channels != 1)}"
-
-
-def _content(path: Path) -> bytes:
-    """Returns the bytes of a file; none where there is no file."""
-    return files.read_bytes(path) if path.is_file() else b""

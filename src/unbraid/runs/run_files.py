@@ -1,0 +1,125 @@
+"""What the folder of a run says of itself: how the run stands, and which of its files are what they were."""
+
+import contextlib
+import re
+from dataclasses import dataclass
+from os.path import lexists
+from pathlib import Path
+from typing import Any, Literal, final
+
+from unbraid import files
+from unbraid.errors import RunError
+from unbraid.runs.history import History
+from unbraid.runs.records import Failure, failure_in, read_record
+
+_CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
+
+Status = Literal["new", "unfinished", "finished", "failed"]
+
+
+@final
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run. Nothing is remembered: each question is answered from the disk."""
+
+    folder: Path
+
+    @property
+    def status(self) -> Status:
+        if (self.folder / "finished.json").exists():
+            return "finished"
+        if (self.folder / "failed.json").exists():
+            return "failed"
+        return "unfinished" if lexists(self.folder / "spec.json") else "new"
+
+    @property
+    def failure(self) -> Failure | None:
+        """Returns why the run failed; None if it did not."""
+        if self.status != "failed":
+            return None
+        return failure_in(read_record(self.folder / "failed.json"), self.folder / "failed.json")
+
+    @property
+    def checkpoints(self) -> dict[int, Path]:
+        """Returns by its step where the JSON of each checkpoint is or should be, the oldest first. Files with other
+        names are not ours.
+        """
+        found = {
+            path.with_suffix(".json")
+            for path in self.folder.glob("checkpoints/step-*")
+            if _CHECKPOINT.fullmatch(path.name)
+        }
+        return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
+
+    @property
+    def history(self) -> History:
+        """Returns the loss and its parts over training, as they were written: `finished.json`, `failed.json` or, of an
+        unfinished run, its newest checkpoint vouches for them.
+        """
+        path = self.folder / "history.csv"
+        if path.name in self.checksums:
+            self.check(path)
+        if self.status == "unfinished" and not _content(path).startswith(self._rows_at_the_last_checkpoint()):
+            raise RunError(
+                f"{path} is missing or was changed since the last checkpoint. `unbraid train --resume --out "
+                f"{self.folder.parent}` restores it."
+            )
+        return History.read(path)
+
+    def checked(self, name: str) -> Path:
+        """Returns the path of a file, if it is what finished.json says it is."""
+        if failure := self.failure:
+            raise RunError(
+                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
+                "learning_rate, or with max_gradient_norm."
+            )
+        if self.status != "finished":
+            raise RunError(
+                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
+                f"{self.folder.parent}`."
+            )
+        self.check(self.folder / name)
+        return self.folder / name
+
+    def check(self, path: Path) -> None:
+        """Refuses a file that is not what finished.json or failed.json says it is."""
+        expected = self.checksums.get(path.name)
+        if path.name in self.let_go:
+            raise RunError(
+                f"{path} was let go by a study that keeps scores alone; the scores are kept. To have it again, train "
+                "this run again with --force."
+            )
+        if not path.is_file() or files.sha256(path) != expected:
+            raise RunError(
+                f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
+                f"{self.status}.json has it). Restore it, or train this run again with --force."
+            )
+
+    @property
+    def let_go(self) -> tuple[str, ...]:
+        """Returns the files of a finished run that a study removed, because it keeps scores alone."""
+        if self.status != "finished":
+            return ()
+        names = read_record(self.folder / "finished.json").get("let_go", [])
+        return tuple(names) if isinstance(names, list) else ()
+
+    @property
+    def checksums(self) -> dict[str, Any]:
+        """Returns the checksums by file that were taken at the end of the run; none before it."""
+        if self.status not in ("finished", "failed"):
+            return {}
+        sums = read_record(self.folder / f"{self.status}.json").get("sha256")
+        return sums if isinstance(sums, dict) else {}
+
+    def _rows_at_the_last_checkpoint(self) -> bytes:
+        """Returns the text of the history as the newest checkpoint that can be read holds it."""
+        for path in reversed(self.checkpoints.values()):
+            with contextlib.suppress(RunError):
+                if isinstance(rows := read_record(path).get("history"), str):
+                    return rows.encode()
+        return b""
+
+
+def _content(path: Path) -> bytes:
+    """Returns the bytes of a file; none where there is no file."""
+    return files.read_bytes(path) if path.is_file() else b""
