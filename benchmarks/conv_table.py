@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final, get_args
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, complain, flags, now, silent, table
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now, table
 from unbraid import Autoencoder, BetaVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.metrics import JEMMIG, RMIG, Metric
@@ -93,7 +93,7 @@ def steps_that_fit(seconds: float, of_steps: Sequence[float]) -> int:
 
 def trained(family: Family, spec: RunSpec, seeds: Sequence[int], folder: Path, device: str) -> dict[str, list[Run]]:
     of = {name: replace(spec, objective=objective) for name, objective in family.objectives.items()}
-    runs = train(list(of.values()), seeds, folder=folder, device=device, resume=True, warn=complain)
+    runs = train(list(of.values()), seeds, folder=folder, device=device, resume=True)
     return {name: [run for run in runs if run.spec == each and run.status == "finished"] for name, each in of.items()}
 
 
@@ -105,7 +105,7 @@ def scored(runs: Mapping[str, Sequence[Run]], device: str) -> Scores:
     scores: Scores = {name: {} for name in PRINTED}
     for setting, group in runs.items():
         for run in group:
-            for score in run.score(METRICS, tell=silent, device=device).scores:
+            for score in run.score(METRICS, progress=False, device=device).scores:
                 scores[score.metric].setdefault(setting, []).append({**score.per_factor, "mean": score.value})
     return scores
 

@@ -28,7 +28,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, complain, flags, table
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, table
 from benchmarks.learning_scores import label_accuracy
 from unbraid.data import MNIST
 from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
@@ -101,7 +101,7 @@ def settings() -> list[Setting]:
 def train_fleet(specs: Sequence[RunSpec], num_seeds: int, folder: Path, device: str) -> float:
     """Train specs that share a fleet, in a process of their own. Returns the seconds that it took."""
     began = time.perf_counter()
-    train(specs, range(num_seeds), folder=folder, device=device, resume=True, checkpoint_every=10**9, warn=complain)
+    train(specs, range(num_seeds), folder=folder, device=device, resume=True, checkpoint_every=10**9)
     return time.perf_counter() - began
 
 

@@ -147,10 +147,6 @@ def complain(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def silent(what: str, share: float) -> None:
-    """For scores that need no progress."""
-
-
 def _commit() -> str:
     try:
         done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)

@@ -12,7 +12,6 @@ between seeds behind, in nats per image over all images, not over a batch.
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -187,9 +186,7 @@ def trained(settings: Settings, options: Options) -> dict[str, list[Run]]:
     """The runs of each setting, one a seed. A spec that has two names is trained once."""
     specs = list(dict.fromkeys(settings.values()))
     seeds = range(options.seeds)
-    runs = train(
-        specs, seeds, folder=options.folder, device=options.device, resume=True, checkpoint_every=10**9, warn=_complain
-    )
+    runs = train(specs, seeds, folder=options.folder, device=options.device, resume=True, checkpoint_every=10**9)
     return {
         name: [run for run in runs if run.spec == spec and run.status == "finished"] for name, spec in settings.items()
     }
@@ -269,10 +266,6 @@ def _held_out(spec: RunSpec, options: Options) -> FactorImages | None:
         pixels=images.pixels[: options.num_held_out],
         factors=tuple(labels[: options.num_held_out] for labels in images.factors),
     )
-
-
-def _complain(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

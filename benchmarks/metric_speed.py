@@ -51,7 +51,7 @@ def scores(metrics: tuple[Metric, ...]) -> Callable[[Codes], None]:
 
 
 def scorecard(codes: Codes) -> None:
-    evaluate(codes, tell=_silent)
+    evaluate(codes, progress=False)
 
 
 ROWS: dict[str, tuple[str, Callable[[Codes], None]]] = {
@@ -193,10 +193,6 @@ def _now(codes: Codes) -> float:
 
 def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _silent(what: str, share: float) -> None:
-    pass
 
 
 def _in_own_process(arguments: list[str]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from typing import final
 
 from scipy.stats import wilcoxon
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, complain, flags, silent, table
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, table
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.metrics import MIG
 from unbraid.precision import Precision
@@ -62,14 +62,10 @@ def specs(num_steps: int, num_epochs: int, *, small: bool = False) -> dict[str, 
 
 def outcome(net: str, spec: RunSpec, seeds: Sequence[int], folder: Path, device: str) -> Outcome:
     began = time.perf_counter()
-    runs = [
-        run
-        for run in train([spec], seeds, folder=folder, device=device, resume=True, warn=complain)
-        if run.status == "finished"
-    ]
+    runs = [run for run in train([spec], seeds, folder=folder, device=device, resume=True) if run.status == "finished"]
     seconds = time.perf_counter() - began
     elbo = [-run.history.at_the_end("distortion") - run.history.at_the_end("rate") for run in runs]
-    mig = [run.score([MIG()], tell=silent, device=device).scores[0].value for run in runs]
+    mig = [run.score([MIG()], progress=False, device=device).scores[0].value for run in runs]
     return Outcome(net, spec.precision, tuple(elbo), tuple(mig), seconds)
 
 

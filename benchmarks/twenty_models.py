@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import final, get_args
 
 from benchmarks.box_plot import box_plot
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Claim, Sheet, claims, complain, flags, now, silent, table
+from benchmarks.evidence import SMALL_SPRITES, Circumstances, Claim, Sheet, claims, complain, flags, now, table
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec, files
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import TrainingError
+from unbraid.events import Event, listening
 from unbraid.metrics import MIG
 from unbraid.models.trained.encode import encode_all
 from unbraid.objectives import Objective
@@ -31,7 +32,6 @@ from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
 from unbraid.training import TrainingOptions, train_runs
-from unbraid.training.events import Compiling, Encoding, Event, Progress
 
 NUM_EPOCHS = 50
 MOST_SECONDS, MOST_ENCODING_SECONDS, LEAST_BEST_MIG = 360, 2, 0.45
@@ -89,8 +89,8 @@ def trained(runs: Mapping[str, Sequence[Run]], stages: Stages) -> dict[str, list
     """Those of the runs that could be finished. All are trained in one call, so that they share a fleet."""
     watch = _Watch(stages)
     try:
-        options = TrainingOptions(stages.device, resume=True, watch=watch, warn=complain)
-        train_runs([run for group in runs.values() for run in group], options)
+        with listening(watch):
+            train_runs([run for group in runs.values() for run in group], TrainingOptions(stages.device, resume=True))
     except TrainingError as error:  # stopped, or all have failed: what is finished is scored
         complain(str(error))
     watch.turn("")
@@ -105,12 +105,12 @@ class _Watch:
         self._stages, self._stage, self._since = stages, "reading images, measuring memory", time.perf_counter()
 
     def __call__(self, event: Event) -> None:
-        match event:
-            case Compiling(seconds=None):
+        match event.about:
+            case "compiling" if event.done == 0:
                 self.turn("compiling")
-            case Compiling() | Progress():
+            case "compiling" | "training":
                 self.turn("training")
-            case Encoding():
+            case "encoding images":
                 self.turn("encoding and writing the runs")
 
     def turn(self, stage: str) -> None:
@@ -125,7 +125,7 @@ def migs(runs: Mapping[str, Sequence[Run]], stages: Stages) -> Iterator[tuple[st
     for name, group in runs.items():
         for run in group:
             with stages.timed("MIG"):
-                score = run.score([MIG()], tell=silent, device=stages.device).scores[0]
+                score = run.score([MIG()], progress=False, device=stages.device).scores[0]
             yield name, run.seed, score.value
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.words import words
 from unbraid.cli.progress import PlainDisplay
+from unbraid.events import Event
 from unbraid.runs import Run
-from unbraid.training import Event, Progress
 
 
 def names(folder) -> list[str]:
@@ -188,11 +188,11 @@ def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid
     assert unbraid("train", *steps, "--out", tmp_path / "undisturbed").code == 0
 
     def interrupt(display: object, event: Event) -> None:
-        if isinstance(event, Progress) and event.step == 3:
+        if event.about == "training" and event.done == 3:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PlainDisplay, "watch", interrupt)
+        patch.setattr(PlainDisplay, "__call__", interrupt)
         stopped = unbraid("train", *steps, "--out", tmp_path / "stopped")
     assert stopped.code == 1
     assert stopped.err.startswith(

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 
 from tests.training.squares import MLP_SPEC
-from unbraid.training import Event, Progress, train
+from unbraid.events import Event
+from unbraid.training import train
 
 SPEC = replace(MLP_SPEC, batch_size=4, precision="float32")
 
@@ -29,10 +30,10 @@ def live(folder: Path, num_steps: int, looks: list[int]) -> None:
     found = []
 
     def look(event: Event) -> None:
-        if isinstance(event, Progress) and event.step in looks:
+        if event.about == "training" and event.done in looks:
             gc.collect()
-            found.append({"step": event.step, "bytes": _resident(), "blocks": sys.getallocatedblocks()})
-            if event.step == looks[-1] < num_steps:
+            found.append({"step": event.done, "bytes": _resident(), "blocks": sys.getallocatedblocks()})
+            if event.done == looks[-1] < num_steps:
                 raise EnoughError
 
     with contextlib.suppress(EnoughError):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.data.mutants import flips
-from unbraid.data import image_store, progress
+from tests.told import told_to
+from unbraid.data import image_store
 from unbraid.data.dataset import Factor
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pixels.bitmaps import Bitmaps
@@ -249,7 +250,7 @@ def test_a_source_that_does_not_keep_its_promise_is_refused(store, images, match
 
 def test_whoever_watches_is_told_how_far_it_is(store):
     told = []
-    with progress.watched(lambda *event: told.append(event)):
+    with told_to(told):
         store.make(Source().plan(), "making")
     assert told == [("making", done, 23, "images") for done in (5, 10, 15, 20, 23)]
 

@@ -10,8 +10,9 @@ import time
 import pytest
 
 from tests.data.mutants import flips
+from tests.told import told_to
 from unbraid import files
-from unbraid.data import progress, provenance
+from unbraid.data import provenance
 from unbraid.data.provenance import check_file, check_unchanged, is_settled, known_sha256, record_of, stamp
 from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
@@ -149,7 +150,7 @@ def test_what_cannot_be_read_is_refused_by_name(path, published, kind):
 def test_hashing_tells_how_far_it_is(path):
     seen = []
     path.write_bytes(bytes(2**22 + 1))
-    with progress.watched(lambda *told: seen.append(told)):
+    with told_to(seen):
         check_file(path, UNPUBLISHED)
     assert seen == [("verifying a.bin", done, 2**22 + 1, "bytes") for done in (2**22, 2**22 + 1)]
 

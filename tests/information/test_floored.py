@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 
 from unbraid.errors import CodesError
+from unbraid.events import listening
 from unbraid.information import floored
 from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Posteriors
@@ -69,9 +70,9 @@ def test_progress_reaches_one(monkeypatch):
     posteriors, draws = drawn()
     monkeypatch.setattr(floored, "_BLOCK_TERMS", {"cpu": 4 * 20 * 5})
     heard = []
-    floored_log_densities(posteriors, draws, FLOOR, tell=heard.append)
-    assert heard == pytest.approx([1 / 3, 2 / 3, 1])
-    assert heard[-1] == 1.0
+    with listening(heard.append):
+        floored_log_densities(posteriors, draws, FLOOR)
+    assert [event.share for event in heard] == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 def test_twenty_prior_like_latents_are_all_floor():

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, Normal
 
+from unbraid.events import listening
 from unbraid.information import sampled
 from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.sampled import log_densities
@@ -224,5 +225,6 @@ def test_a_full_factorial_grid_has_no_total_correlation():
 def test_progress_reaches_one():
     posteriors, draws = case()
     heard = []
-    log_densities(posteriors, draws, tell=heard.append)
-    assert heard[-1] == 1.0
+    with listening(heard.append):
+        log_densities(posteriors, draws)
+    assert (heard[-1].about, heard[-1].share) == ("sampled densities", 1.0)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, final
 import torch
 
 from unbraid.errors import CodesError
+from unbraid.events import Event, tell
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -48,7 +49,7 @@ class Spread(Metric):
         return frozenset()
 
     def measure(self, statistics: Statistics) -> Score:
-        statistics.tell("drawing", 0.5)
+        tell(Event("drawing", 1, 2, "draws"))
         if self.strict:
             raise CodesError("Spread: too strict for these codes. Be lenient.")
         z = statistics.draws(self.num_samples, self.seed).z.double()

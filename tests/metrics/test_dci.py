@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
+from unbraid.events import listening
 from unbraid.metrics.dci import (
     DCI,
     completeness,
@@ -22,7 +23,6 @@ from unbraid.metrics.dci import (
 )
 from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
-from unbraid.metrics.reductions.statistics import Statistics
 
 PREDICTORS = {
     "lasso": DCI(),
@@ -202,11 +202,17 @@ def test_more_latents_than_training_rows_are_scored():
 
 def test_the_forest_tells_how_many_fits_are_done():
     heard = []
-    DCI("forest", num_refits=3).of(Statistics(codes_of(), tell=lambda what, share: heard.append((what, share))))
-    shares = [share for what, share in heard if what == "DCI"]
+    with listening(heard.append):
+        DCI("forest", num_refits=3)(codes_of())
     # Two factors, each fitted once and refitted three times.
-    assert shares == pytest.approx([number / 8 for number in range(1, 9)])
-    assert shares[-1] == 1.0
+    assert [(event.about, event.done, event.total) for event in heard] == [("DCI", n, 8) for n in range(1, 9)]
+
+
+def test_fits_in_threads_are_told_to_who_listens_where_they_were_asked_for():
+    heard = []
+    with listening(heard.append):
+        DCI("lasso", num_refits=3)(codes_of())
+    assert heard[-1].is_over
 
 
 def test_weights_and_missing_labels_choose_the_rows():

@@ -200,11 +200,15 @@ def test_if_none_varies_that_is_an_error_unless_nobody_looks():
 
 def test_progress_is_told_from_nothing_to_all():
     told = []
-    evaluate(CODES, ["mig", Spread()], tell=lambda what, share: told.append((what, share)))
-    assert told[0] == ("mig", 0.0)
-    assert ("spread: drawing", 0.75) in told
-    assert told[-1] == ("spread", 1.0)
-    assert [share for _, share in told] == sorted(share for _, share in told)
+    evaluate(CODES, ["mig", Spread()], watch=told.append)
+    assert [event.text for event in told if not event.within] == ["mig", "spread", ""]
+    assert [str(event) for event in told if event.about == "drawing"] == [
+        "Scoring: 1 of 2 metrics, spread; Drawing: 1 of 2 draws"
+    ]
+    assert told[-1].is_over
+    shares = [event.share for event in told]
+    assert 0.75 in shares
+    assert shares == sorted(shares)
 
 
 class Terminal(io.StringIO):
@@ -215,11 +219,15 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_one_line_and_is_left_clean(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
     evaluate(CODES, ["mig", Spread()])
     shown = terminal.getvalue()
-    assert " 75 %  spread: drawing" in shown
-    assert "\n" not in shown
-    assert shown.endswith("\r")
+    assert "Scoring" in shown
+    assert "spread: drawing, 1 of 2 draws" in shown
+    assert shown.endswith("\x1b[2K")
+    terminal.truncate(0)
+    evaluate(CODES, ["mig"], progress=False)
+    assert terminal.getvalue() == ""
 
 
 def test_elsewhere_nothing_is_said(capsys):

@@ -65,7 +65,7 @@ def test_do_and_tran_refuse_no_ordinary_codes():
         dataclasses.replace(m, estimator=Sampled(100)) if getattr(m, "density_floor", None) else m for m in do_tran()
     ]
     heard = []
-    card = evaluate(codes, few, tell=lambda what, share: heard.append(what))
+    card = evaluate(codes, few, watch=lambda event: heard.append(event.about))
     assert card.refused == {}
     assert len(card.names) == len(do_tran())
-    assert any("floored densities" in what for what in heard)
+    assert "floored densities" in heard

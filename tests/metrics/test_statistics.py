@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.test_mig import grid, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.events import listening
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.jemmig import JEMMIG
@@ -192,9 +193,9 @@ def test_fewer_factors_have_statistics_of_their_own():
 
 def test_progress_is_told():
     heard = []
-    statistics = Statistics(random_codes(0), tell=lambda what, share: heard.append((what, share)))
-    Sampled(10).log_densities(statistics)
-    assert heard[-1] == ("sampled densities", 1.0)
+    with listening(heard.append):
+        Sampled(10).log_densities(Statistics(random_codes(0)))
+    assert (heard[-1].about, heard[-1].share) == ("sampled densities", 1.0)
 
 
 def test_codes_without_std_have_no_densities():

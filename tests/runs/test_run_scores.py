@@ -58,11 +58,11 @@ def test_metrics_are_asked_for_as_in_evaluate(finished):
 
 
 def test_scores_that_another_process_keeps_meanwhile_are_not_lost(finished):
-    def meanwhile(what, share):
-        if share == 0:
+    def meanwhile(event):
+        if event.about == "scoring" and event.done == 0:
             finished.score([MIG(Quantised())])
 
-    finished.score([MIG()], tell=meanwhile)
+    finished.score([MIG()], watch=meanwhile)
     assert sorted(score.settings["estimator"] for score in finished.scores()) == ["exact", "quantised"]
 
 

@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 from torch.utils._pytree import tree_leaves, tree_map
 
 import unbraid
+from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import RunError
 from unbraid.optimisers import Adam
@@ -68,8 +69,8 @@ def save(run, state, fleet=("a", "b")):
 
 def loaded(run, expected=LAYOUT):
     """What the good checkpoints hold, and what was said of the others."""
-    said = []
-    found = usable_checkpoints(run, expected, said.append)
+    with warned() as said:
+        found = usable_checkpoints(run, expected)
     return {step: load_checkpoint(run, checkpoint, expected) for step, checkpoint in found.items()}, said
 
 
@@ -95,7 +96,7 @@ def test_it_is_a_safetensors_file_and_a_json_that_tells_what_it_is(run):
 
 def test_it_remembers_who_was_trained_beside_it(run):
     save(run, state(20), fleet=("x", "y"))
-    assert usable_checkpoints(run, LAYOUT, print)[20].fleet == ("x", "y")
+    assert usable_checkpoints(run, LAYOUT)[20].fleet == ("x", "y")
 
 
 def test_the_weights_before_a_failure_are_kept_under_the_step_that_led_to_them_when_the_others_are_removed(run):
@@ -265,4 +266,4 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     RunWriter(run).begin()
     save_checkpoint(run, Fleet([Member(spec, 0)], spec.training_data.load()).state(0), [run.name], History())
     with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
-        usable_checkpoints(other, layout(spec), warn=pytest.fail)
+        usable_checkpoints(other, layout(spec))

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingError
 from unbraid.runs import Run
 from unbraid.runs.run_writer import RunWriter
-from unbraid.training import Progress, train
+from unbraid.training import train
 from unbraid.training.compiler import Inductor
 from unbraid.training.environment import FILE, Environment
 
@@ -26,7 +27,7 @@ def stretches(run):
 
 def stopped_at(step):
     def watch(event):
-        if isinstance(event, Progress) and event.step == step:
+        if event.about == "training" and event.done == step:
             signal.raise_signal(signal.SIGTERM)
 
     return watch
@@ -46,8 +47,8 @@ def test_a_run_records_device_versions_and_threads(tmp_path):
 
 def test_a_training_that_goes_on_where_it_was_leaves_no_trace_of_it(tmp_path):
     interrupted(tmp_path)
-    told = []
-    [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, warn=told.append)
+    with warned() as told:
+        [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True)
     assert len(stretches(run)) == 1
     assert told == []
 
@@ -55,8 +56,8 @@ def test_a_training_that_goes_on_where_it_was_leaves_no_trace_of_it(tmp_path):
 def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, monkeypatch):
     interrupted(tmp_path)
     monkeypatch.setattr(Environment, "of", lambda device, compiler: ELSEWHERE)
-    told = []
-    [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, warn=told.append)
+    with warned() as told:
+        [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True)
     assert [each["from_step"] for each in stretches(run)] == [0, 3]
     [sentence] = told
     assert f"{run.name} and 1 others go on from step 3 in another environment" in sentence

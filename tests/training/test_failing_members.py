@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.told import warned
 from tests.training.short_runs import ABSURD, SPEC, stopped
 from tests.training.squares import everything
 from unbraid import files
@@ -19,8 +20,8 @@ from unbraid.training.state import Member
 
 
 def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
-    said = []
-    good, bad = train([SPEC, ABSURD], [0], folder=tmp_path, warn=said.append)
+    with warned() as said:
+        good, bad = train([SPEC, ABSURD], [0], folder=tmp_path)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     kept = bad.folder / "checkpoints" / "last-good-0000000001.safetensors"
     assert bad.failure == Failure(2, "its loss was not finite", kept)
@@ -96,9 +97,9 @@ def test_a_fleet_that_fails_does_not_keep_the_next_from_being_trained(tmp_path):
 
 def test_a_member_whose_last_step_leads_to_infinite_codes_fails_alone(tmp_path):
     # The one step's loss is finite; what it leads to is seen only when the images are encoded.
-    said = []
     one_step = replace(SPEC, num_steps=1)
-    good, bad = train([one_step, replace(one_step, optimiser=Adam(1e30))], [0], folder=tmp_path, warn=said.append)
+    with warned() as said:
+        good, bad = train([one_step, replace(one_step, optimiser=Adam(1e30))], [0], folder=tmp_path)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     assert bad.name in said[0]
 

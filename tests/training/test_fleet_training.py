@@ -12,7 +12,7 @@ from tests.training.squares import result
 from tests.training.watchers import Signalled, Stopwatch
 from unbraid.errors import TrainingError
 from unbraid.runs import Run
-from unbraid.training import Encoding, fleet_training, train
+from unbraid.training import fleet_training, train
 from unbraid.training.checkpoint_times import CheckpointTimes
 
 # The package has a function of the same name.
@@ -55,7 +55,7 @@ def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_p
 
 def test_asked_to_stop_just_before_they_encode_none_does(tmp_path, undisturbed):
     with pytest.raises(TrainingError, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
-        train([SPEC], [0, 1], folder=tmp_path, watch=Signalled(Encoding))
+        train([SPEC], [0, 1], folder=tmp_path, watch=Signalled("encoding images"))
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 
@@ -112,7 +112,7 @@ def test_a_process_that_died_before_all_of_a_fleet_was_kept_trains_all_of_it_aga
     (runs[1].folder / "finished.json").unlink()
     watch = Stopwatch()
     assert [result(each) for each in train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)] == undisturbed
-    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [(step, 2) for step in range(1, 11)]
+    assert [(progress.done, len(progress.runs)) for progress in watch.seen] == [(step, 2) for step in range(1, 11)]
 
 
 def test_no_run_is_finished_before_all_of_the_fleet_is_kept(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC
+from unbraid.events import listening
 from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.training.fleet import Fleet
@@ -39,12 +40,13 @@ def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, l
     specs = [replace(MLP_SPEC, num_steps=num_steps, optimiser=Adam(rate)) for rate in learning_rates]
     fleet, clock, seen = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load()), Clock(), []
     runs = [Run.place(tmp_path, spec, seed) for seed, spec in enumerate(specs)]
-    reporter = Reporter(runs, fleet, num_steps, seen.append, later or Later(), clock)
+    reporter = Reporter(runs, fleet, num_steps, later or Later(), clock)
     failed = []
-    for _ in range(steps or num_steps):
-        losses = fleet.advance(log=reporter.wants_losses)
-        clock.now += seconds_per_step
-        failed += [(fleet.step, index) for index in reporter.after_step(losses)]
+    with listening(seen.append):
+        for _ in range(steps or num_steps):
+            losses = fleet.advance(log=reporter.wants_losses)
+            clock.now += seconds_per_step
+            failed += [(fleet.step, index) for index in reporter.after_step(losses)]
     return reporter, seen, failed
 
 
@@ -66,8 +68,8 @@ def test_what_is_written_down_does_not_depend_on_the_clock(tmp_path):
 @pytest.mark.usefixtures("idle")
 def test_speed_and_time_leave_out_the_first_step(tmp_path):
     _, seen, _ = reported(tmp_path, 11, 2.0)
-    assert (seen[0].steps_per_second, seen[0].seconds_left) == (0.0, math.inf)
-    assert [progress.steps_per_second for progress in seen[1:]] == pytest.approx([0.5] * 10)
+    assert (seen[0].per_second, seen[0].seconds_left) == (0.0, math.inf)
+    assert [progress.per_second for progress in seen[1:]] == pytest.approx([0.5] * 10)
     assert [progress.seconds_left for progress in seen[1:]] == pytest.approx([18.0, 16, 14, 12, 10, 8, 6, 4, 2, 0])
 
 
@@ -75,15 +77,15 @@ def test_speed_and_time_leave_out_the_first_step(tmp_path):
 def test_the_time_of_fleets_that_wait_is_that_of_as_many_steps_of_as_many_members(tmp_path):
     _, seen, _ = reported(tmp_path, 11, 2.0, later=Later(member_steps=60, num_of_other_kinds=3))
     assert seen[-1].seconds_left == pytest.approx(60 / 2 * 2.0)
-    assert seen[-1].num_later == 3
+    assert seen[-1].text == "then 3 other models"
 
 
 @pytest.mark.usefixtures("idle")
 def test_between_two_rows_a_word_is_said_every_ten_seconds(tmp_path):
     _, seen, _ = reported(tmp_path, 50_000, 3.0, steps=30)
     # The first row is that of step 1, the second that of step 100.
-    assert [progress.step for progress in seen] == [1, 5, 9, 13, 17, 21, 25, 29]
-    assert all(progress.losses == seen[0].losses for progress in seen)
+    assert [progress.done for progress in seen] == [1, 5, 9, 13, 17, 21, 25, 29]
+    assert all(progress.values == seen[0].values for progress in seen)
 
 
 @pytest.mark.usefixtures("idle")

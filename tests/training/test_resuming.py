@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.told import warned
 from tests.training.short_runs import SPEC, stop, stopped
 from tests.training.squares import result
 from tests.training.watchers import Stopwatch
@@ -67,7 +68,7 @@ def test_a_crash_between_checkpoints_costs_only_the_steps_since_the_last(tmp_pat
         train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=3, watch=Stopwatch(8, crash))
     watch = Stopwatch()
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
-    assert [progress.step for progress in watch.seen] == [7, 8, 9, 10]
+    assert [progress.done for progress in watch.seen] == [7, 8, 9, 10]
     assert [result(run) for run in runs] == undisturbed
 
 
@@ -76,10 +77,11 @@ def test_a_damaged_checkpoint_takes_the_whole_fleet_back_to_the_one_before_with_
     damaged = Run.place(tmp_path, SPEC, 1)
     path = damaged.folder / "checkpoints" / "step-0000000008.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    said, watch = [], Stopwatch()
-    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch, warn=said.append)
+    watch = Stopwatch()
+    with warned() as said:
+        runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
     assert [result(run) for run in runs] == undisturbed
-    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [(7, 2), (8, 2), (9, 2), (10, 2)]
+    assert [(progress.done, len(progress.runs)) for progress in watch.seen] == [(7, 2), (8, 2), (9, 2), (10, 2)]
     assert len(said) == 1
     assert damaged.name in said[0]
 
@@ -91,7 +93,7 @@ def test_a_member_that_has_lost_its_checkpoints_starts_afresh_and_the_others_go_
     watch = Stopwatch()
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
     assert [run.status for run in runs] == ["finished", "finished"]
-    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [
+    assert [(progress.done, len(progress.runs)) for progress in watch.seen] == [
         (9, 1),
         (10, 1),
         *((step, 1) for step in range(1, 11)),
@@ -125,7 +127,7 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
     stopped([SPEC], [0, 1], tmp_path, at=4)
     watch = Stopwatch()
     train([SPEC], [0, 1, 2], folder=tmp_path, resume=True, watch=watch)
-    assert [(progress.step, len(progress.runs)) for progress in watch.seen] == [
+    assert [(progress.done, len(progress.runs)) for progress in watch.seen] == [
         *((step, 2) for step in range(5, 11)),
         *((step, 1) for step in range(1, 11)),
     ]
@@ -138,16 +140,14 @@ def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tm
         train([SPEC], [0], folder=tmp_path)
 
 
-def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch, caplog):
+def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch):
     with monkeypatch.context() as old:
         old.setattr("unbraid.runs.run_writer.__version__", "0.0.9")
         train([SPEC], [0, 1], folder=tmp_path)
-    said = []
-    runs = train([SPEC], [0, 1, 2], folder=tmp_path, warn=said.append)
+    with warned() as said:
+        runs = train([SPEC], [0, 1, 2], folder=tmp_path)
     assert len(said) == 1
     assert f"2 of the runs that were found were made by unbraid 0.0.9 (the first is {runs[0].folder})" in said[0]
-    train([SPEC], [0, 1], folder=tmp_path)
-    assert caplog.messages == said
 
 
 def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):

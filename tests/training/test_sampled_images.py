@@ -13,7 +13,7 @@ from unbraid.models import encode
 from unbraid.objectives import BetaTCVAE
 from unbraid.runs import Run
 from unbraid.sampling import ChenDesign, ChosenValues, HeldOutCombinations, RandomSplit
-from unbraid.training import Progress, train
+from unbraid.training import train
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
 
@@ -92,7 +92,7 @@ def test_a_run_with_sampling_and_subset_that_was_stopped_goes_on_to_the_same_bit
     [whole] = train([spec], [0], folder=tmp_path / "whole")
 
     def stop(event):
-        if isinstance(event, Progress) and event.step == 7:
+        if event.about == "training" and event.done == 7:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

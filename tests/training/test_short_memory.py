@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.told import warned
 from tests.training.short_runs import SPEC
 from tests.training.squares import everything
 from tests.training.watchers import Plans, Stopwatch
@@ -35,11 +36,12 @@ def short_of_memory(monkeypatch, largest, at_step=3, error=SHORT):
 
 def test_out_of_memory_halves_the_fleet_and_goes_on_from_the_last_checkpoints(tmp_path, monkeypatch):
     short_of_memory(monkeypatch, largest=2, at_step=6)
-    said, watch = [], Plans()
-    runs = train([SPEC], range(5), folder=tmp_path, watch=watch, warn=said.append, checkpoint_every=4)
+    watch = Plans()
+    with warned() as said:
+        runs = train([SPEC], range(5), folder=tmp_path, watch=watch, checkpoint_every=4)
     assert [run.status for run in runs] == ["finished"] * 5
     assert watch.sizes == [[5], [3, 2], [2, 1, 2]]
-    assert [progress.step for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]
+    assert [progress.done for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]
     assert all(run.history.column("step") == list(range(1, 11)) for run in runs)
     assert [words in message for words, message in zip(("5 models", "3 models"), said, strict=True)] == [True, True]
     assert "Going on with 3." in said[0]
@@ -82,12 +84,14 @@ def test_memory_that_is_short_while_the_images_are_encoded_is_found_too(tmp_path
 
 
 def test_the_locks_are_held_while_the_fleet_is_halved(tmp_path, monkeypatch):
-    def refused(message):
+    def refused(event):
+        if event.about != "planning":
+            return
         with pytest.raises(RunError, match="Another process is training"):
             train([SPEC], [0, 1], folder=tmp_path, resume=True)
 
     short_of_memory(monkeypatch, largest=1)
-    train([SPEC], [0, 1], folder=tmp_path, warn=refused)
+    train([SPEC], [0, 1], folder=tmp_path, watch=refused)
 
 
 def test_another_error_of_a_step_is_not_taken_for_a_lack_of_memory(tmp_path, monkeypatch):
@@ -110,9 +114,9 @@ def test_the_time_left_counts_the_fleets_that_wait_and_models_of_other_kinds_are
     watch = Stopwatch()
     train([SPEC, replace(SPEC, batch_size=9)], range(6), folder=tmp_path, watch=watch)
     fifth = watch.seen[4]
-    assert fifth.seconds_left * fifth.steps_per_second == pytest.approx(5 + 10)
-    assert watch.seen[9].seconds_left * watch.seen[9].steps_per_second == pytest.approx(10)
-    assert [progress.num_later for progress in watch.seen] == [6] * 20 + [0] * 20
+    assert fifth.seconds_left * fifth.per_second == pytest.approx(5 + 10)
+    assert watch.seen[9].seconds_left * watch.seen[9].per_second == pytest.approx(10)
+    assert [progress.text for progress in watch.seen] == ["then 6 other models"] * 20 + [""] * 20
     assert watch.seen[0].seconds_left == float("inf")
 
 

@@ -34,16 +34,16 @@ def saved(runs, step, carried, beside=None):
 
 def told(runs):
     """Seeds and step of each start."""
-    return [([run.seed for run in start.runs], start.step) for start in starts(runs, pytest.fail)]
+    return [([run.seed for run in start.runs], start.step) for start in starts(runs)]
 
 
 def test_runs_that_were_not_begun_start_together_at_the_beginning(runs):
     assert told(runs) == [([0, 1, 2, 3, 4, 5], 0)]
-    assert starts(runs, pytest.fail)[0].states() == []
+    assert starts(runs)[0].states() == []
 
 
 def test_no_runs_no_starts():
-    assert starts([], pytest.fail) == []
+    assert starts([]) == []
 
 
 def test_those_that_were_in_one_fleet_go_on_together_each_fleet_from_its_own_step(runs, carried):
@@ -86,7 +86,7 @@ def test_the_states_are_those_of_the_checkpoints(runs, carried):
     changed = tree_map(lambda tensor: tensor + 1, carried)
     saved(runs[:1], 10, carried, beside=runs[:2])
     saved(runs[1:2], 10, changed, beside=runs[:2])
-    [start] = starts(runs[:2], pytest.fail)
+    [start] = starts(runs[:2])
     first, second = start.states()
     assert (first.step, second.step) == (10, 10)
     assert all(tree_leaves(tree_map(torch.equal, first.carried, carried)))
@@ -95,7 +95,7 @@ def test_the_states_are_those_of_the_checkpoints(runs, carried):
 
 def test_a_start_is_split_with_its_checkpoints(runs, carried):
     saved(runs, 10, carried)
-    [start] = starts(runs, pytest.fail)
+    [start] = starts(runs)
     parts = start.split([4, 2])
     assert [([run.seed for run in part.runs], part.step) for part in parts] == [([0, 1, 2, 3], 10), ([4, 5], 10)]
     assert len(parts[1].states()) == 2

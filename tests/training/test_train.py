@@ -57,8 +57,8 @@ def test_the_history_holds_the_loss_and_its_parts_at_every_step_of_a_short_run(t
     [run] = train([SPEC], [0], folder=tmp_path, watch=watch)
     assert run.history.columns[:2] == ("step", "loss")
     assert run.history.column("step") == list(range(1, 11))
-    assert run.history.column("loss") == [progress.losses["loss"][0] for progress in watch.seen]
-    assert [(progress.step, progress.num_steps) for progress in watch.seen] == [(step, 10) for step in range(1, 11)]
+    assert run.history.column("loss") == [progress.values["loss"][0] for progress in watch.seen]
+    assert [(progress.done, progress.total) for progress in watch.seen] == [(step, 10) for step in range(1, 11)]
 
 
 def test_the_log_says_what_happened(tmp_path):
@@ -278,7 +278,7 @@ def test_the_same_command_makes_the_same_fleets_when_some_are_finished(tmp_path,
     train([SPEC], [0], folder=tmp_path)
     watch = Stopwatch()
     train([SPEC], [0, 1, 2, 3, 4], folder=tmp_path, watch=watch)
-    fleets = dict.fromkeys(tuple(run.seed for run in progress.runs) for progress in watch.seen)
+    fleets = dict.fromkeys(tuple(int(name[-1]) for name in progress.runs) for progress in watch.seen)
     assert list(fleets) == [(1,), (2, 3), (4,)]
 
 

@@ -1,8 +1,7 @@
 """Those who watch a training, for the tests of it."""
 
+import re
 import signal
-
-from unbraid.training import Progress, TrainingPlan
 
 
 class Stopwatch:
@@ -12,9 +11,9 @@ class Stopwatch:
         self.seen, self._at, self._do = [], at, do
 
     def __call__(self, event):
-        if isinstance(event, Progress):
+        if event.about == "training":
             self.seen.append(event)
-            if event.step == self._at:
+            if event.done == self._at:
                 self._do()
 
 
@@ -27,17 +26,18 @@ class Plans(Stopwatch):
 
     def __call__(self, event):
         super().__call__(event)
-        if isinstance(event, TrainingPlan):
-            self.sizes.append([len(fleet) for fleet in event.fleets])
+        if event.about == "planning":
+            sizes = re.search(r"\((.*?)\)", event.text) if " fleets" in event.text else None
+            self.sizes.append([int(size) for size in sizes[1].split(" + ")] if sizes else [len(event.runs)])
 
 
 class Signalled:
-    """Sends a signal once, when an event of a kind comes."""
+    """Sends a signal once, when an event about something comes."""
 
-    def __init__(self, kind, number=signal.SIGTERM):
-        self._kind, self._number, self._is_sent = kind, number, False
+    def __init__(self, about, number=signal.SIGTERM):
+        self._about, self._number, self._is_sent = about, number, False
 
     def __call__(self, event):
-        if isinstance(event, self._kind) and not self._is_sent:
+        if event.about == self._about and not self._is_sent:
             self._is_sent = True
             signal.raise_signal(self._number)

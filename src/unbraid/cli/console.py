@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import os
-import time
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, final
@@ -11,8 +11,9 @@ from typing import Any, final
 from rich.console import Console
 from rich.text import Text
 
-from unbraid.cli.amounts import amount_text
+from unbraid.display.words import detail
 from unbraid.errors import shortened
+from unbraid.events import Event, showing
 
 # A table that goes into a file or through a pipe has no screen to fit on.
 _WIDTH_OFF_SCREEN = 160
@@ -37,6 +38,9 @@ def say(message: str, style: str = "") -> None:
 
 def note(message: str) -> None:
     """Print what a person should know and a program need not."""
+    if hasattr(sys.stderr, "rich_proxied_file"):  # a live display has the screen, and prints this above itself
+        sys.stderr.write(f"Note: {shortened(message)}\n")
+        return
     errors().print(Text.assemble(("Note: ", "yellow"), shortened(message)), soft_wrap=True)
 
 
@@ -46,33 +50,22 @@ def complain(message: str) -> None:
 
 
 @contextlib.contextmanager
-def stage(description: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str], None]]:
-    """Say what is being done, and give a function that says how far it is: beside a spinner on a screen, else with a
-    line now and then.
-    """
-    from unbraid.data.progress import watched  # which needs torch: help does without
-
+def stage(description: str) -> Iterator[None]:
+    """Says what is being done and, on a screen, shows beside a spinner how far it is."""
     console = output()
-    if console.is_terminal:
-        with console.status(Text(f"{description} ...")) as status:
-
-            def show(detail: str) -> None:
-                status.update(Text(f"{description}: {detail} ..."))
-
-            # A bar of its own would fight with the spinner for the line.
-            with watched(lambda what, done, total, unit: show(f"{what}, {amount_text(done, total, unit)}")):
-                yield show
+    if not console.is_terminal:
+        say(f"{description} ...")
+        yield
         return
-    say(f"{description} ...")
-    last = clock()
+    with console.status(Text(f"{description} ...")) as status:
 
-    def tell(detail: str) -> None:
-        nonlocal last
-        if clock() - last >= SECONDS_BETWEEN_LINES:
-            last = clock()
-            say(f"{description}: {detail} ...")
+        def show(event: Event) -> None:
+            where = detail(event) if event.within else f"{event.about}, {detail(event)}"
+            status.update(Text(f"{description}: {where} ..."))
 
-    yield tell
+        # A bar of its own would fight with the spinner for the line.
+        with showing(show):
+            yield
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unbraid import files
-from unbraid.cli.amounts import size_text
+from unbraid.amounts import size_text
 from unbraid.cli.console import log_as_lines, say
 from unbraid.cli.dataset_table import named, required
 from unbraid.data.conversion.converted import ConvertedDataset

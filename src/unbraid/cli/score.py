@@ -1,6 +1,6 @@
 """`unbraid score`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, final
@@ -23,9 +23,9 @@ from unbraid.evaluation.evaluate import evaluate
 from unbraid.evaluation.published import like as like_published
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.selection import Metrics, select
+from unbraid.events import Event, part_of
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
-from unbraid.metrics.reductions.statistics import Tell
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
@@ -138,10 +138,10 @@ def score_cards(
     if not runs:
         return []
     labels, found = spec_labels([run.spec for run in runs]), []
-    with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}") as tell:
-        for number, run in enumerate(runs, start=1):
-            place = "" if len(runs) == 1 else f"{run.name}, {number} of {len(runs)}: "
-            card = run.score(metrics, tell=_telling(tell, place), seed=seed, device=device)
+    with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"):
+        for number, run in enumerate(runs):
+            with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
+                card = run.score(metrics, seed=seed, device=device)
             found.append(Carded(labels[run.spec.digest], str(run.folder), card, run))
     return found
 
@@ -149,22 +149,18 @@ def score_cards(
 def _of_files(codes: dict[Path, Codes], metrics: Metrics, seed: int | None, device: torch.device) -> list[Carded]:
     found = []
     for path, read in codes.items():
-        with stage(f"Scoring {path}") as tell:
-            card = _card(path, read.to(device), metrics, tell=_telling(tell), seed=seed)
+        with stage(f"Scoring {path}"):
+            card = _card(path, read.to(device), metrics, seed=seed)
         found.append(Carded(str(path), str(path), card))
     return found
 
 
-def _card(path: Path, codes: Codes, metrics: Metrics, *, tell: Tell, seed: int | None) -> Scorecard:
+def _card(path: Path, codes: Codes, metrics: Metrics, *, seed: int | None) -> Scorecard:
     """The card of one file, which an error names: there may be several."""
     try:
-        return evaluate(codes, metrics, tell=tell, seed=seed)
+        return evaluate(codes, metrics, seed=seed)
     except CodesError as error:
         raise CodesError(f"{path}: {error}") from None
-
-
-def _telling(say_detail: Callable[[str], None], place: str = "") -> Tell:
-    return lambda what, share: say_detail(f"{place}{what}, {share:.0%}")
 
 
 def _chosen(given: Given, metrics: str | None, like: str | None) -> Metrics | None:

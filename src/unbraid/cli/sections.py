@@ -5,17 +5,17 @@ from typing import Any, final
 
 from typer.core import TyperCommand
 
+from unbraid.cli.progress_lines import progress_of_commands
+
 
 @final
 class SectionedCommand(TyperCommand):
     """A command whose help lists each flag under the panel it was given, and the others under Arguments and Options.
-    While it runs, work on data tells how far it is.
+    While it runs, work that takes long tells how far it is.
     """
 
     def invoke(self, ctx: Any) -> Any:
-        from unbraid.cli.data_progress import data_progress  # which needs torch: help does without
-
-        with data_progress():
+        with progress_of_commands():
             return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unbraid import files
-from unbraid.cli.console import note, output, say
+from unbraid.cli.console import output, say
 from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
 from unbraid.cli.options import CheckpointEvery, Device, OutFolder, Packages, parse_packages, parse_seeds
 from unbraid.cli.progress import training_display
@@ -151,12 +151,12 @@ def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if not pending:
-        train_runs(runs, replace(options, warn=note))  # which removes what a process that died has left of them
+        train_runs(runs, options)  # which removes what a process that died has left of them
     else:
         for described in dict.fromkeys(_describe(run.spec) for run in pending):
             say(f"{described}, on {options.device}.")
-        with training_display(pending) as display:
-            train_runs(runs, replace(options, watch=display.watch, warn=display.warn))
+        with training_display(pending):
+            train_runs(runs, options)
 
 
 def _describe(spec: RunSpec) -> str:

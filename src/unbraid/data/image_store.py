@@ -26,11 +26,11 @@ import torch
 from jaxtyping import Float, Int, UInt8, UInt64
 
 from unbraid import files
-from unbraid.data import progress
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.data.pixels.bitmaps import Bitmaps
 from unbraid.data.provenance import ALWAYS_VERIFIED_BYTES
 from unbraid.errors import DataError
+from unbraid.events import Event, tell
 
 log = logging.getLogger(__name__)
 
@@ -242,7 +242,7 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
         stream.write(content)
         digest.update(content)
         done += len(block)
-        progress.advance(doing, done, len(array), "images")
+        tell(Event(doing, done, len(array), "images"))
         if time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
             save(done)
             saved = time.monotonic()

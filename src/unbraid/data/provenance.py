@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, final
 
 from unbraid import files
-from unbraid.data import progress
 from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
+from unbraid.events import Event, tell
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ def _digest(path: Path, algorithm: str, name: str) -> str:
         while block := stream.read(_BYTES_PER_BLOCK):
             digest.update(block)
             done += len(block)
-            progress.advance(f"verifying {name}", done, total, "bytes")
+            tell(Event(f"verifying {name}", done, total, "bytes"))
     return digest.hexdigest()
 
 

@@ -1,6 +1,5 @@
 """One call for every score."""
 
-import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Sequence
@@ -9,13 +8,15 @@ from typing import final
 
 from unbraid.codes import Codes
 from unbraid.codes.discrete_latents import column_places
+from unbraid.display import shown
 from unbraid.errors import CodesError
 from unbraid.evaluation.scorecard import Scorecard, by_reason
 from unbraid.evaluation.scoring import Discrete, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.evaluation.usage import unused_latents
+from unbraid.events import Event, Listener, listening, part_of, tell
 from unbraid.metrics.metric import Metric, Score, factor_features
-from unbraid.metrics.reductions.statistics import Statistics, Tell
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.version import __version__
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
@@ -32,8 +33,9 @@ def evaluate(
     factors: str | Sequence[str] = (),
     discrete: Discrete | None = None,
     fraction: float = 1.0,
-    tell: Tell | None = None,
     seed: int | None = None,
+    watch: Listener | None = None,
+    progress: bool = True,
 ) -> Scorecard:
     """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
     settings of one's own.
@@ -41,21 +43,20 @@ def evaluate(
     What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the
     others go on; of one that cannot take some of the factors, those are left out and named. An error that was not
     foreseen costs the score of its metric alone: a warning names it, and `failed` of the card holds the traceback. If
-    there is no other score, it is raised. `tell` hears what is being
-    computed and the share that is done; by default it is a line on standard error if that is a terminal. `seed`, where
-    given, replaces that of every metric. The work is done where the codes are.
+    there is no other score, it is raised. `seed`, where given, replaces that of every metric. `watch` hears how far it
+    is (`unbraid.events.Event`); a terminal and a notebook show it, unless `progress` is False. The work is done where
+    the codes are.
 
     `factors` names those to look at; by default, all. `discrete` is how discrete latents are shown to metrics that do
     not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the codes below 1
     is drawn at random, always the same.
     """
     scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction)
-    return evaluate_as(scoring, codes, metrics, tell, seed)
+    with shown(progress), listening(*([watch] if watch else [])):
+        return evaluate_as(scoring, codes, metrics, seed)
 
 
-def evaluate_as(
-    scoring: Scoring, codes: Codes, metrics: Metrics, tell: Tell | None = None, seed: int | None = None
-) -> Scorecard:
+def evaluate_as(scoring: Scoring, codes: Codes, metrics: Metrics, seed: int | None = None) -> Scorecard:
     """Returns the scores of these codes, which are those of the part and under the weights of the scoring."""
     selection, codes = select(metrics, seed), Statistics(codes).codes
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
@@ -67,14 +68,11 @@ def evaluate_as(
         needy = [name for name, metric in chosen.items() if metric.needs_factors]
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
-    line = _Line()
-    work = _Work(codes, scoring, tell or line.tell, len(chosen))
-    try:
-        notes = _constant_factors(work.statistics, chosen)
-        for name, metric in chosen.items():
-            work.do(name, metric)
-    finally:
-        line.clear()
+    work = _Work(codes, scoring, len(chosen))
+    notes = _constant_factors(work.statistics, chosen)
+    for name, metric in chosen.items():
+        work.do(name, metric)
+    tell(Event("scoring", len(chosen), len(chosen), "metrics"))
     if not work.scores:
         for error in work.failed.values():
             raise error
@@ -106,18 +104,17 @@ def evaluate_as(
 class _Work:
     """Scores metric after metric, from the same statistics."""
 
-    def __init__(self, codes: Codes, scoring: Scoring, tell: Tell, num_metrics: int) -> None:
+    def __init__(self, codes: Codes, scoring: Scoring, num_metrics: int) -> None:
         self._scoring = scoring
         self.scores: dict[str, Score] = {}
         self.refused: dict[str, str] = {}
         self.failed: dict[str, Exception] = {}
-        self._tell, self._num_metrics, self._num_done, self._name = tell, num_metrics, 0, ""
-        self.statistics = Statistics(codes, self._hear)
+        self._num_metrics, self._num_done = num_metrics, 0
+        self.statistics = Statistics(codes)
 
     def do(self, name: str, metric: Metric) -> None:
-        self._name = name
-        self._tell(name, self._num_done / self._num_metrics)
-        with warnings.catch_warnings():
+        event = Event("scoring", self._num_done, self._num_metrics, "metrics", name)
+        with part_of(event), warnings.catch_warnings():
             # Said once for all metrics.
             warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
             try:
@@ -129,10 +126,6 @@ class _Work:
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
                 self.failed[name] = error
         self._num_done += 1
-        self._tell(name, self._num_done / self._num_metrics)
-
-    def _hear(self, what: str, share: float) -> None:
-        self._tell(f"{self._name}: {what}", (self._num_done + share) / self._num_metrics)
 
 
 def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) -> tuple[Statistics, tuple[str, ...]]:
@@ -142,12 +135,12 @@ def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) 
         return statistics, ()
     first = codes.mean.shape[1]
     if discrete == "left_out":
-        without = statistics.once(discrete, lambda: Statistics(codes.without_discrete(), statistics.tell))
+        without = statistics.once(discrete, lambda: Statistics(codes.without_discrete()))
         return without, (f"discrete latents were left out: {_numbers(range(first, codes.num_latents))}.",)
-    shown = statistics.once(discrete, lambda: Statistics(codes.with_discrete_as_columns(), statistics.tell))
+    as_columns = statistics.once(discrete, lambda: Statistics(codes.with_discrete_as_columns()))
     places = column_places(first, codes.probabilities)[first:]
     where = "; ".join(f"latent {first + index} is {_numbers(place)}" for index, place in enumerate(places))
-    return shown, (f"discrete latents were taken as columns of probabilities: {where}.",)
+    return as_columns, (f"discrete latents were taken as columns of probabilities: {where}.",)
 
 
 def _numbers(places: range) -> str:
@@ -203,25 +196,3 @@ def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
         return "None of the metrics is defined for these codes. " + " ".join(by_reason(refused))
     names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
     return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."
-
-
-@final
-class _Line:
-    """Progress in one line of a terminal, rewritten in place; silence elsewhere."""
-
-    def __init__(self) -> None:
-        self._stream = sys.stderr
-        self._shown = ""
-
-    def tell(self, what: str, share: float) -> None:
-        line = f"{100 * share:3.0f} %  {what}"[:79]
-        if line != self._shown and self._stream.isatty():
-            self._stream.write("\r" + line.ljust(len(self._shown)))
-            self._stream.flush()
-            self._shown = line
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r" + " " * len(self._shown) + "\r")
-            self._stream.flush()
-            self._shown = ""

@@ -8,8 +8,9 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.events import Event, tell
 from unbraid.information.posteriors import Draws, Posteriors
-from unbraid.information.sampled import LogDensities, Tell
+from unbraid.information.sampled import LogDensities
 
 # Terms of a block: 8 MB on a processor; a GPU wants many at once.
 _BLOCK_TERMS = {"cpu": 1_000_000, "cuda": 64_000_000}
@@ -17,7 +18,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 def floored_log_densities(
-    posteriors: Posteriors, draws: Draws, floor: float, groups: Sequence[Sequence[int]] = (), tell: Tell | None = None
+    posteriors: Posteriors, draws: Draws, floor: float, groups: Sequence[Sequence[int]] = ()
 ) -> LogDensities:
     """log q at each draw, where no density counts as less than `floor`.
 
@@ -51,8 +52,7 @@ def floored_log_densities(
                 [torch.logaddexp(total, part) for total, part in zip(totals, sums, strict=True)] if totals else sums
             )
         of_mixture.append([total.clamp(min=log_floor) for total in totals])
-        if tell is not None:
-            tell((number + 1) / len(blocks))
+        tell(Event("floored densities", number + 1, len(blocks), "blocks"))
     each, joint, without, grouped = (torch.cat(parts) for parts in zip(*of_mixture, strict=True))
     own = [part.clamp(min=log_floor) for part in _streams(densities(draws.z.double(), draws.image), log_floor, groups)]
     return LogDensities(each, joint[:, 0], without, grouped, own[0], own[1][:, 0], own[2], own[3])

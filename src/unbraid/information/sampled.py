@@ -11,7 +11,7 @@ entropy by less than 1e-5 nats.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from unbraid.events import Event, tell
 from unbraid.information.posteriors import Draws, Posteriors
 
 # Above this many terms (draws times images times latents), they are float32.
@@ -36,8 +37,6 @@ _CUT = {torch.float32: (-70.0, -115.0), torch.float64: (-450.0, -950.0)}
 # The plain way is slower and takes smaller blocks: 10 MB for ten latents.
 _DRAWS_IN_LOG_SPACE = 32
 _IMAGES_IN_LOG_SPACE = 2048
-
-Tell = Callable[[float], None]
 
 
 @final
@@ -64,9 +63,8 @@ def log_densities(
     draws: Draws,
     groups: Sequence[Sequence[int]] = (),
     dtype: torch.dtype | None = None,
-    tell: Tell | None = None,
 ) -> LogDensities:
-    """log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw. `tell` hears the share that is done.
+    """log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10, without the floors of their code: a density below 1e-8 counts.
     """
@@ -74,14 +72,13 @@ def log_densities(
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)
     own = _log_terms(posteriors, draws, draws.image[:, None], groups)[:, :, 0]
     if posteriors.covariance is None:
-        logs = _by_ratios(posteriors, draws, groups, own, dtype, tell)
+        logs = _by_ratios(posteriors, draws, groups, own, dtype)
     else:
         logs = torch.full_like(own, math.nan)
     lost = (~logs.isfinite()).any(dim=0).nonzero()[:, 0]
     for place, draw in enumerate(lost.split(_DRAWS_IN_LOG_SPACE) if len(lost) > 0 else ()):
         logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups)
-        if tell is not None:
-            tell(min(1.0, (place + 1) * _DRAWS_IN_LOG_SPACE / len(lost)))
+        tell(Event("far draws", min(len(lost), (place + 1) * _DRAWS_IN_LOG_SPACE), len(lost), "draws"))
     return LogDensities(*_streams(logs, posteriors.num_latents), *_streams(own, posteriors.num_latents))
 
 
@@ -97,7 +94,6 @@ def _by_ratios(
     groups: Sequence[Sequence[int]],
     own: Float64[Tensor, "stream draw"],
     dtype: torch.dtype,
-    tell: Tell | None,
 ) -> Float64[Tensor, "stream draw"]:
     """log of the mixtures, from sums of terms that are relative to the draw's own. NaN or infinite where a term
     overflowed.
@@ -115,8 +111,7 @@ def _by_ratios(
         rows = slice(begin, begin + draws_per_block)
         for block in range(pairs.num_blocks):
             _add_terms(sums[:, rows], pairs.powers(rows, block), pairs.weights(block), base[:, rows].to(dtype), groups)
-        if tell is not None:
-            tell(min(1.0, (begin + draws_per_block) / num_draws))
+        tell(Event("sampled densities", min(num_draws, begin + draws_per_block), num_draws, "draws"))
     scale = torch.zeros_like(own)
     scale[:num_latents] = -constant[:, None]
     scale[num_latents] = own[num_latents]

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
+from unbraid.events import Event, for_thread, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import (
     FittedPredictor,
@@ -101,9 +102,9 @@ class DCI(Metric):
         # filters of warnings around each tree, for all threads at once, and in threads of ours they would be lost.
         with ThreadPoolExecutor() as pool:
             each: Callable[..., Iterable[Any]] = map if self.predictor == "forest" else pool.map
-            tell = _Progress(statistics, len(tasks) * (1 + self._num_refits))
-            fits = list(each(lambda task: tell.after(fitted_predictor(task, settings)), tasks.values()))
-            refits = self._refitted(each, list(tasks.values()), settings, tell)
+            done = _Fits(len(tasks) * (1 + self._num_refits))
+            fits = list(each(lambda task: done.after(fitted_predictor(task, settings)), tasks.values()))
+            refits = self._refitted(each, list(tasks.values()), settings, done)
             # Boosted trees are refitted at a cost of minutes; there it is not asked.
             asked = refits is not None and self.predictor != "boosted_trees"
             halves = list(each(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
@@ -137,7 +138,7 @@ class DCI(Metric):
         each: Callable[..., Iterable[Tensor]],
         tasks: list[PredictionTask],
         settings: PredictorSettings,
-        tell: "_Progress",
+        done: "_Fits",
     ) -> Float64[Tensor, "refit latent factor"] | None:
         if self._num_refits == 0:
             return None
@@ -145,8 +146,8 @@ class DCI(Metric):
         def refit(task: PredictionTask) -> Tensor:
             weights = resampled_weights(len(task.train_labels), self.seed, self._num_refits)
             if settings.predictor == "lasso":
-                return tell.after(refitted_importances(task, settings, weights), len(weights))
-            return torch.cat([tell.after(refitted_importances(task, settings, one)) for one in weights.split(1)])
+                return done.after(refitted_importances(task, settings, weights), len(weights))
+            return torch.cat([done.after(refitted_importances(task, settings, one)) for one in weights.split(1)])
 
         return torch.stack(list(each(refit, tasks)), dim=2)
 
@@ -229,16 +230,16 @@ class DCI(Metric):
 
 
 @final
-class _Progress:
+class _Fits:
     """Tells how many of the fits are done."""
 
-    def __init__(self, statistics: Statistics, num_fits: int) -> None:
-        self._tell, self._num_fits, self._done = statistics.tell, num_fits, 0
+    def __init__(self, num_fits: int) -> None:
+        self._tell, self._num_fits, self._done = for_thread(tell), num_fits, 0
 
     def after(self, fitted: T, num_fits: int = 1) -> T:
         """What was fitted, once that has been told."""
         self._done += num_fits
-        self._tell("DCI", min(1.0, self._done / self._num_fits))
+        self._tell(Event("DCI", min(self._done, self._num_fits), self._num_fits, "fits"))
         return fitted
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.events import Event, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
@@ -48,7 +49,7 @@ class Explicitness(Metric):
         areas, halves = (torch.full((len(tasks),), math.nan, dtype=torch.float64) for _ in range(2))
         variances, per_value, unscored = [], [], []
         for k, task in enumerate(tasks):
-            statistics.tell("explicitness", k / len(tasks))
+            tell(Event("explicitness", k, len(tasks), "factors"))
             per_value.append(torch.empty(0, dtype=torch.float64))
             if task is None:
                 continue

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
+from unbraid.events import Event, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.label_numbers import label_numbers
 from unbraid.metrics.predicting.linear_svm import fitted_svm
@@ -62,7 +63,7 @@ class SAP(Metric):
         resampled = torch.full((NUM_RESAMPLES, num_latents, num_factors), math.nan, dtype=torch.float64)
         left_out, is_fitted = [], False
         for k, (task, labels) in enumerate(zip(tasks, statistics.codes.factors, strict=True)):
-            statistics.tell("SAP", k / num_factors)
+            tell(Event("SAP", k, num_factors, "factors"))
             if task is None:
                 continue
             if reason := self._cannot_score(task):

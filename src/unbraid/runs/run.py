@@ -18,14 +18,15 @@ from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
 from unbraid.device import resolve_device
+from unbraid.display import shown
 from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Discrete, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
+from unbraid.events import Listener, listening
 from unbraid.figures.traversal import Traversal
 from unbraid.metrics.metric import Score
-from unbraid.metrics.reductions.statistics import Tell
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.models.trained.encode import encode
@@ -234,9 +235,10 @@ class Run:
         sampling: Sampling = None,
         discrete: Discrete | None = None,
         fraction: float = 1.0,
-        tell: Tell | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
+        watch: Listener | None = None,
+        progress: bool = True,
     ) -> Scorecard:
         """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics,
         settings and scorings. If the folder may not be written, a warning says that they could not be kept.
@@ -250,13 +252,14 @@ class Run:
         scoring = settled(self.spec, scoring or asked)
         names = list(select(metrics, seed).metrics)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
-        codes = self._codes(scoring, resolve_device(device))
-        try:
-            card = evaluate_as(scoring, codes, metrics, tell, seed)
-        except CodesError as error:  # not one of them is defined
-            refused = dict.fromkeys(names, str(error))
-            self._keep(lambda kept: kept.add_answers({}, refused, scoring))
-            raise
+        with shown(progress), listening(*([watch] if watch else [])):
+            codes = self._codes(scoring, resolve_device(device))
+            try:
+                card = evaluate_as(scoring, codes, metrics, seed)
+            except CodesError as error:  # not one of them is defined
+                refused = dict.fromkeys(names, str(error))
+                self._keep(lambda kept: kept.add_answers({}, refused, scoring))
+                raise
         self._keep(lambda kept: kept.add(card))
         return card
 

@@ -10,8 +10,8 @@ from typing import final
 import torch
 
 from unbraid import files
+from unbraid.events import Event, Listener
 from unbraid.threads import is_waiting_chosen
-from unbraid.training.events import Event, Watch
 
 log = logging.getLogger(__name__)
 
@@ -35,29 +35,27 @@ def _seconds_waited() -> float | None:
         return None
 
 
-def noticing_busy_cores(watch: Watch, device: torch.device) -> Watch:
-    """Return `watch` with a look, at its events, at how busy the cores are, where a variable could help."""
+def noticing_busy_cores(device: torch.device) -> list[Listener]:
+    """Returns a listener that looks, at events, at how busy the cores are; none where no variable could help."""
     if device.type != "cpu" or torch.get_num_threads() == 1 or is_waiting_chosen() or _seconds_waited() is None:
-        return watch
-    return _Noticing(watch)
+        return []
+    return [_Noticing()]
 
 
 @final
 class _Noticing:
-    """Passes events on, and logs the advice once, when a stretch of training has waited for a core too long."""
+    """Logs the advice once, when a stretch of training has waited for a core too long."""
 
     def __init__(
         self,
-        watch: Watch,
         clock: Callable[[], float] = time.monotonic,
         waited: Callable[[], float | None] = _seconds_waited,
         computed: Callable[[], float] = time.process_time,
     ) -> None:
-        self._watch, self._clocks, self._is_said = watch, (clock, waited, computed), False
+        self._clocks, self._is_said = (clock, waited, computed), False
         self._last = self._now()
 
     def __call__(self, event: Event) -> None:
-        self._watch(event)
         now = self._now()
         seconds, waited, computed = (after - before for after, before in zip(now, self._last, strict=True))
         if self._is_said or seconds < _SECONDS_BETWEEN_LOOKS:

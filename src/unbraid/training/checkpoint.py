@@ -8,7 +8,8 @@ Of a member that has failed there is one more, which is kept: its last good weig
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -31,6 +32,8 @@ from unbraid.tensor_file import write_tensors
 from unbraid.training.state import Carried, MemberState, from_named
 from unbraid.training.trees import named_leaves
 from unbraid.version import __version__
+
+log = logging.getLogger(__name__)
 
 _NUM_KEPT = 2
 
@@ -72,7 +75,7 @@ def save_last_good(run: Run, state: MemberState) -> Path:
     return tensors_beside(path)
 
 
-def usable_checkpoints(run: Run, layout: Carried, warn: Callable[[str], None]) -> dict[int, Checkpoint]:
+def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
     """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is
     wrong with it.
     """
@@ -85,9 +88,11 @@ def usable_checkpoints(run: Run, layout: Carried, warn: Callable[[str], None]) -
         except OtherRunError:
             raise
         except UNREADABLE as error:
-            warn(
-                f"{run.name}: checkpoint {path.stem} cannot be used ({error}); an earlier one is taken, or training "
-                "starts afresh."
+            log.warning(
+                "%s: checkpoint %s cannot be used (%s); an earlier one is taken, or training starts afresh.",
+                run.name,
+                path.stem,
+                error,
             )
     return found
 

@@ -1,17 +1,19 @@
 """One fleet, from where it stands to finished runs."""
 
+import logging
 import time
 from typing import final
 
+from unbraid.amounts import duration
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingError
+from unbraid.events import Event, tell
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
 from unbraid.training.environment import Environment
-from unbraid.training.events import Compiling, Encoding
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet
 from unbraid.training.interrupt import Interrupt, interruptible
@@ -21,6 +23,8 @@ from unbraid.training.reporter import Later, Reporter
 from unbraid.training.starts import Start
 from unbraid.training.state import Member, Reason
 from unbraid.training.writers import writers
+
+log = logging.getLogger(__name__)
 
 GO_ON = "Go on with the same command and --resume (in Python, resume=True)."
 # Images are read once for so many members; between two such groups somebody may stop it.
@@ -41,7 +45,7 @@ class FleetTraining:
         later: Later,
     ) -> None:
         self._began = time.monotonic()
-        self._runs, self._images, self._watch, self._warn = start.runs, images, options.watch, options.warn
+        self._runs, self._images = start.runs, images
         self._num_steps = start.runs[0].spec.num_steps
         self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, programs=programs)
         self._fleet.restore(start.states())
@@ -54,11 +58,9 @@ class FleetTraining:
             )
         moved = Environment.of(images.device, Inductor(options.deterministic)).record(start.runs, start.step)
         if moved:
-            self._warn(moved)
+            log.warning(moved)
         self._prepare()
-        self._reporter = Reporter(
-            start.runs, self._fleet, self._num_steps, options.watch, later, histories=start.histories()
-        )
+        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, later, histories=start.histories())
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
 
@@ -73,8 +75,11 @@ class FleetTraining:
 
     def _prepare(self) -> None:
         if self._images.device.type == "cuda":
-            self._watch(Compiling(self._runs))
-            self._watch(Compiling(self._runs, self._fleet.prepare()))
+            names = tuple(run.name for run in self._runs)
+            tell(Event("compiling", 0, 1, runs=names))
+            seconds = self._fleet.prepare()
+            text = f"Compiled in {duration(seconds)}." if seconds > 0 else "It was compiled before."
+            tell(Event("compiling", 1, 1, text=text, runs=names))
 
     def _train(self, interrupt: Interrupt) -> None:
         fleet = self._fleet
@@ -99,21 +104,24 @@ class FleetTraining:
         failed = {index for index in range(len(self._runs)) if self._fleet.failed_at(index) is not None}
         remaining = [index for index in range(len(self._runs)) if index not in failed]
         errors: dict[int, CodesError] = {}
-        if remaining:
-            self._watch(Encoding([self._runs[index] for index in remaining]))
+        names, num_all = tuple(self._runs[index].name for index in remaining), len(remaining)
         at_once = _ENCODED_AT_ONCE.get(self._images.device.type, 4)
         while members := remaining[:at_once]:
+            tell(Event("encoding images", num_all - len(remaining), num_all, "models", runs=names))
             if interrupt.requested:
                 self._leave()
             outcomes = keep(self._fleet, members, self._runs, self._images, time.monotonic() - self._began)
             errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
             remaining = remaining[at_once:]
+        if names:
+            tell(Event("encoding images", num_all, num_all, "models", runs=names))
         fleet = [run.name for run in self._runs]
         for index in failed:
             state = self._fleet.state(index)
             keep_failed(self._runs[index], state, _in_words(self._runs[index].spec, state.reason), fleet)
         for index, error in errors.items():
-            self._warn(f"{self._runs[index].name}: it was trained to the end, but cannot encode the images. {error}")
+            name = self._runs[index].name
+            log.warning("%s: it was trained to the end, but cannot encode the images. %s", name, error)
             keep_unencodable(self._runs[index], self._fleet.step, error, fleet)
         for run in self._runs:
             conclude(run)
@@ -147,9 +155,11 @@ class FleetTraining:
         run, state = self._runs[index], self._fleet.state(index)
         save_last_good(run, state)
         reason = _in_words(run.spec, state.reason)
-        self._warn(
-            f"{run.name}: {reason} at step {state.failed_at}. It is frozen, its last good weights are kept, and the "
-            "others go on."
+        log.warning(
+            "%s: %s at step %s. It is frozen, its last good weights are kept, and the others go on.",
+            run.name,
+            reason,
+            state.failed_at,
         )
 
 

@@ -1,11 +1,9 @@
-"""How runs are trained: what changes their speed, their memory and who is told, never what they are."""
+"""How runs are trained: what changes their speed and their memory, never what they are."""
 
 from dataclasses import dataclass
 from typing import final
 
 import torch
-
-from unbraid.training.events import Warn, Watch, ignore, log_warning
 
 
 @final
@@ -19,5 +17,3 @@ class TrainingOptions:
     checkpoint_every: int | None = None
     stream: bool | None = None
     deterministic: bool = False
-    watch: Watch = ignore
-    warn: Warn = log_warning

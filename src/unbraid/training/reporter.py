@@ -9,10 +9,11 @@ from typing import final
 import torch
 from torch import Tensor
 
+from unbraid.events import Event, tell
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
-from unbraid.training.events import Progress, Watch
 from unbraid.training.fleet import Fleet
+from unbraid.training.plan import others
 
 _ROWS_OF_HISTORY = 500
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -41,7 +42,6 @@ class Reporter:
         runs: Sequence[Run],
         fleet: Fleet,
         num_steps: int,
-        watch: Watch,
         later: Later,
         clock: Callable[[], float] = time.monotonic,
         histories: Sequence[History] = (),
@@ -50,7 +50,7 @@ class Reporter:
         self.alive = fleet.alive.cpu()
         self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
         self._every = max(1, num_steps // _ROWS_OF_HISTORY)
-        self._watch, self._clock = watch, clock
+        self._names, self._clock = tuple(run.name for run in runs), clock
         self._losses: dict[str, list[float]] = {}
         # The first step makes ready what all others use, so the clock starts after it.
         self._first_step = self._next_look = fleet.step + 1
@@ -84,15 +84,18 @@ class Reporter:
                 if speed > 0
                 else math.inf
             )
-            self._watch(
-                Progress(
-                    self._runs,
+            num_later = self._later.num_of_other_kinds
+            tell(
+                Event(
+                    "training",
                     self._fleet.step,
                     self._num_steps,
-                    speed,
-                    left,
-                    self._losses,
-                    self._later.num_of_other_kinds,
+                    "steps",
+                    f"then {others(num_later)}" if num_later else "",
+                    runs=self._names,
+                    values=self._losses,
+                    per_second=speed,
+                    seconds_left=left,
                 )
             )
         return failed

@@ -8,7 +8,6 @@ from typing import final
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.training.checkpoint import Checkpoint, load_checkpoint, usable_checkpoints
-from unbraid.training.events import Warn
 from unbraid.training.state import MemberState, layout
 
 
@@ -47,7 +46,7 @@ class Start:
         ]
 
 
-def starts(runs: Sequence[Run], warn: Warn) -> list[Start]:
+def starts(runs: Sequence[Run]) -> list[Start]:
     """All the runs, in fleets of those that were trained side by side before, and one of those that were not begun.
 
     Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process
@@ -57,7 +56,7 @@ def starts(runs: Sequence[Run], warn: Warn) -> list[Start]:
     if not any((run.folder / "checkpoints").exists() for run in runs):
         return [Start(tuple(runs))] if runs else []
     of_member = layout(runs[0].spec)
-    found = [(run, usable_checkpoints(run, of_member, warn)) for run in runs]
+    found = [(run, usable_checkpoints(run, of_member)) for run in runs]
     return [start for company in _companies(found) for start in _of_a_company(company)]
 
 

@@ -1,8 +1,9 @@
 """Specs and seeds in, finished runs out."""
 
 import contextlib
+import logging
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from unbraid import files
 from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
 from unbraid.device import resolve_device
+from unbraid.display import shown
 from unbraid.errors import RunError, TrainingError
+from unbraid.events import Event, Listener, listening, tell
 from unbraid.memory import give_back_memory, is_out_of_memory
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
@@ -22,17 +25,19 @@ from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
-from unbraid.training.events import TrainingPlan, Warn, Watch, ignore, log_warning
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import GO_ON, FleetTraining
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream
+from unbraid.training.plan import plan_text
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
 from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, fleet_key
 from unbraid.version import __version__
+
+log = logging.getLogger(__name__)
 
 
 def train(
@@ -46,8 +51,8 @@ def train(
     checkpoint_every: int | None = None,
     stream: bool | None = None,
     deterministic: bool = False,
-    watch: Watch = ignore,
-    warn: Warn = log_warning,
+    watch: Listener | None = None,
+    progress: bool = True,
 ) -> list[Run]:
     """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
 
@@ -56,8 +61,10 @@ def train(
     the memory of the device; the others wait for their turn. Images too many for it are streamed from the disk, which
     changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
-    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). `watch` is told how it
-    goes, and `warn` what a person should know, which is otherwise logged.
+    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md).
+
+    `watch` hears how it goes (`unbraid.events.Event`): `watch=print` prints a line for each event. A terminal and a
+    notebook show a bar, unless `progress` is False; what a person should know is logged as a warning.
 
     Three things of the process change. On a CPU, glibc is told to keep freed memory, for good, unless the environment
     has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
@@ -66,8 +73,18 @@ def train(
     """
     numbers = list(seeds)
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
-    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, watch, warn)
-    return train_runs(runs, options)
+    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic)
+    with shown(progress) as say, listening(*([watch] if watch else [])):
+        _say_found(runs, options, say)
+        return train_runs(runs, options)
+
+
+def _say_found(runs: Sequence[Run], options: TrainingOptions, say: Callable[[str], None]) -> None:
+    """Says how many of the runs are there already."""
+    finished = [] if options.force else [run for run in runs if run.status == "finished"]
+    if finished:
+        count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
+        say(f"{count} finished already and not repeated (force=True would): {finished[0].folder}")
 
 
 def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
@@ -78,7 +95,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()
-    options = replace(options, device=device, watch=noticing_busy_cores(options.watch, device))
+    options = replace(options, device=device)
     if options.force:
         _refuse_those_in_use(runs)
         for run in runs:
@@ -86,7 +103,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     if not options.resume:
         _refuse_unfinished(runs)
     _check_specs(runs)
-    _name_other_versions(runs, options.warn)
+    _name_other_versions(runs)
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
@@ -96,7 +113,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     num_later = len(pending)
     for part in parts:
         num_later -= len(part)
-        with _naming_folders():
+        with _naming_folders(), listening(*noticing_busy_cores(device)):
             _train_part(part, num_later, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
@@ -143,16 +160,19 @@ def _check_specs(runs: Sequence[Run]) -> None:
             RunWriter(run).check_spec()
 
 
-def _name_other_versions(runs: Sequence[Run], warn: Warn) -> None:
+def _name_other_versions(runs: Sequence[Run]) -> None:
     """Warns once of runs that are found again and were made by another version of unbraid."""
     found = [(run, run.version) for run in runs if run.status in ("finished", "failed")]
     others = [(run, version) for run, version in found if version != __version__]
     if others:
         versions = " and ".join(sorted({str(version) for _, version in others}))
-        warn(
-            f"{len(others)} of the runs that were found were made by unbraid {versions} (the first is "
-            f"{others[0][0].folder}); this is {__version__}. They are used as they are; --force (force=True) trains "
-            "them again."
+        log.warning(
+            "%d of the runs that were found were made by unbraid %s (the first is %s); this is %s. They are used as "
+            "they are; --force (force=True) trains them again.",
+            len(others),
+            versions,
+            others[0][0].folder,
+            __version__,
         )
 
 
@@ -196,7 +216,7 @@ def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -
         for run in pending:
             RunWriter(run).begin()
         capacity = len(runs) if memory is None else memory.capacity
-        fleets = [part for start in starts(pending, options.warn) for part in _fitting(start, capacity)]
+        fleets = [part for start in starts(pending) for part in _fitting(start, capacity)]
         _train_fleets(fleets, images, memory, num_later, options)
 
 
@@ -229,7 +249,7 @@ def _train_fleets(
 ) -> None:
     """Train the fleets one after the other. One for which memory is short is halved, and so are those after it."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
-    _tell_plan(waiting, images, memory, num_later, options.watch)
+    _tell_plan(waiting, images, memory, num_later)
     while waiting:
         start = waiting.popleft()
         shortage = _train_fleet(start, images, programs, _later(waiting, num_later), options)
@@ -240,13 +260,16 @@ def _train_fleets(
         if len(start.runs) == 1:
             raise _too_large(tried, images, shortage)
         half = (len(start.runs) + 1) // 2
-        options.warn(
-            f"{len(start.runs)} models side by side were too many for the memory of {images.device} ({shortage}). "
-            f"Going on with {half}."
+        log.warning(
+            "%d models side by side were too many for the memory of %s (%s). Going on with %d.",
+            len(start.runs),
+            images.device,
+            shortage,
+            half,
         )
-        left = starts(_pending(start.runs), options.warn)
+        left = starts(_pending(start.runs))
         waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
-        _tell_plan(waiting, images, memory, num_later, options.watch)
+        _tell_plan(waiting, images, memory, num_later)
 
 
 def _train_fleet(
@@ -287,12 +310,13 @@ def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
     )
 
 
-def _tell_plan(
-    waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, watch: Watch
-) -> None:
+def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int) -> None:
+    """Tells of the fleets that are left, before the first of them and again where they had to be made smaller."""
     if waiting:
-        fleets = [start.runs for start in waiting]
-        watch(TrainingPlan(fleets, fleets[0][0].spec.num_steps, images.device, memory, num_later))
+        runs = [run for start in waiting for run in start.runs]
+        sizes = [len(start.runs) for start in waiting]
+        text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory, num_later)
+        tell(Event("planning", text=text, runs=tuple(run.name for run in runs)))
 
 
 def _in_short(error: Exception) -> str:

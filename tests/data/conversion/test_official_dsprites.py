@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.told import told_to
 from unbraid import files
-from unbraid.data import DSprites, Factor, progress, provenance
+from unbraid.data import DSprites, Factor, provenance
 from unbraid.data.conversion import official_dsprites
 from unbraid.data.conversion.official_dsprites import OFFICIAL_FILE
 from unbraid.data.drawn import dsprites
@@ -70,7 +71,7 @@ def test_the_official_file_is_read_and_its_pickle_left_alone(official, place):
 def test_it_is_converted_once_and_then_opened_as_bits(official, monkeypatch):
     dataset = dataclasses.replace(SMALL, root=str(official))
     told = []
-    with progress.watched(lambda *told_: told.append(told_)):
+    with told_to(told):
         first = dataset.open()
     assert isinstance(first.pixels, Bitmaps)
     assert told[-1][1:] == (SMALL.num_images, SMALL.num_images, "images")

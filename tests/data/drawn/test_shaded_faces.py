@@ -10,7 +10,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from unbraid.data import Factor, ShadedFaces, progress
+from tests.told import told_to
+from unbraid.data import Factor, ShadedFaces
 from unbraid.data.drawing import shading
 from unbraid.data.drawn import shaded_faces
 from unbraid.errors import DataError, SpecError
@@ -256,7 +257,7 @@ def test_two_that_ask_at_once_draw_once(drawings):
 
 def test_drawing_tells_how_far_it_is(caplog):
     seen = []
-    with progress.watched(lambda *told: seen.append(told)), caplog.at_level(logging.INFO, logger="unbraid"):
+    with told_to(seen), caplog.at_level(logging.INFO, logger="unbraid"):
         SMALL.open()
     assert seen == [("drawing ShadedFaces", done, 36, "images") for done in range(6, 37, 6)]
     assert "Drawing ShadedFaces, into" in caplog.text

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from tests.data.flaky_server import Answer, FlakyServer
+from tests.told import told_to
 from unbraid import files
-from unbraid.data import progress
 from unbraid.data.fetching import web
 from unbraid.data.fetching.download import MAX_WAIT_SECONDS, PATIENCE, Download, Pace, Patience
 from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
+from unbraid.events import listening
 
 CONTENT = np.random.default_rng(5).bytes(200_000)
 MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
@@ -401,7 +402,7 @@ def test_more_than_published_is_refused_where_the_server_did_not_say_and_not_rea
     seen = []
     with (
         FlakyServer(CONTENT * 10, Answer(length="chunked")) as server,
-        progress.watched(lambda _, done, *__: seen.append(done)),
+        listening(lambda event: seen.append(event.done)),
         pytest.raises(DataError, match=r"bytes or more; expected 150,000\."),
     ):
         download(server, replace(PUBLISHED, num_bytes=150_000)).receive_all()
@@ -468,7 +469,7 @@ def test_only_the_rest_needs_room(download, monkeypatch):
 
 def test_whoever_watches_sees_the_bytes_come_in(download):
     seen = []
-    with FlakyServer(CONTENT, cut(50_000)) as server, progress.watched(lambda *told: seen.append(told)):
+    with FlakyServer(CONTENT, cut(50_000)) as server, told_to(seen):
         download(server).receive_all()
     assert {(what, total, unit) for what, _, total, unit in seen} == {("downloading a.bin", 200_000, "bytes")}
     done = [done for _, done, _, _ in seen]
@@ -479,6 +480,6 @@ def test_whoever_watches_sees_the_bytes_come_in(download):
 
 def test_a_length_that_nobody_knows_is_told_as_zero(download):
     seen = []
-    with FlakyServer(CONTENT, Answer(length="chunked")) as server, progress.watched(lambda *told: seen.append(told)):
+    with FlakyServer(CONTENT, Answer(length="chunked")) as server, told_to(seen):
         download(server).receive_all()
     assert seen[-1] == ("downloading a.bin", 200_000, 0, "bytes")

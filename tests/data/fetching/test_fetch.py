@@ -385,18 +385,18 @@ for name, folder in (("unbraid", root), ("unbraid.data", f"{root}/data")):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [folder]
 
-from unbraid.data import progress
 from unbraid.data.fetching.fetch import fetch
 from unbraid.data.publication import Publication, PublishedFile
+from unbraid.events import listening
 
 url, checksum, killed_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 
-def watch(what, done, total, unit):
-    if what.startswith("downloading") and done >= killed_after > 0:
+def watch(event):
+    if event.about.startswith("downloading") and event.done >= killed_after > 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-with progress.watched(watch):
+with listening(watch):
     files = (PublishedFile("a.bin", url, checksum=checksum),)
     fetch(Publication("A set", "https://example.org", "CC0", files, ("a-set",)))
 """

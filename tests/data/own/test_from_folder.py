@@ -10,8 +10,9 @@ import pytest
 import torch
 from PIL import Image
 
+from tests.told import told_to
 from unbraid import files
-from unbraid.data import Factor, FromFolder, image_store, progress
+from unbraid.data import Factor, FromFolder, image_store
 from unbraid.data.own import from_folder
 from unbraid.data.pictures import folder_survey, own_pictures
 from unbraid.errors import DataError, SpecError
@@ -371,7 +372,7 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(tmp_path, monkeypatc
 
 def test_whoever_watches_sees_how_far_it_is(pictures):
     seen = []
-    with progress.watched(lambda *told: seen.append(told)):
+    with told_to(seen):
         FromFolder(str(pictures)).load()
     assert ("looking through pictures", 6, 6, "pictures") in seen
     assert seen[-1] == ("converting pictures", 6, 6, "images")

@@ -10,7 +10,8 @@ import pytest
 import torch
 from PIL import Image
 
-from unbraid.data import Factor, FromHuggingFace, image_store, progress
+from tests.told import told_to
+from unbraid.data import Factor, FromHuggingFace, image_store
 from unbraid.data.own import from_hugging_face
 from unbraid.errors import DataError, SpecError
 
@@ -151,7 +152,7 @@ def test_pictures_may_be_files(tmp_path):
 def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
     monkeypatch.setattr(from_hugging_face, "_IMAGES_PER_BLOCK", 4)
     seen = []
-    with progress.watched(lambda *told: seen.append(told)):
+    with told_to(seen):
         images = FromHuggingFace.of(labelled()).load()
     np.testing.assert_array_equal(images.pixels[:, 0], GREY)
     assert images.values[:, 0].tolist() == [0, 2, 2, 0, 0, 2]

@@ -8,7 +8,8 @@ import torch
 from PIL import Image
 
 from tests.data.formats.test_mat import MASK, header, packed, variable
-from unbraid.data import Cars3D, Factor, progress
+from tests.told import told_to
+from unbraid.data import Cars3D, Factor
 from unbraid.data.published import cars3d
 from unbraid.errors import DataError
 
@@ -182,7 +183,7 @@ def test_a_conversion_goes_on_from_any_image(official, put_archive):
 
 def test_whoever_watches_sees_the_cars_go_by(official, put_archive):
     seen = []
-    with progress.watched(lambda *how_far: seen.append(how_far)):
+    with told_to(seen):
         put_archive(official).open()
     assert [how_far for how_far in seen if how_far[0] == "reading Cars3D"] == [
         ("reading Cars3D", done, 3, "cars") for done in (1, 2, 3)

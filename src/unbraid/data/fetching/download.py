@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import final
 
 from unbraid import files
-from unbraid.data import progress
 from unbraid.data.fetching import web
 from unbraid.data.publication import PublishedFile
 from unbraid.errors import DataError
+from unbraid.events import Event, tell
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +198,7 @@ class Download:
             while (total is None or done <= total) and (chunk := web.read(response)):
                 stream.write(chunk)
                 done += len(chunk)
-                progress.advance(f"downloading {self.published.name}", done, total or 0, "bytes")
+                tell(Event(f"downloading {self.published.name}", done, total or 0, "bytes"))
                 if done != total:
                     pace.check(done)
         if total is not None and done < total:

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid import files
-from unbraid.data import progress
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.archives import ArchiveMember, Folder
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pictures import folder_survey, own_pictures, pictures
 from unbraid.data.pictures.folder_survey import Labelled, Place, Survey
 from unbraid.errors import DataError, SpecError
+from unbraid.events import Event, tell
 
 _PICTURES_PER_BLOCK = 256
 
@@ -205,5 +205,5 @@ class _Converter:
                 pictures.decode(next(self.source.contents([member])), self.source.named(member))
             except DataError as error:
                 flaws[member.name] = error
-            progress.advance("looking for more that cannot be read", number, len(members), "pictures")
+            tell(Event("looking for more that cannot be read", number, len(members), "pictures"))
         return flaws

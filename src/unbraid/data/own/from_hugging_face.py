@@ -13,13 +13,14 @@ from jaxtyping import UInt8
 
 from unbraid import files
 from unbraid.codes import Labels
-from unbraid.data import factor_columns, progress
+from unbraid.data import factor_columns
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.archives import MAX_MEMBER_BYTES
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.pictures import own_pictures, pictures
 from unbraid.data.pictures.own_pictures import PictureShapes
 from unbraid.errors import CodesError, DataError, SpecError
+from unbraid.events import Event, tell
 
 _IMAGES_PER_BLOCK = 256
 _WHERE = "the data set"
@@ -218,12 +219,8 @@ class _Table:
                     flaws[name] = error
             for name, column in labels.items():
                 column.extend(block.column(name).to_pylist())
-            progress.advance(
-                "looking through a data set of Hugging Face",
-                min(first + _IMAGES_PER_BLOCK, len(self)),
-                len(self),
-                "pictures",
-            )
+            num_seen = min(first + _IMAGES_PER_BLOCK, len(self))
+            tell(Event("looking through a data set of Hugging Face", num_seen, len(self), "pictures"))
         if flaws:
             raise own_pictures.unreadable(_WHERE, flaws, len(self))
         return _Content(

@@ -14,13 +14,14 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from unbraid import files
-from unbraid.data import factor_columns, progress, provenance
+from unbraid.data import factor_columns, provenance
 from unbraid.data.dataset import Factor
 from unbraid.data.formats.archives import ArchiveMember, Folder
 from unbraid.data.formats.label_csv import read_label_csv
 from unbraid.data.pictures import pictures
 from unbraid.data.pictures.own_pictures import PictureShapes, unreadable
 from unbraid.errors import DataError
+from unbraid.events import Event, tell
 
 log = logging.getLogger(__name__)
 
@@ -199,7 +200,7 @@ def _look_through(place: Place, listed: Listing) -> Survey:
             shapes.append((name, pictures.shape_of(content, source.named(member))))
         except DataError as error:
             flaws[name] = error
-        progress.advance(doing, number, len(used.members), "pictures")
+        tell(Event(doing, number, len(used.members), "pictures"))
     if flaws:
         raise unreadable(str(place.folder), flaws, len(used.members))
     if place.csv is not None:

@@ -10,7 +10,6 @@ import numpy as np
 from einops import rearrange
 from jaxtyping import UInt8
 
-from unbraid.data import progress
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import Factor
 from unbraid.data.formats import mat
@@ -19,6 +18,7 @@ from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import Plan
 from unbraid.data.pictures.resize import resized
 from unbraid.data.publication import Publication, PublishedFile
+from unbraid.events import Event, tell
 
 _ARCHIVE = "nips2015-analogy-data.tar.gz"
 _CAR = re.compile(r"car_\w+_mesh\.mat")
@@ -149,5 +149,5 @@ def _images(
         images[:, :, place] = rearrange(
             resized(renders, side), "(elevation azimuth) ... -> elevation azimuth ...", azimuth=_NUM_AZIMUTHS
         )
-        progress.advance("reading Cars3D", num_read, len(cars), "cars")
+        tell(Event("reading Cars3D", num_read, len(cars), "cars"))
     return images

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from unbraid.events import Event, tell
 from unbraid.information.latent_information import LatentInformation, information_of_tables
 from unbraid.information.quantised import (
     Bins,
@@ -71,7 +72,7 @@ class Quantised(Estimator):
         """Returns the masses of the continuous latents in bins, summed over images."""
 
         def compute() -> QuantisedStatistics:
-            statistics.tell("quantised information", 0.0)
+            tell(Event("quantised information"))
             samples, values = _draws_alone(statistics), statistics.values
             if samples is None:
                 return quantised_statistics(statistics.codes.mean, statistics.std, values, self.bins)

@@ -39,12 +39,7 @@ class Sampled(Estimator):
         """Returns log q at the draws, against the mixture of all images."""
 
         def compute() -> LogDensities:
-            return log_densities(
-                statistics.posteriors,
-                self.draws(statistics),
-                statistics.codes.groups,
-                tell=lambda share: statistics.tell("sampled densities", share),
-            )
+            return log_densities(statistics.posteriors, self.draws(statistics), statistics.codes.groups)
 
         return statistics.once_for_all_factors(("log_densities", self), compute)
 

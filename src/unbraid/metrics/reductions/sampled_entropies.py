@@ -101,13 +101,7 @@ def sampled_entropies(
         if density_floor is None:
             logs = estimator.log_densities(statistics)
         else:
-            logs = floored_log_densities(
-                statistics.posteriors,
-                draws,
-                density_floor,
-                statistics.codes.groups,
-                lambda share: statistics.tell("floored densities", share),
-            )
+            logs = floored_log_densities(statistics.posteriors, draws, density_floor, statistics.codes.groups)
         found = SampledEntropies({}, {}, {}, ({}, {}), len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))

@@ -27,24 +27,22 @@ MAX_VALUES = 20_000
 
 T = TypeVar("T")
 Influences = dict[str, Tensor]
-Tell = Callable[[str, float], None]
 
 
 @final
 class Statistics:
-    """Codes, and what was computed from them so far. `tell` hears what is being computed and the share that is done.
+    """Codes, and what was computed from them so far.
 
     `draws`, where given, are used by every sampled estimator in place of draws of its own.
     """
 
-    def __init__(self, codes: Codes, tell: Tell | None = None, draws: Draws | None = None) -> None:
+    def __init__(self, codes: Codes, draws: Draws | None = None) -> None:
         if not isinstance(codes, Codes):
             raise CodesError(
                 f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with "
                 "Codes.from_arrays(mean, std, factors=labels)."
             )
         self.codes = _with_sane_weights(codes)
-        self.tell = tell or (lambda what, share: None)
         self.given_draws = draws
         self._kept: dict[Any, Any] = {}
         # Where only some factors are looked at, what has nothing to do with factors is still shared by all.
@@ -66,7 +64,7 @@ class Statistics:
         names = tuple(labels.name for labels in factors)
 
         def compute() -> Statistics:
-            part = Statistics(replace(self.codes, factors=factors), self.tell, self.given_draws)
+            part = Statistics(replace(self.codes, factors=factors), self.given_draws)
             part._whole = self._whole
             return part
 
@@ -76,7 +74,7 @@ class Statistics:
         """A random few thousand of the images, with statistics of their own; all of them where there are no more."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
-        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample), self.tell))
+        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
 
     # ---- factors
 

@@ -1,4 +1,4 @@
-"""How far work on data is: a bar on a screen, a line now and then elsewhere."""
+"""How far work is: a bar on a screen, a line now and then elsewhere."""
 
 import io
 import re
@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from unbraid.cli.console import stage
-from unbraid.cli.data_progress import DataBar, DataLines, data_progress
-from unbraid.data import progress
+from unbraid.cli.progress_lines import Lines, progress_of_commands
+from unbraid.display.bar import Bar
+from unbraid.events import Event, for_thread, showing, tell
 
 
 def screen(width=100):
@@ -32,9 +33,9 @@ def ticking(*seconds):
 
 def test_a_log_gets_a_line_once_work_is_long_one_a_minute_and_one_at_the_end():
     console = plain()
-    lines = DataLines(console, clock=ticking(0.0, 4.9, 5.0, 64.9, 65.1, 70.0))
+    lines = Lines(console, clock=ticking(0.0, 4.9, 5.0, 64.9, 65.1, 70.0))
     for done in (1, 2, 3, 4, 5, 2000):
-        lines("converting CelebA", done, 2000, "images")
+        lines(Event("converting CelebA", done, 2000, "images"))
     assert shown(console).splitlines() == [
         "Converting CelebA: 3 of 2,000 images.",
         "Converting CelebA: 5 of 2,000 images.",
@@ -44,41 +45,41 @@ def test_a_log_gets_a_line_once_work_is_long_one_a_minute_and_one_at_the_end():
 
 def test_work_that_is_soon_over_leaves_no_trace_in_a_log():
     console = plain()
-    lines = DataLines(console, clock=ticking(0.0, 3.0, 4.0, 6.0, 8.0))
+    lines = Lines(console, clock=ticking(0.0, 3.0, 4.0, 6.0, 8.0))
     for done in (1, 2, 3):
-        lines("verifying a", done, 3, "bytes")
+        lines(Event("verifying a", done, 3, "bytes"))
     for done in (1, 2):  # another work has its own clock
-        lines("verifying b", done, 2, "bytes")
+        lines(Event("verifying b", done, 2, "bytes"))
     assert shown(console) == ""
 
 
 def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     console = screen()
-    bar = DataBar(console, clock=ticking(0.0, 0.0, 1.0, 2.0, 3.0))
-    bar("converting CelebA", 1, 202_599, "images")
+    bar = Bar(console, clock=ticking(0.0, 0.0, 1.0, 2.0, 3.0))
+    bar(Event("converting CelebA", 1, 202_599, "images"))
     assert shown(console) == ""  # it may be over in a moment
-    bar("converting CelebA", 12_000, 202_599, "images")
+    bar(Event("converting CelebA", 12_000, 202_599, "images"))
     assert "Converting CelebA" in shown(console)
     assert "12,000 of 202,599 images" in shown(console)
-    bar("converting CelebA", 202_599, 202_599, "images")
+    bar(Event("converting CelebA", 202_599, 202_599, "images"))
     assert console.file.getvalue().endswith("\x1b[2K")  # the line is wiped
     assert bar._bar is None
 
 
 def test_work_that_is_soon_over_does_not_flicker():
     console = screen()
-    bar = DataBar(console, clock=ticking(0.0, 0.0, 0.3))
+    bar = Bar(console, clock=ticking(0.0, 0.0, 0.3))
     for done in (1, 2, 3):
-        bar("drawing", done, 3, "images")
+        bar(Event("drawing", done, 3, "images"))
     assert shown(console) == ""
 
 
 def test_other_work_gets_another_bar_and_work_without_an_end_is_closed():
     console = screen()
-    bar = DataBar(console, clock=ticking(0.0, 1.0, 2.0, 3.0))
-    bar("downloading a", 1, 2, "bytes")
-    bar("downloading b", 1_000_000, 0, "bytes")
-    bar("downloading b", 5_000_000, 0, "bytes")
+    bar = Bar(console, clock=ticking(0.0, 1.0, 2.0, 3.0))
+    bar(Event("downloading a", 1, 2, "bytes"))
+    bar(Event("downloading b", 1_000_000, 0, "bytes"))
+    bar(Event("downloading b", 5_000_000, 0, "bytes"))
     bar.close()
     assert "5.0 MB" in shown(console).partition("Downloading b")[2]
     assert "Downloading a" not in shown(console).partition("Downloading b")[2]
@@ -88,9 +89,9 @@ def test_other_work_gets_another_bar_and_work_without_an_end_is_closed():
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_bar_takes_one_line(width):
     console = screen(width)
-    bar = DataBar(console, clock=ticking(0.0, 1.0, 2.0))
-    bar("downloading " + "long-" * 30 + ".mat.gz", 120_000_000, 131_896_188, "bytes")
-    bar("downloading " + "long-" * 30 + ".mat.gz", 120_000_001, 131_896_188, "bytes")
+    bar = Bar(console, clock=ticking(0.0, 1.0, 2.0))
+    bar(Event("downloading " + "long-" * 30 + ".mat.gz", 120_000_000, 131_896_188, "bytes"))
+    bar(Event("downloading " + "long-" * 30 + ".mat.gz", 120_000_001, 131_896_188, "bytes"))
     lines = [line for line in shown(console).replace("\r", "\n").splitlines() if line.strip()]
     bar.close()
     assert all("120 MB of 132 MB" in line and len(line) <= width for line in lines)
@@ -98,23 +99,23 @@ def test_a_bar_takes_one_line(width):
 
 def test_a_failure_takes_the_bar_away(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.data_progress.errors", lambda: console)
-    monkeypatch.setattr("unbraid.cli.data_progress.SECONDS_BEFORE_A_BAR", -1.0)
-    with pytest.raises(ZeroDivisionError), data_progress():  # noqa: PT012 - what happens before the error matters
-        progress.advance("converting", 1, 9, "images")
+    monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
+    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
+    with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
+        tell(Event("converting", 1, 9, "images"))
         assert "1 of 9 images" in shown(console)
         raise ZeroDivisionError
     assert console.file.getvalue().endswith("\x1b[2K")
-    progress.advance("converting", 2, 9, "images")
+    tell(Event("converting", 2, 9, "images"))
     assert "2 of 9 images" not in shown(console)
 
 
 def test_threads_that_work_together_share_a_bar(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.data_progress.errors", lambda: console)
-    monkeypatch.setattr("unbraid.cli.data_progress.SECONDS_BEFORE_A_BAR", -1.0)
-    with data_progress():
-        work = progress.for_thread(lambda: progress.advance("decoding", 1, 9, "images"))
+    monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
+    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
+    with progress_of_commands():
+        work = for_thread(lambda: tell(Event("decoding", 1, 9, "images")))
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -124,9 +125,9 @@ def test_threads_that_work_together_share_a_bar(monkeypatch):
 
 
 def test_every_command_is_watched(monkeypatch, unbraid):
-    def find(folders):
-        monkeypatch.setattr("unbraid.cli.data_progress.SECONDS_BEFORE_A_LINE", -1.0)
-        progress.advance("converting CelebA", 12_000, 202_599, "images")
+    def find(*arguments):
+        monkeypatch.setattr("unbraid.cli.progress_lines.SECONDS_BEFORE_A_LINE", -1.0)
+        tell(Event("converting CelebA", 12_000, 202_599, "images"))
         sys.exit(0)
 
     monkeypatch.setattr("unbraid.cli.runs.open_runs", find)
@@ -137,15 +138,15 @@ def test_every_command_is_watched(monkeypatch, unbraid):
 def test_a_spinner_tells_itself_how_far_the_work_is(monkeypatch):
     console, outside = screen(), []
     monkeypatch.setattr("unbraid.cli.console.output", lambda: console)
-    with progress.watched(lambda *how_far: outside.append(how_far)), stage("Reading the images"):
-        progress.advance("converting CelebA", 12_000, 202_599, "images")
+    with showing(outside.append), stage("Reading the images"):
+        tell(Event("converting CelebA", 12_000, 202_599, "images"))
     assert "Reading the images: converting CelebA, 12,000 of 202,599 images ..." in shown(console)
     assert outside == []
 
 
 def test_off_screen_a_stage_leaves_it_to_whoever_watches(capsys):
     outside = []
-    with progress.watched(lambda *how_far: outside.append(how_far)), stage("Reading the images"):
-        progress.advance("converting CelebA", 1, 2, "images")
-    assert outside == [("converting CelebA", 1, 2, "images")]
+    with showing(outside.append), stage("Reading the images"):
+        tell(Event("converting CelebA", 1, 2, "images"))
+    assert outside == [Event("converting CelebA", 1, 2, "images")]
     assert capsys.readouterr().out == "Reading the images ...\n"

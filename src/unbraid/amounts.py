@@ -1,5 +1,7 @@
 """How much, in words."""
 
+import math
+
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -16,6 +18,18 @@ def amount_text(done: int, total: int, unit: str) -> str:
     if unit == "bytes":
         return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """`24 s`, `3 min 20 s`, `2 h 5 min`."""
+    if not math.isfinite(seconds):
+        return "unknown time"
+    whole = math.ceil(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def capitalised(text: str) -> str:

@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from unbraid.cli.amounts import amount_text, capitalised, size_text
+from unbraid.amounts import amount_text, capitalised, duration, size_text
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,11 @@ def test_an_amount_is_told_with_its_total_where_that_is_known(amount, text):
 def test_only_the_first_letter_is_raised():
     assert capitalised("converting CelebA") == "Converting CelebA"
     assert capitalised("") == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 s"), (59.0, "59 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 5 min"), (math.inf, "unknown time")],
+)
+def test_a_duration_is_told_in_two_units(seconds, words):
+    assert duration(seconds) == words
