@@ -1,8 +1,10 @@
+import math
+
 import pytest
 import torch
 
 from unbraid.codes import Labels
-from unbraid.data import Factor, FactorImages
+from unbraid.data import DSprites, Factor, FactorImages
 from unbraid.errors import DataError
 
 PIXELS = torch.arange(2 * 3 * 4 * 5, dtype=torch.uint8).reshape(2, 3, 4, 5)
@@ -32,6 +34,49 @@ def test_it_knows_its_length_and_the_shape_of_an_image():
     images = FactorImages.of_table(PIXELS, FACTORS, TABLE)
     assert len(images) == 2
     assert images.image_shape == (3, 4, 5)
+
+
+def test_an_item_is_an_image_and_its_factors_by_name():
+    table = (Factor("shape", 3, ordered=False), Factor("angle", 0))
+    images = FactorImages.of_table(PIXELS, torch.tensor([[2.0, torch.nan], [-1.0, 0.5]]), table)
+    image, factors = images[0]
+    assert torch.equal(image, PIXELS[0] / 255)
+    assert factors["shape"] == 2
+    assert math.isnan(factors["angle"])
+    assert images[-1][1] == {"shape": -1, "angle": 0.5}
+    batch, columns = images[0:2]
+    assert torch.equal(batch, PIXELS / 255)
+    assert columns["shape"].tolist() == [2, -1]
+    with pytest.raises(IndexError, match="There is no image 2; there are 2"):
+        images[2]
+    assert len(list(images)) == 2
+
+
+def test_soft_labels_are_tensors():
+    labels = Labels("shape", torch.tensor([[0.5, 0.5], [0.0, 1.0]]))
+    assert FactorImages(PIXELS, (labels,), (Factor("shape", 2),))[1][1]["shape"].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_data_loader_takes_images(streamed):
+    images = FactorImages.of_table(PIXELS, FACTORS, TABLE)
+    images = images.streamed_to("cpu") if streamed else images
+    assert isinstance(images, torch.utils.data.Dataset)
+    ((batch, factors),) = torch.utils.data.DataLoader(images, batch_size=2, generator=torch.Generator())
+    assert torch.equal(batch, PIXELS / 255)
+    assert factors["size"].tolist() == [0, 1]
+
+
+def test_a_recipe_has_a_length_and_items_too():
+    data = DSprites(resolution=8, num_scales=2, num_orientations=1, num_positions=2)
+    assert len(data) == data.num_images == 24
+    image, factors = data[5]
+    names = [factor.name for factor in data.factors]
+    assert torch.equal(image, data.open().batch(torch.tensor([5]))[0])
+    assert factors == dict(zip(names, data.open().values[5].tolist(), strict=True))
+    ((batch, columns),) = torch.utils.data.DataLoader(data, batch_size=24, generator=torch.Generator())
+    assert torch.equal(batch, data.open().batch(slice(None)))
+    assert torch.equal(columns["scale"], data.open().values[:, 1])
 
 
 def test_factors_are_ordered_unless_said_otherwise():

@@ -273,3 +273,10 @@ def test_weights_of_the_images_themselves_are_refused_where_none_may_be():
     spec.check_images(images)
     with pytest.raises(SpecError, match="'mss'"):
         spec.check_images(replace(images, weights=torch.full((64,), 1 / 64)))
+
+
+def test_images_in_place_of_their_recipe_are_refused_with_the_fix():
+    spec = object.__new__(RunSpec)  # while the tests run, __init__ checks the type itself
+    object.__setattr__(spec, "dataset", DATA.open())
+    with pytest.raises(SpecError, match="dataset is a FactorImages; expected a recipe.*from_torch makes a recipe"):
+        spec.__post_init__()

@@ -11,6 +11,7 @@ from unbraid.data.drawn.shaded_faces import ShadedFaces as ShadedFaces
 from unbraid.data.own.from_arrays import FromArrays as FromArrays
 from unbraid.data.own.from_folder import FromFolder as FromFolder
 from unbraid.data.own.from_hugging_face import FromHuggingFace as FromHuggingFace
+from unbraid.data.own.from_torch import from_torch as from_torch
 from unbraid.data.published.basel_faces import BaselFaces as BaselFaces
 from unbraid.data.published.cars3d import Cars3D as Cars3D
 from unbraid.data.published.celeba import CelebA as CelebA

@@ -2,15 +2,17 @@
 
 import functools
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from unbraid.codes import Labels
 from unbraid.data.pixels.pixels import Pixels
@@ -38,8 +40,9 @@ class Factor:
 
 @final
 @dataclass(frozen=True)
-class FactorImages:
-    """Images and their factors. Pixels stay bytes, or bits; a batch is made by indexing.
+class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
+    """Images and their factors. Pixels stay bytes, or bits; a batch is made by indexing. To torch it is a data set that
+    a `DataLoader` takes.
 
     `factors` are the labels of the images, one for each factor, and `factor_table` says how many values each can take.
     Without factors the images are unlabelled. `weights` is p(n), where the images are not all equally likely. If there
@@ -98,6 +101,22 @@ class FactorImages:
     def __len__(self) -> int:
         return len(self.pixels)
 
+    def __getitem__(self, row: int | slice) -> tuple[Float[Tensor, "*batch channel height width"], dict[str, Any]]:
+        """Returns an image with intensities in [0, 1], and its factors by name: value indices, measurements, or tensors
+        of probabilities. What is not known is -1, or NaN. A slice gives a batch of images, and tensors of factors.
+        """
+        columns = {labels.name: _filled(labels) for labels in self.factors}
+        if isinstance(row, slice):
+            rows = torch.arange(len(self))[row]
+            return self.batch(rows), {name: column[rows.to(column.device)] for name, column in columns.items()}
+        number = operator.index(row)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"There is no image {number}; there are {len(self)}, numbered from 0.")
+        number %= len(self)
+        factors = {name: column[number] for name, column in columns.items()}
+        plain = {name: value.item() if value.ndim == 0 else value for name, value in factors.items()}
+        return self.batch(slice(number, number + 1))[0], plain
+
     @property
     def image_shape(self) -> tuple[int, int, int]:
         """(channels, height, width)."""
@@ -144,11 +163,17 @@ def tabulated(
         raise DataError(f"The factor {soft[0]!r} has soft labels, which have no place in a table of values.")
     if not factors:
         return torch.zeros(num_images, 0, dtype=torch.int64)
-    columns = [
-        torch.where(labels.is_known, labels.values, math.nan if labels.is_continuous else -1) for labels in factors
-    ]
+    columns = [_filled(labels) for labels in factors]
     common = functools.reduce(torch.promote_types, (column.dtype for column in columns))
     return torch.stack([column.to(common) for column in columns], dim=1)
+
+
+def _filled(labels: Labels) -> Tensor:
+    """Returns the values of a factor: -1 where a discrete one is not known, NaN where any other is not."""
+    if labels.known is None:
+        return labels.values
+    known = labels.known[:, None] if labels.is_soft else labels.known
+    return torch.where(known, labels.values, math.nan if labels.values.is_floating_point() else -1)
 
 
 def _labels(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
@@ -158,9 +183,12 @@ def _labels(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " imag
     return Labels(factor.name, column, ~missing if bool(missing.any()) else None, factor.ordered)
 
 
-class FactorDataset(Recipe, ABC):
+class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     """A recipe for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` does the
     work.
+
+    `len(data)` is the number of images and `data[0]` the first of them, as in the images that `open` gives; the last
+    data set that was looked into this way stays open.
     """
 
     origin: ClassVar[Literal["drawn", "read"]]
@@ -192,6 +220,17 @@ class FactorDataset(Recipe, ABC):
         `verify` takes the checksum of all that is mapped, and not only a look at its size, header and a few images.
         """
 
+    def __len__(self) -> int:
+        return self.num_images
+
+    def __getitem__(self, row: int | slice) -> tuple[Float[Tensor, "*batch channel height width"], dict[str, Any]]:
+        return _opened(self)[row]
+
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
         """All images, verified, on the device."""
         return self.open(verify=True).to(device)
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(dataset: FactorDataset) -> FactorImages:
+    return dataset.open()

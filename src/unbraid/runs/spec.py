@@ -7,6 +7,7 @@ from typing import Any, final
 
 import torch
 from torch import nn
+from torch.utils.data import Dataset
 
 from unbraid.data.dataset import FactorDataset, FactorImages
 from unbraid.data.training_data import TrainingData
@@ -52,6 +53,12 @@ class RunSpec(Recipe):
     max_loss: float = _MAX_LOSS
 
     def __post_init__(self) -> None:
+        given: Any = self.dataset
+        if isinstance(given, Dataset) and not isinstance(given, FactorDataset):
+            raise SpecError(
+                f"RunSpec: dataset is a {type(given).__name__}; expected a recipe such as DSprites(), not what it "
+                "opens. Of a torch data set, unbraid.data.from_torch makes a recipe."
+            )
         super().__post_init__()
         if self.num_steps < 1:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
