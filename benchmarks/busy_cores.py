@@ -19,7 +19,7 @@ import torch
 
 from unbraid import VAE, BetaTCVAE
 from unbraid.allocator import keep_freed_memory
-from unbraid.cli.quickstart import recipe
+from unbraid.cli.first_runs import recipe
 from unbraid.threads import is_waiting_chosen, wait_asleep
 from unbraid.training import Fleet, Member
 

@@ -49,6 +49,11 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+def no_folder(path: Path | str) -> str:
+    """Returns what to say where a folder was expected and is not: that it is a file, or that there is nothing."""
+    return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
+
+
 def read_json(path: Path) -> Any:
     """Returns what a JSON file holds. A file that is not JSON gives a ValueError."""
     try:

@@ -29,6 +29,9 @@ ANSWERED_AT_ONCE = {
     "trian": 2,
     "--metric mig": 2,
     "datasets --help": 0,
+    **{f"{words} --help": 0 for words in COMMANDS},
+    "train --objective factor-vae --help": 0,
+    "train --objectve vae": 2,
     "datasets shw": 2,
 }
 

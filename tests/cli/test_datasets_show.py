@@ -8,8 +8,6 @@ import unbraid.cli.datasets_show as show_module
 import unbraid.data
 from tests.cli.dots import CONTENT, Dots
 from tests.words import words
-from unbraid.data import FactorDataset
-from unbraid.recipes.registry import choices
 
 TINY = [*words("--resolution 8 --shapes heart,square --num-scales 2 --num-orientations 1 --num-positions 4")]
 
@@ -140,17 +138,17 @@ def test_a_mistake_is_told_in_a_line_and_nothing_is_drawn(unbraid, here, tmp_pat
 
 def test_no_short_flag_stands_for_two_things():
     own = {f"--{name}" for name in show_module._OWN}
-    short = list(show_module._SHORT.values())
+    short = [name for path in show_module.shown_flags() if (name := show_module.short_name(path))]
     assert len(set(short)) == len(short)
     assert not own & set(short)
 
 
-def test_the_help_lists_the_fields_of_every_data_set(unbraid):
-    out = unbraid("datasets", "show", "--help").out
+def test_the_help_lists_the_fields_of_what_is_named(unbraid):
+    out = unbraid("datasets", "show", "dsprites", "--subset", "random-split", "--help").out
     assert "\n    unbraid datasets show dsprites\n" in out
-    for flag in (
-        "--dataset.resolution, --resolution",
-        *words("--sampling --subset --sampling.strength --subset.fraction --joint"),
-    ):
+    for flag in ("--dataset.resolution, --resolution", *words("--sampling --subset --subset.fraction --joint")):
         assert f"  {flag} " in out
-    assert all(name in out for name in choices(FactorDataset) if name != "dots")
+    for flag in ("--dataset.split", "--sampling.strength", "--subset.start"):
+        assert flag + " " not in out.partition("Options:")[2]
+    out = unbraid("datasets", "show", "--help").out  # without a name, those of every data set
+    assert all(flag in out for flag in ("--dataset.split", "--dataset.resolution"))

@@ -2,7 +2,10 @@
 
 import pytest
 
-from unbraid.cli.flags import build, build_kind, flags_of, flags_of_kind
+from unbraid.cli.build import build, build_kind
+from unbraid.cli.flag_tables import tables_text
+from unbraid.cli.flags import TABLES, known_flags, relevant
+from unbraid.cli.recipe_flags import flags_of, flags_of_kind
 from unbraid.data import DSprites
 from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, LearnedCategories
 from unbraid.errors import SpecError
@@ -81,6 +84,23 @@ def test_a_repeated_name_and_several_values_give_every_combination():
     ]
 
 
+def test_every_number_takes_a_list_to_sweep():
+    """A whole number and a word too; where the value is a list itself, the flag is repeated."""
+    built = specs(dataset="dsprites", num_steps="1,4", batch_size="8,16", model__latents__size="2,3")
+    assert [(spec.num_steps, spec.batch_size, spec.model.latents.size) for spec in built] == [
+        (steps, batch, size) for size in (2, 3) for steps in (1, 4) for batch in (8, 16)
+    ]
+    built = specs(dataset="dsprites", dataset__resolution="32,64", objective__estimator="mws,mss")
+    assert [(spec.dataset.resolution, spec.objective.estimator) for spec in built] == [
+        (32, "mws"),
+        (32, "mss"),
+        (64, "mws"),
+        (64, "mss"),
+    ]
+    built = specs(dataset="dsprites", model__encoder__hidden=["8,8", "9"])
+    assert [spec.model.encoder.hidden for spec in built] == [(8, 8), (9,)]
+
+
 def test_a_name_may_be_typed_with_underscores_and_capitals():
     assert specs(dataset="DSprites", objective="beta_tcvae") == specs(dataset="dsprites", objective="beta-tcvae")
 
@@ -106,7 +126,18 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
             {"dataset": "dsprites", "objective__beta": ["1", "4"]},
             "--objective.beta was given 2 times (1, 4). Give it once. Several values go in one list: 1,4.",
         ),
-        ({"dataset": "dsprites", "num_steps": ["1", "4"]}, "--num-steps was given 2 times (1, 4). Give it once."),
+        (
+            {"dataset": "dsprites", "num_steps": ["1", "4"]},
+            "--num-steps was given 2 times (1, 4). Give it once. Several values go in one list: 1,4.",
+        ),
+        (
+            {"dataset": "from-folder", "dataset__path": ["a", "b"]},
+            "--dataset.path was given 2 times (a, b). Give it once.",
+        ),
+        (
+            {"dataset": "dsprites", "model__encoder__hidden": ["8,8", "9", "8,8"]},
+            "--model.encoder.hidden is '8,8 9 8,8', which names a value twice. Give each once.",
+        ),
         (
             {"dataset": "dsprites", "objective__beta": "-1"},
             "BetaTCVAE: beta is -1.0; expected a finite weight of 0 or more.",
@@ -125,13 +156,30 @@ def test_a_flag_applies_to_those_that_have_the_field():
     assert [spec.objective for spec in built] == [VAE(), BetaTCVAE(beta=4.0)]
 
 
-def test_a_flag_says_who_has_the_field_and_its_default():
-    assert "beta-tcvae: default 6" in FLAGS["objective.beta"].help.split("; ")
-    assert FLAGS["dataset.path"].help == "from-arrays, from-folder, from-hugging-face: required"
-    assert FLAGS["dataset.sha256"].help == "from-arrays, from-folder, from-hugging-face: optional"
-    assert FLAGS["num_steps"].help == "default 10000"
-    assert FLAGS["objective"].help.count("beta-tcvae (default), beta-vae, ") == 1
-    assert {"conv", "mlp"} <= set(FLAGS["model.decoder"].help.split(", "))
+def test_a_flag_says_its_default_and_who_has_another():
+    assert "4 for beta-svae, beta-vae, hfvae" in FLAGS["objective.beta"].help
+    assert "6 for beta-tcvae" in FLAGS["objective.beta"].help
+    assert FLAGS["dataset.path"].help.endswith("Required.")
+    assert "efault" not in FLAGS["dataset.sha256"].help
+    assert FLAGS["num_steps"].help.endswith("Default 10000.")
+    assert "beta-tcvae (default), beta-vae, " in FLAGS["objective"].help
+    assert "conv, do-tran-celeba, " in FLAGS["model.decoder"].help
+
+
+def test_what_several_families_share_is_named_once():
+    assert FLAGS["model.latents.prior.num_steps"].owners == ["flow-prior"]
+    assert FLAGS["model.latents.prior"].help.count("flow-prior") == 1
+    with pytest.raises(
+        SpecError, match=r"prior.num-steps is for flow-prior, and --model.latents.prior is laplace-prior."
+    ):
+        specs(dataset="dsprites", model__latents__prior="laplace-prior", model__latents__prior__num_steps="4")
+
+
+def test_the_flags_that_are_shipped_are_those_of_the_classes():
+    """Else: python -m unbraid.cli.flag_tables"""
+    assert TABLES.read_text() == tables_text()
+    assert known_flags("train") == FLAGS
+    assert known_flags("score") == METRIC
 
 
 def test_a_flag_says_what_to_type():
@@ -155,7 +203,7 @@ def test_a_metric_is_built_as_a_spec_is():
 def test_the_default_of_a_field_keeps_its_numbers_when_it_is_named(named):
     [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser__learning_rate="1e-3", **named)
     assert spec.critic.optimiser == Adam(1e-3, betas=(0.5, 0.9))
-    assert FLAGS["critic.optimiser.betas"].help == "adam: default 0.5,0.9"
+    assert FLAGS["critic.optimiser.betas"].help.endswith("Default 0.5,0.9.")
     [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser="adagrad")
     assert spec.critic == Critic(optimiser=Adagrad())
 
@@ -192,5 +240,13 @@ def test_a_prior_of_the_wrong_kind_is_refused():
         specs(dataset="dsprites", model__latents="concrete", model__latents__prior="flow-prior")
 
 
-def test_the_help_of_a_prior_names_those_of_every_family():
-    assert {"flow-prior", "learned-categories"} <= set(FLAGS["model.latents.prior"].help.split(", "))
+def test_a_prior_is_one_of_those_of_its_family():
+    def named(**given):
+        return relevant(FLAGS, {path.replace("__", "."): [text] for path, text in given.items()})
+
+    assert "learned-categories" not in named()["model.latents.prior"].recipes
+    assert "flow-prior" not in named(model__latents="concrete")["model.latents.prior"].recipes
+    assert "model.latents.prior.num_steps" not in named()
+    assert "model.latents.prior.num_steps" in named(model__latents__prior="flow-prior")
+    assert "model.decoder.hidden" not in named()
+    assert "model.decoder.hidden" in named(model__decoder="conv")

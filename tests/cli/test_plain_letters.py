@@ -113,7 +113,7 @@ def test_the_scores_are_saved_before_they_are_printed(monkeypatch, codes, tmp_pa
     def fail(carded):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("unbraid.cli.score._show", fail)
+    monkeypatch.setattr("unbraid.cli.score_cards.show", fail)
     with pytest.raises(SystemExit):
         main(["score", codes, "--metrics", "sap", "--save", str(tmp_path / "scores.json")])
     assert (tmp_path / "scores.json").exists()

@@ -130,7 +130,7 @@ def test_every_command_is_watched(monkeypatch, unbraid):
         tell(Event("converting CelebA", 12_000, 202_599, "images"))
         sys.exit(0)
 
-    monkeypatch.setattr("unbraid.cli.runs.open_runs", find)
+    monkeypatch.setattr("unbraid.cli.run_folders.open_runs", find)
     outcome = unbraid("runs")
     assert (outcome.out, outcome.err) == ("", "Converting CelebA: 12,000 of 202,599 images.\n")
 

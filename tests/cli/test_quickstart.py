@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbraid.cli.quickstart import recipe
+from unbraid.cli.first_runs import recipe
 from unbraid.data import DSprites
 from unbraid.distributions import GaussianLatents
 from unbraid.models import MLP, Autoencoder
@@ -24,7 +24,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
             model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)),
         )
 
-    monkeypatch.setattr(importlib.import_module("unbraid.cli.quickstart"), "recipe", small)
+    monkeypatch.setattr(importlib.import_module("unbraid.cli.first_runs"), "recipe", small)
 
 
 def test_the_recipe_is_small_and_has_factors_to_find():

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from unbraid.cli.run_folders import finished_among, open_runs
-from unbraid.data import DSprites
-from unbraid.errors import RunError, UnbraidError
+from unbraid.data import DSprites, FromFolder
+from unbraid.errors import DataError, RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
 from unbraid.runs import Run, RunSpec
 from unbraid.runs.run_writer import RunWriter
@@ -79,3 +79,13 @@ def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
         (BetaVAE(16.0), 0),
         (VAE(), 3),
     ]
+
+
+def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path):
+    (tmp_path / "runs").write_text("not a folder")
+    with pytest.raises(RunError, match=r"runs is a file, not a folder\. Name a run, or a folder that holds runs"):
+        open_runs([tmp_path / "runs"])
+    with pytest.raises(RunError, match="runs is a file, not a folder"):
+        Run.open(tmp_path / "runs")
+    with pytest.raises(DataError, match="runs is a file, not a folder"):
+        _ = FromFolder(str(tmp_path / "runs")).num_images

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.words import words
-from unbraid.cli.flags import build, flags_of
+from unbraid.cli.build import build
+from unbraid.cli.recipe_flags import flags_of
 from unbraid.errors import SpecError
 from unbraid.runs import Run, RunSpec
 from unbraid.sampling import (
@@ -136,7 +137,7 @@ def test_a_model_is_trained_on_biased_samples_of_a_subset(unbraid, tiny, tmp_pat
 
 
 def test_help_lists_the_fields_of_both(unbraid):
-    outcome = unbraid("train", "--help")
+    outcome = unbraid("train", "--sampling", "uniform", "--subset", "held-out-combinations", "--help")
     assert "Fields of --sampling: how likely images are" in outcome.out
     assert "Fields of --subset: which images" in outcome.out
     assert "--subset.combinations" in outcome.out

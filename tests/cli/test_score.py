@@ -40,7 +40,7 @@ def rows(outcome) -> list[list[str]]:
 
 
 def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatch):
-    monkeypatch.setattr("unbraid.cli.score.IN_SHORT", ("mig", "mig:quantised", "sap"))
+    monkeypatch.setattr("unbraid.cli.score_cards.IN_SHORT", ("mig", "mig:quantised", "sap"))
     outcome = unbraid("score", trained)
     assert outcome.code == 0, outcome.err
     lines = outcome.out.splitlines()

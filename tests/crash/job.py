@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unbraid.cli import main, quickstart
+from unbraid.cli import first_runs, main
 from unbraid.data.drawn.dsprites import DSprites
 from unbraid.distributions.posteriors.latents import GaussianLatents
 from unbraid.models.autoencoder import Autoencoder
@@ -42,12 +42,12 @@ def tiny_recipe(objective: Objective, num_steps: int) -> RunSpec:
 
 def make_tiny() -> None:
     """From here on, in this process, the quickstart is a matter of a second."""
-    train_and_tell = quickstart.train_and_tell
+    train_and_tell = first_runs.train_and_tell
 
     def with_more_checkpoints(runs: Sequence[Run], options: TrainingOptions) -> None:
         train_and_tell(runs, replace(options, checkpoint_every=checkpoint_every))
 
-    quickstart.recipe, quickstart.train_and_tell = tiny_recipe, with_more_checkpoints
+    first_runs.recipe, first_runs.train_and_tell = tiny_recipe, with_more_checkpoints
 
 
 def command(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.cli import train as command
+from unbraid.cli import training_runs as command
 from unbraid.cli.app import make_app
 from unbraid.errors import UnbraidError
 

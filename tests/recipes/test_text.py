@@ -177,10 +177,15 @@ def test_the_placeholder_of_a_schedule_and_of_lists():
     ]
 
 
-def test_a_list_and_a_whole_number_are_one_value():
+def test_numbers_and_words_are_swept_by_commas_and_lists_and_texts_are_one_value():
+    assert parse_each("32,64", int, "--flag") == [32, 64]
+    assert parse_each("none,64", int | None, "--flag") == [None, 64]
+    assert parse_each("true,false", bool, "--flag") == [True, False]
+    assert parse_each("exact,means-histogram", Word, "--flag") == ["exact", "means_histogram"]
     assert parse_each("128,64", tuple[int, ...], "--flag") == [(128, 64)]
+    assert parse_each("a,b", str, "--flag") == ["a,b"]
     with pytest.raises(SpecError, match="expected a whole number"):
-        parse_each("32,64", int, "--flag")
+        parse_each("32,6.4", int, "--flag")
 
 
 def test_the_same_value_twice_is_refused():

@@ -13,6 +13,7 @@ from typing import Any, final
 import typer
 from typer.core import TyperGroup
 
+from unbraid.cli.flags import attached, derived_of
 from unbraid.cli.sections import SectionedCommand
 
 # In the order in which one comes to need them, each with the first line of its help.
@@ -82,9 +83,14 @@ class CommandGroup(TyperGroup):
 def command_of(words: str) -> Any:
     """Returns a command that has none below it, and imports its module."""
     function = function_of(words)
+    derived = derived_of(function)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(words.rpartition(" ")[2], cls=SectionedCommand, help=_help(function))(function)
-    return typer.main.get_command(app)
+    app.command(words.rpartition(" ")[2], cls=SectionedCommand, help=_help(function))(
+        function if derived is None else attached(function, derived)
+    )
+    command = typer.main.get_command(app)
+    command.derived = derived  # type: ignore[attr-defined]
+    return command
 
 
 def _help(function: Callable[..., None]) -> str:

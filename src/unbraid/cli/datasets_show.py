@@ -1,24 +1,12 @@
 """`unbraid datasets show`."""
 
-import inspect
-import re
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from unbraid import files
-from unbraid.cli.console import say, stage
-from unbraid.cli.dataset_table import images_in_words, named
-from unbraid.cli.flags import Given, build, flags_of, spelled, with_flags
-from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.data.training_data import TrainingData
-from unbraid.errors import RunError, SpecError
-from unbraid.names import kebab_case
-from unbraid.runs.spec_words import in_words, value_in_words
+from unbraid.cli.flags import Flag, Given, known_flags, spelled, with_flags
 
-_FLAGS = flags_of(TrainingData)
 _OWN = ("sampling", "subset", "out", "joint", "seed", "force", "help")
 _PANELS = {
     "": "Which images, and how likely they are",
@@ -26,15 +14,23 @@ _PANELS = {
     "sampling.": "Fields of --sampling",
     "subset.": "Fields of --subset",
 }
-# `--resolution` is `--dataset.resolution`, as `train` has it, without the long name.
-_SHORT = {path: spelled(field) for path in _FLAGS if (field := path.removeprefix("dataset.")) not in (path, *_OWN)}
 
 
-# In the order of the panels. The data set itself is an argument.
-_SHOWN_FLAGS = sorted((flag for path, flag in _FLAGS.items() if path != "dataset"), key=lambda flag: "." in flag.path)
+def shown_flags() -> dict[str, Flag]:
+    """The flags of `train` that say which images there are, in the order of the panels. The data set itself is an
+    argument.
+    """
+    found = [flag for path, flag in known_flags("train").items() if path.startswith(("dataset.", "sampling", "subset"))]
+    return {flag.path: flag for flag in sorted(found, key=lambda flag: "." in flag.path)}
 
 
-@with_flags(_SHOWN_FLAGS, panels=_PANELS, aliases=_SHORT)
+def short_name(path: str) -> str | None:
+    """`--resolution` is `--dataset.resolution`, as `train` has it, without the long name."""
+    name = path.removeprefix("dataset.")
+    return None if name in (path, *_OWN) else spelled(name)
+
+
+@with_flags(shown_flags, _PANELS, short_name, first="dataset")
 def datasets_show(
     given: Given,
     name: Annotated[
@@ -68,64 +64,6 @@ def datasets_show(
       unbraid datasets show dsprites --resolution 32 --shapes heart --out hearts.png
       unbraid datasets show dsprites --sampling correlated --sampling.factors scale,position_x --sampling.strength 0.2
     """
-    dataset_name = kebab_case(named(name), FactorDataset)
-    path = Path(f"{dataset_name}.png") if out is None else out
-    _check_place(path, force)
-    shown = _only(build(TrainingData, {"dataset": [dataset_name], **given}, _FLAGS))
-    shown.check()
-    pair = None if joint is None else _pair(joint, shown.dataset)
-    images = shown.open()
-    with stage(f"Drawing {path}"):
-        _write(path, shown, images, pair, seed)
-    say(f"The picture is in {path.resolve().as_uri()}")
+    from unbraid.cli.dataset_picture import draw_dataset
 
-
-def _check_place(path: Path, force: bool) -> None:
-    if path.suffix != ".png":
-        raise SpecError(f"--out is {path}; the picture is a PNG, so name a .png file.")
-    files.check_writable(path)
-    if path.exists() and not force:
-        raise RunError(f"{path} exists. Name another file with --out, or replace it with --force.")
-
-
-def _only(built: list[TrainingData]) -> TrainingData:
-    if len(built) > 1:
-        raise SpecError(
-            f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value."
-        )
-    return built[0]
-
-
-def _pair(joint: str, dataset: FactorDataset) -> list[str]:
-    from unbraid.report.joint_map import places_of_pair
-
-    names = [part.strip() for part in joint.split(",")]
-    places_of_pair(names, dataset.factors)
-    return names
-
-
-def _write(path: Path, shown: TrainingData, images: FactorImages, pair: list[str] | None, seed: int) -> None:
-    from unbraid.report.dataset_sheet import write_dataset_sheet
-    from unbraid.report.joint_map import map_of_images, maps_of_joint
-
-    # The first line of its docstring says what it is.
-    what, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
-    notes, maps = [what, ", ".join([images_in_words(len(images), images.image_shape), *_settings(shown.dataset)])], []
-    if shown.subset is not None:
-        notes.append(f"Subset: {value_in_words(shown.subset)}")
-    if shown.sampling is not None:
-        maps += maps_of_joint(shown.sampling, images.factor_table, f"Asked for: {value_in_words(shown.sampling)}")
-    if pair is not None:
-        maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
-    write_dataset_sheet(path, images, kebab_case(type(shown.dataset), FactorDataset), notes, maps, seed)
-
-
-def _settings(recipe: Any) -> list[str]:
-    """The fields that are not at their defaults, in words. A checksum is for programs."""
-    values = [(field, getattr(recipe, field.name)) for field in fields(recipe)]
-    return [
-        f"{in_words(field.name)} {value_in_words(value)}"
-        for field, value in values
-        if value != (field.default if field.default_factory is MISSING else field.default_factory())
-        and not re.fullmatch("[0-9a-f]{64}", str(value))
-    ]
+    draw_dataset(name, given, out, joint, seed, force=force)

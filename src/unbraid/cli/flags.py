@@ -1,79 +1,99 @@
-"""Flags from the fields of dataclasses, and dataclasses from flags.
+"""Flags, and what is said of them: texts alone, so that they are listed without importing a recipe.
 
 A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one,
 `--objective beta-tcvae`, and the fields of that recipe follow after a dot, `--objective.beta 6`, or after colons
-(`unbraid.recipes.text`).
+(`unbraid.recipes.text`). `recipe_flags` makes flags from classes, `flags.json` keeps them, and `build` makes recipes
+from what was typed.
 """
 
-import dataclasses
 import functools
 import inspect
-import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, final
 
 import typer
 
-from unbraid.cli.values import parse_each, placeholder
-from unbraid.errors import SpecError
-from unbraid.names import kebab_case, suggestion
-from unbraid.recipes import parse, text_of
-from unbraid.recipes.annotations import alternatives, default_of, hints_of, kinds_of
-from unbraid.recipes.registry import choices
+from unbraid import files
 
 Given = Mapping[str, Sequence[str]]
 """What was typed: texts by the path of the field, such as "objective.beta"."""
+
+TABLES = Path(__file__).with_name("flags.json")
 
 
 @final
 @dataclass(frozen=True)
 class Holder:
-    """A class that has the field, by the name one types; what the field takes there, and its default."""
+    """A class that has the field, by the name one types; the word for what is typed there, the default as one would
+    type it (None if there is none), what the field means, and, where the name of a recipe is typed, a line on each.
+    `at` is the path of the flag by which the class is named, if that is not the one above the field.
+    """
 
     name: str
-    annotation: Any
-    default: Any
+    metavar: str
+    default: str | None = None
+    meaning: str = ""
+    recipes: Mapping[str, str] = field(default_factory=dict)
+    at: str = ""
 
 
 @final
 @dataclass(frozen=True)
 class Flag:
-    """One flag: the path of its field, who has such a field, and, if it takes the name of a recipe, the recipes by
-    name.
-    """
+    """One flag: the path of its field, and the classes that have such a field."""
 
     path: str
     holders: tuple[Holder, ...]
-    kinds: Mapping[str, type] = field(default_factory=dict)
 
     @property
     def spelling(self) -> str:
         return spelled(self.path)
 
     @property
+    def recipes(self) -> dict[str, str]:
+        """The recipes that may be named, with a line on each; none for a flag that takes another value."""
+        return {name: line for holder in self.holders for name, line in holder.recipes.items()}
+
+    @property
+    def owners(self) -> list[str]:
+        """The names of the classes that have the field, each once."""
+        return list(dict.fromkeys(holder.name for holder in self.holders if holder.name))
+
+    @property
     def metavar(self) -> str:
-        if self.kinds:
-            return "NAME"
-        words = dict.fromkeys(word for holder in self.holders for word in placeholder(holder.annotation).split("|"))
+        words = dict.fromkeys(word for holder in self.holders for word in holder.metavar.split("|"))
         # Some holders take a few whole numbers only: the word for all of them says enough.
         return "|".join(word for word in words if not (word.isdigit() and "INTEGER" in words))
 
     @property
     def help(self) -> str:
-        """Who has the field, and its default; or the names to choose from."""
-        by_default: dict[str, dict[str, None]] = defaultdict(dict)
+        """What the field means, and its default; or the names to choose from."""
+        if self.recipes:
+            return " ".join([*self._meanings(), self._names()])
+        by_meaning: dict[str, list[Holder]] = defaultdict(list)
         for holder in self.holders:
-            default, kind = holder.default, _kind(holder.annotation)
-            told = kebab_case(type(default), kind) if self.kinds else _tell_default(default)
-            by_default[told] |= {holder.name: None} if holder.name else {}
-        of = {default: ", ".join(names) for default, names in by_default.items()}
-        if self.kinds:
-            only = len(of) == 1
-            marks = {name: " (default)" if only else f" (default of {names})" for name, names in of.items()}
-            return ", ".join(name + marks.get(name, "") for name in self.kinds)
-        return "; ".join(f"{names}: {default}" if names else default for default, names in of.items())
+            by_meaning[holder.meaning].append(holder)
+        texts = {meaning: f"{meaning} {_defaults(group)}".strip() for meaning, group in by_meaning.items()}
+        if len(texts) == 1:
+            return next(iter(texts.values()))
+        return " ".join(f"{', '.join(Flag('', tuple(by_meaning[each])).owners)}: {texts[each]}" for each in texts)
+
+    def _meanings(self) -> list[str]:
+        return list(dict.fromkeys(holder.meaning for holder in self.holders if holder.meaning))
+
+    def _names(self) -> str:
+        """The recipes, with a mark at those that are taken by default."""
+        of: dict[str, list[str]] = defaultdict(list)
+        for holder in self.holders:
+            of[holder.default or ""].append(holder.name)
+        marks = {
+            name: " (default)" if len(of) == 1 else f" (default of {', '.join(dict.fromkeys(owners))})"
+            for name, owners in of.items()
+        }
+        return f"One of {', '.join(name + marks.get(name, '') for name in self.recipes)}."
 
 
 def spelled(path: str) -> str:
@@ -81,225 +101,148 @@ def spelled(path: str) -> str:
     return "--" + path.replace("_", "-")
 
 
-def flags_of(cls: type, prefix: str = "", name: str = "", start: Any = None) -> dict[str, Flag]:
-    """Every flag that the dataclass and the recipes it may hold give rise to, by path. Defaults are those of `start`,
-    if there is one.
+@functools.cache
+def known_flags(table: str) -> dict[str, Flag]:
+    """The flags of a table, by path: "train" has the fields of a spec, "score" those of a metric."""
+    content = files.read_json(TABLES)[table]
+    return {path: Flag(path, tuple(Holder(**holder) for holder in holders)) for path, holders in content.items()}
+
+
+def to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
+    """What `known_flags` reads of a table. What is as by default is left out."""
+    plain = vars(Holder("", ""))
+    return {
+        flag.path: [
+            {name: value for name, value in vars(holder).items() if name in ("name", "metavar") or value != plain[name]}
+            for holder in flag.holders
+        ]
+        for flag in flags
+    }
+
+
+def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
+    """The flags of the recipes that were named or, where none was, are taken by default; without the other classes that
+    have such a field.
     """
+    taken = {path: [name_in(text) for text in texts] for path, texts in given.items()}
     found: dict[str, Flag] = {}
-    hints = hints_of(cls)
-    for of_class in fields(cls):
-        path, annotation = prefix + of_class.name, hints[of_class.name]
-        default = getattr(start, of_class.name) if type(start) is cls else default_of(of_class)
-        found |= flags_of_kind(annotation, path, default, name)
+    for path in sorted(flags, key=lambda path: path.count(".")):
+        above = path.rpartition(".")[0]
+        holders = tuple(
+            each
+            for each in flags[path].holders
+            if not each.name or each.name in taken.get(each.at or above, [each.name])
+        )
+        if holders:
+            found[path] = Flag(path, holders)
+        if flags[path].recipes and path not in taken:
+            taken[path] = [str(holder.default) for holder in holders]
+    return {path: found[path] for path in flags if path in found}
+
+
+def name_in(text: str) -> str:
+    """The name of a recipe in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
+    return text.partition(":")[0].strip().lower().replace("_", "-")
+
+
+def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
+    """What follows each flag among the arguments, by the path of its field. `first` is the path of the field that the
+    first argument stands for, if there is one.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    if first and arguments and not arguments[0].startswith("-"):
+        found[first] = [arguments[0]]
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if name.startswith("--"):
+            found[name[2:].replace("-", "_")].append(value if equals else following)
     return found
 
 
-def flags_of_kind(annotation: Any, path: str, default: Any = MISSING, name: str = "") -> dict[str, Flag]:
-    """The flags of one field: its own, and those below it."""
-    kind, holder = _kind(annotation), Holder(name, annotation, default)
-    if kind is None:
-        return {path: Flag(path, (holder,))}
-    if not inspect.isabstract(kind):
-        return flags_of(kind, f"{path}.", start=default)
-    named = choices(kind)
-    return _merged(
-        [
-            {path: Flag(path, (holder,), named)},
-            *(flags_of(cls, f"{path}.", each, default) for each, cls in named.items()),
-        ]
-    )
+@final
+@dataclass(frozen=True)
+class DerivedFlags:
+    """Flags of a command beyond its own: how to find them, the panel of each by the first part of its path, a second
+    name by path, and the path of the field that the first argument of the command stands for, if there is one.
+    """
+
+    find: Callable[[], Mapping[str, Flag]]
+    panels: Mapping[str, str]
+    alias: Callable[[str], str | None]
+    first: str = ""
+
+    def panel(self, path: str) -> str:
+        first, dot, _ = path.partition(".")
+        return self.panels.get(first + dot, self.panels[""])
 
 
 def with_flags(
-    flags: Iterable[Flag], panels: Mapping[str, str], aliases: Mapping[str, str]
+    find: Callable[[], Mapping[str, Flag]],
+    panels: Mapping[str, str],
+    alias: Callable[[str], str | None] = lambda path: None,
+    first: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command these flags as well as its own. What was typed after them arrives together, as its argument
     `given`.
 
-    In the help a flag stands in the panel of the first part of its path. `aliases` are second names, by path.
+    They are looked for when the command is typed. In the help a flag stands in the panel of the first part of its path.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        by_argument = {flag.path.replace(".", "__"): flag for flag in flags}
-        own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "given"]
-        derived = [
-            inspect.Parameter(
-                argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(flag, panels, aliases)
-            )
-            for argument, flag in by_argument.items()
-        ]
-
-        @functools.wraps(command)
-        def with_given(**values: Any) -> None:
-            typed = {flag.path: values.pop(argument) for argument, flag in by_argument.items()}
-            command(**values, given={path: texts for path, texts in typed.items() if texts})
-
-        signature = inspect.Signature(
-            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + derived
-        )
-        with_given.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-        vars(with_given)["__signature__"] = signature
-        return with_given
+        vars(command)["derived_flags"] = DerivedFlags(find, panels, alias, first)
+        return command
 
     return decorate
 
 
-def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None) -> list[Any]:
-    """Every recipe that was asked for: more than one where a name was repeated or a number has several values. What was
-    not asked for is as in `start`, if there is one.
-    """
-    builder = _Builder(given)
-    built = builder.variants(cls, "", start)
-    builder.refuse_unused(flags)
-    return built
+def derived_of(command: Callable[..., None]) -> DerivedFlags | None:
+    """The flags that `with_flags` gave to a command."""
+    found: DerivedFlags | None = vars(command).get("derived_flags")
+    return found
 
 
-def build_kind(kind: type, path: str, given: Given, flags: Mapping[str, Flag], default: Any) -> list[Any]:
-    """Every recipe of a kind that was asked for, as `build` does; the default if none was."""
-    builder = _Builder(given)
-    built = builder.of_kind(kind, path, default) or [default]
-    builder.refuse_unused(flags)
-    return built
+def attached(command: Callable[..., None], derived: DerivedFlags) -> Callable[..., None]:
+    """The command with a parameter for each flag, as typer wants it."""
+    by_argument = {argument_of(path): path for path in derived.find()}
+    own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "given"]
+    parameters = [
+        inspect.Parameter(
+            argument, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(path, derived.alias(path))
+        )
+        for argument, path in by_argument.items()
+    ]
 
+    @functools.wraps(command)
+    def with_given(**values: Any) -> None:
+        typed = {path: values.pop(argument) for argument, path in by_argument.items()}
+        command(**values, given={path: texts for path, texts in typed.items() if texts})
 
-@final
-class _Builder:
-    """Goes down the fields and takes what was given for them, noting what it took."""
-
-    def __init__(self, given: Given) -> None:
-        self._given = given
-        self._used: set[str] = set()
-        self._chosen: dict[str, list[str]] = {}
-
-    def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """The class with every combination of the given values; its other fields are those of `start`, if there is
-        one.
-        """
-        hints, values = hints_of(cls), {}
-        for of_class in fields(cls):
-            path = prefix + of_class.name
-            default = default_of(of_class) if start is None else getattr(start, of_class.name)
-            if of_field := self._of_field(hints[of_class.name], path, default):
-                values[of_class.name] = of_field
-            elif default is MISSING:
-                raise SpecError(_missing(path, hints[of_class.name], self._chosen.get(prefix.rstrip("."))))
-        combinations = [
-            dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())
-        ]
-        return [cls(**each) if start is None else dataclasses.replace(start, **each) for each in combinations]
-
-    def of_kind(self, kind: type, path: str, default: Any) -> list[Any]:
-        """The named recipes of this kind, or the default changed as the flags below it say; nothing if no flag speaks
-        of it.
-        """
-        if path in self._given:
-            self._used.add(path)
-            chosen = [_named_recipe(text, kind, path) for text in self._given[path]]
-            if len(set(chosen)) < len(chosen):
-                raise SpecError(
-                    f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
-                )
-            for text, (_, recipe) in zip(self._given[path], chosen, strict=True):
-                self._refuse_second_values(path, text, recipe)
-            self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
-            # The default by its name is the default: that of a critic's optimiser is not that of the class.
-            chosen = [(cls, default if start is None and type(default) is cls else start) for cls, start in chosen]
-            return [variant for cls, start in chosen for variant in self.variants(cls, f"{path}.", start)]
-        below = [other for other in self._given if other.startswith(f"{path}.")]
-        if not below:
-            return []
-        if default is MISSING or default is None:
-            raise SpecError(f"{spelled(below[0])} needs {spelled(path)}. {suggestion('', choices(kind))}")
-        self._chosen[path] = [kebab_case(type(default), kind)]
-        return self.variants(type(default), f"{path}.", default)
-
-    def _refuse_second_values(self, path: str, text: str, recipe: Any) -> None:
-        """Refuses a field that is set after the name of its recipe and by a flag as well."""
-        for of_class in fields(recipe) if recipe is not None else ():
-            flag = f"{path}.{of_class.name}"
-            if flag in self._given and getattr(recipe, of_class.name) != default_of(of_class):
-                raise SpecError(f"{spelled(flag)} sets what {spelled(path)} {text} has set. Leave out one of them.")
-
-    def refuse_unused(self, flags: Mapping[str, Flag]) -> None:
-        for path in self._given:
-            if path not in self._used:
-                parent = path.rpartition(".")[0]
-                owners = ", ".join(holder.name for holder in flags[path].holders)
-                raise SpecError(
-                    f"{spelled(path)} is for {owners}, and {spelled(parent)} is {', '.join(self._chosen[parent])}. "
-                    "Leave it out, or choose one of them."
-                )
-
-    def _of_field(self, annotation: Any, path: str, default: Any) -> list[Any]:
-        kind = _kind(annotation)
-        if kind is not None and inspect.isabstract(kind):
-            return self.of_kind(kind, path, default)
-        if kind is not None:
-            return (
-                self.variants(kind, f"{path}.", default)
-                if any(other.startswith(f"{path}.") for other in self._given)
-                else []
-            )
-        if path not in self._given:
-            return []
-        self._used.add(path)
-        texts = self._given[path]
-        if len(texts) > 1:
-            several = f" Several values go in one list: {','.join(texts)}." if float in alternatives(annotation) else ""
-            raise SpecError(
-                f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}"
-            )
-        return parse_each(texts[0], annotation, spelled(path))
-
-
-def _option(flag: Flag, panels: Mapping[str, str], aliases: Mapping[str, str]) -> Any:
-    names = [flag.spelling, *([aliases[flag.path]] if flag.path in aliases else [])]
-    first, dot, _ = flag.path.partition(".")
-    # A list, so that a second use is seen and not silently preferred.
-    option = typer.Option(
-        *names,
-        metavar=flag.metavar,
-        help=flag.help,
-        show_default=False,
-        rich_help_panel=panels[first + dot] if first + dot in panels else panels[""],
+    signature = inspect.Signature(
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + parameters
     )
-    return Annotated[list[str] | None, option]
+    with_given.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    vars(with_given)["__signature__"] = signature
+    return with_given
 
 
-def _kind(annotation: Any) -> type | None:
-    """The kind of recipe that the field holds, if it holds one. A number that may follow a schedule is a number."""
-    return None if float in alternatives(annotation) else next(iter(kinds_of(annotation)), None)
+def argument_of(path: str) -> str:
+    """The name of the parameter that stands for a flag."""
+    return path.replace(".", "__")
 
 
-def _named_recipe(text: str, kind: type, path: str) -> tuple[type, Any]:
-    """Returns the class of the recipe that was named, and the recipe itself if settings follow the name."""
-    valid, (name, colon, _) = choices(kind), text.partition(":")
-    canonical = name.lower().replace("_", "-")
-    if canonical not in valid:
-        raise SpecError(f"{spelled(path)} is {text!r}. {suggestion(canonical, valid)}")
-    return valid[canonical], parse(text, kind, spelled(path)) if colon else None
+def _option(path: str, alias: str | None) -> Any:
+    # A list, so that a second use is seen and not silently preferred.
+    return Annotated[list[str] | None, typer.Option(spelled(path), *([alias] if alias else []), show_default=False)]
 
 
-def _tell_default(default: Any) -> str:
-    if default is MISSING:
-        return "required"
-    return "optional" if default in ("", ()) else f"default {text_of(default)}"
-
-
-def _missing(path: str, annotation: Any, chosen: Collection[str] | None) -> str:
-    kind = _kind(annotation)
-    owner = f"{spelled(path.rpartition('.')[0])} {next(iter(chosen))} needs it. " if chosen else ""
-    return f"{spelled(path)} is missing. {owner}" + (f"Choose one of {', '.join(choices(kind))}." if kind else "")
-
-
-def _merged(tables: Iterable[Mapping[str, Flag]]) -> dict[str, Flag]:
-    """All flags; those of one path become one, held by all who have the field."""
-    merged: dict[str, Flag] = {}
-    for path, flag in itertools.chain.from_iterable(table.items() for table in tables):
-        before = merged.get(path)
-        if before is not None:
-            flag = dataclasses.replace(
-                before, holders=before.holders + flag.holders, kinds={**before.kinds, **flag.kinds}
-            )
-        merged[path] = flag
-    return merged
+def _defaults(holders: Sequence[Holder]) -> str:
+    """The default of these classes, or that of each."""
+    by_default: dict[str, list[Holder]] = defaultdict(list)
+    for holder in holders:
+        by_default["required" if holder.default is None else holder.default].append(holder)
+    if set(by_default) <= {"", "required"} and len(by_default) == 1:
+        return "Required." if "required" in by_default else ""
+    if len(by_default) == 1:
+        return f"Default {next(iter(by_default))}."
+    each = [f"{default or 'none'} for {', '.join(Flag('', tuple(of)).owners)}" for default, of in by_default.items()]
+    return f"Default {', '.join(each)}."

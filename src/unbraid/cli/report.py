@@ -8,7 +8,6 @@ import typer
 from unbraid import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.options import Packages, parse_packages
-from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.errors import SpecError
 
 
@@ -27,6 +26,7 @@ def report(
       unbraid report runs
       unbraid report runs/sweep --out sweep.html --title "A sweep of beta"
     """
+    from unbraid.cli.run_folders import finished_among, open_runs
     from unbraid.report import write_report
 
     if out.suffix != ".html":

@@ -5,14 +5,23 @@ from typing import Any, final
 
 from typer.core import TyperCommand
 
+from unbraid.cli.flags import DerivedFlags, argument_of, relevant, typed_in
 from unbraid.cli.progress_lines import progress_of_commands
 
 
 @final
 class SectionedCommand(TyperCommand):
-    """A command whose help lists each flag under the panel it was given, and the others under Arguments and Options.
-    While it runs, work that takes long tells how far it is.
+    """A command whose help lists its arguments, its options, and then, panel by panel, the flags for the fields of the
+    recipes that were named before --help or are taken by default. While it runs, work that takes long tells how far
+    it is.
     """
+
+    derived: DerivedFlags | None = None
+    arguments: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        self.arguments = tuple(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         with progress_of_commands():
@@ -20,13 +29,19 @@ class SectionedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = defaultdict(list, {"Arguments": [], "Options": []})
-        for parameter in self.get_params(ctx):
+        parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
+        derived, flags = self.derived, {} if self.derived is None else self.derived.find()
+        options = {path: parameters.pop(argument_of(path)) for path in flags}
+        for parameter in parameters.values():
             name, help_text = parameter.get_help_record(ctx) or ("", "")
-            if parameter.param_type_name == "argument":
-                # typer adds the Python type, which means nothing on a command line.
-                sections["Arguments"].append((name.partition(" <")[0], help_text))
-            elif name:
-                sections[getattr(parameter, "rich_help_panel", None) or "Options"].append((name, help_text))
+            is_argument = parameter.param_type_name == "argument"
+            # To an argument typer adds the Python type, which means nothing on a command line.
+            if name:
+                sections["Arguments" if is_argument else "Options"].append((name.partition(" <")[0], help_text))
+        if derived is not None:
+            for path, flag in relevant(flags, typed_in(self.arguments, derived.first)).items():
+                names = f"{', '.join(options[path].opts)} {flag.metavar}"
+                sections[derived.panel(path)].append((names, flag.help))
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):

@@ -3,12 +3,15 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import final
 
 from rich.table import Table
 
+from unbraid.cli.console import note
+from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_rows import cells, interval_text, number_text
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Scoring
@@ -39,6 +42,18 @@ def run_row(run: Run, name: str) -> list[str]:
     failure = run.failure
     status = run.status if failure is None else f"failed at step {failure.step}"
     return [name, label, str(run.seed), status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]
+
+
+def readable_rows(runs: Iterable[Run], folder: Path) -> list[list[str]]:
+    """The rows of runs in a folder, and a note on those that are damaged: one must not hide the others."""
+    rows = []
+    for run in runs:
+        name = run.name if run.folder == folder else str(run.folder.relative_to(folder))
+        try:
+            rows.append(run_row(run, name))
+        except (UnbraidError, OSError) as error:
+            note(f"{name} is passed over: {error}")
+    return rows
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:

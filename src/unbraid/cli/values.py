@@ -2,22 +2,31 @@
 
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any
 
 from unbraid.errors import SpecError
-from unbraid.recipes.annotations import alternatives, is_kind
+from unbraid.recipes.annotations import alternatives, entries_of, is_kind
 from unbraid.recipes.text import parse, split
 
 _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 
 def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
-    """Returns the values to try: one, or, where a number is wanted, as many as there are between commas."""
-    texts = split(text, ",") if float in alternatives(annotation) else [text]
-    values = [parse(part, annotation, flag) for part in texts]
+    """Returns the values to try: as many as there are between commas, or one where the value is a text or a list."""
+    values = [parse(part, annotation, flag) for part in (split(text, ",") if sweeps(annotation) else [text])]
+    refuse_twice(values, text, flag)
+    return values
+
+
+def sweeps(annotation: Any) -> bool:
+    """Whether a comma separates values to try. In a text it may be a letter, and in a list it separates the entries."""
+    return str not in alternatives(annotation) and entries_of(annotation) is None
+
+
+def refuse_twice(values: Sequence[Any], text: str, flag: str) -> None:
     if len(set(map(repr, values))) < len(values):
         raise SpecError(f"{flag} is {text!r}, which names a value twice. Give each once.")
-    return values
 
 
 def placeholder(annotation: Any) -> str:

@@ -286,7 +286,7 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
         )
     files.check_writable(path)
     if not path.parent.is_dir():
-        raise SpecError(f"There is no folder {path.parent} to save {path.name} in. Make it first.")
+        raise SpecError(f"{files.no_folder(path.parent)} Make it first, to save {path.name} in.")
     if path.exists() and not overwrite:
         raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
     return path

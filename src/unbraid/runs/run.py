@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
+from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
@@ -80,7 +81,8 @@ class Run:
         """Read a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported."""
         path = Path(folder) / "spec.json"
         if not os.path.lexists(path):
-            raise RunError(f"{folder} is not a run: it has no spec.json. `unbraid runs` lists the runs of a folder.")
+            what = f"{folder} is not a run: it has no spec.json." if Path(folder).is_dir() else files.no_folder(folder)
+            raise RunError(f"{what} `unbraid runs` lists the runs of a folder.")
         content = read_spec(path)
         seed = check_value(content.get("seed"), int, f"{path}: seed")
         spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")

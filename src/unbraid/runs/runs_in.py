@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
+from unbraid import files
 from unbraid.errors import RunError, SpecError, UnbraidError, UntrustedError
 from unbraid.names import suggestion
 from unbraid.recipes.paths import fields_of
@@ -86,7 +87,7 @@ def found_runs(folder: Path, packages: Collection[str], tell: Callable[[str], No
     """
     if not folder.is_dir():
         raise RunError(
-            f"There is no folder {folder}. Name a run, or a folder that holds runs; `unbraid train` makes them."
+            f"{files.no_folder(folder)} Name a run, or a folder that holds runs; `unbraid train` makes them."
         )
     if is_run(folder):
         return [Run.open(folder, packages=packages)]

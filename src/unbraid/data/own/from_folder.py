@@ -126,8 +126,7 @@ class FromFolder(FactorDataset):
         """What the folder holds now, if that is what the recipe asks for."""
         if not Path(self.path).is_dir():
             raise DataError(
-                f"There is no folder {self.path}. Check the path, or bring the pictures back: they are not in the "
-                "cache."
+                f"{files.no_folder(self.path)} Check the path, or bring the pictures back: they are not in the cache."
             )
         found = folder_survey.survey(self._place)
         if self.sha256 and found.sha256 != self.sha256:

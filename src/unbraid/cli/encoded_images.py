@@ -1,0 +1,71 @@
+"""New images, read, encoded by a run and written as codes."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from unbraid import files
+from unbraid.cli.console import note, say, stage
+from unbraid.cli.image_files import fitted, picture_paths, read_pictures
+from unbraid.codes import Codes
+from unbraid.codes.codes_file import SUFFIXES, save_codes
+from unbraid.codes.csv_file import without_columns
+from unbraid.data.dataset import FactorImages
+from unbraid.data.own.from_arrays import FromArrays
+from unbraid.device import resolve_device
+from unbraid.errors import DataError, RunError, SpecError
+from unbraid.evaluation.score_rows import plain_text
+from unbraid.models.trained.encode import encode as encode_images
+from unbraid.runs.run import Run
+
+
+def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
+    """Refuse a target that cannot or must not be written, before anything is read."""
+    if out.suffix not in SUFFIXES:
+        raise SpecError(f"--out is {out}; name an .npz, a .safetensors or a .csv file.")
+    files.check_writable(out)
+    if any(out.resolve() == path.resolve() for path in images):
+        raise RunError(f"--out is {out}, which is one of the images. Name another file.")
+    if out.exists() and not force:
+        raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
+
+
+def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, packages: Sequence[str]) -> None:
+    """Encode the images by the model of a run, write the codes, and say where they are."""
+    place, opened = resolve_device(device), Run.open(run, packages=packages)
+    if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
+        raise SpecError(
+            f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
+        )
+    model = opened.model().to(place)
+    if opened.status == "unfinished":
+        note(f"{opened.name} is unfinished: its model is that of step {opened.steps_done}, its newest checkpoint.")
+    with stage("Reading the images"):
+        paths, read = _read(images, opened)
+    with stage(f"Encoding {len(read)} images on {place}"):
+        pixels = fitted(read, opened.spec.dataset.image_shape, str(images[0]))
+        codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
+        _write(out, codes, [str(path) for path in paths])
+    say(f"{len(codes)} codes of {codes.num_latents} latents are in {out}.")
+
+
+def _read(images: Sequence[Path], run: Run) -> tuple[list[Path], FactorImages]:
+    """The images, and the files they are from where each has its own."""
+    if images[0].suffix != ".npz":
+        paths = picture_paths(images)
+        return paths, read_pictures(paths, run.spec.dataset.image_shape)
+    if len(images) > 1:
+        raise DataError(f"{len(images)} files were given, the first an .npz. Give one .npz alone, or pictures.")
+    return [], FromArrays(str(images[0])).load()
+
+
+def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
+    """The codes and, where there are, the names of the files. A table gets what it has columns for, and says what is
+    not in it.
+    """
+    if out.suffix == ".csv":
+        lost, paths = without_columns(codes), [plain_text(path) for path in paths]
+        codes = dataclasses.replace(codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None)
+        if lost:
+            say(f"A .csv has no place for {', '.join(lost)}: scores that need it say so.")
+    save_codes(codes, out, paths)

@@ -1,0 +1,151 @@
+"""The scorecards of runs and of files of codes, computed and shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import torch
+import typer
+from rich.text import Text
+
+from unbraid.cli.build import build_kind
+from unbraid.cli.console import complain, errors, output, say, stage
+from unbraid.cli.flags import Given, known_flags
+from unbraid.cli.run_folders import finished_among, open_runs
+from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
+from unbraid.codes import Codes
+from unbraid.errors import CodesError, SpecError
+from unbraid.evaluation.evaluate import evaluate
+from unbraid.evaluation.published import like as like_published
+from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.selection import Metrics
+from unbraid.events import Event, part_of
+from unbraid.metrics.metric import Metric
+from unbraid.metrics.mig import MIG
+from unbraid.runs.run import Run
+from unbraid.runs.spec_words import spec_labels
+
+# What many runs are first compared by.
+IN_SHORT = ("mig", "dci", "sap")
+
+
+@final
+@dataclass(frozen=True)
+class Carded:
+    """Whose card it is: a run, or a file of codes."""
+
+    label: str
+    name: str
+    card: Scorecard
+    run: Run | None = None
+
+    def row(self, names: Sequence[str] = ()) -> Scored:
+        """Returns the first of these scores as a row of a table, beside the values of the others; by default, its first
+        score alone.
+        """
+        if self.run is None:
+            return Scored(self.label, None, self.card[0], unused=unused_text(self.card))
+        return score_row(self.label, self.run, self.card, names or self.card.names[:1])
+
+
+def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
+    """Score each run with one metric and keep the score in its folder."""
+    return [each.row() for each in score_cards(runs, [metric])]
+
+
+def score_cards(
+    runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "auto"
+) -> list[Carded]:
+    """Score each run and keep the scores in its folder."""
+    if not runs:
+        return []
+    labels, found = spec_labels([run.spec for run in runs]), []
+    with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"):
+        for number, run in enumerate(runs):
+            with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
+                card = run.score(metrics, seed=seed, device=device)
+            found.append(Carded(labels[run.spec.digest], str(run.folder), card, run))
+    return found
+
+
+def of_files(codes: dict[Path, Codes], metrics: Metrics, seed: int | None, device: torch.device) -> list[Carded]:
+    found = []
+    for path, read in codes.items():
+        with stage(f"Scoring {path}"):
+            card = _card(path, read.to(device), metrics, seed=seed)
+        found.append(Carded(str(path), str(path), card))
+    return found
+
+
+def _card(path: Path, codes: Codes, metrics: Metrics, *, seed: int | None) -> Scorecard:
+    """The card of one file, which an error names: there may be several."""
+    try:
+        return evaluate(codes, metrics, seed=seed)
+    except CodesError as error:
+        raise CodesError(f"{path}: {error}") from None
+
+
+def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metrics | None:
+    """The metrics that were asked for, in one of three ways."""
+    ways = [
+        name
+        for name, used in (("--metric", bool(given)), ("--metrics", metrics is not None), ("--like", like is not None))
+        if used
+    ]
+    if len(ways) > 1:
+        raise SpecError(f"{' and '.join(ways)} both say what to compute. Give one of them.")
+    if given:
+        built: list[Metric] = build_kind(Metric, "metric", given, known_flags("score"), MIG())
+        return built
+    return like_published(like) if like is not None else metrics
+
+
+def show(carded: Sequence[Carded], *, is_short: bool) -> None:
+    """One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in short, a row for each
+    with the first metrics to look at.
+    """
+    names = {name for each in carded for name in each.card.names}
+    if len(names) == 1:
+        output().print(score_table([each.row() for each in carded]))
+    elif is_short and all(IN_SHORT[0] in each.card for each in carded):
+        output().print(score_table([each.row(IN_SHORT) for each in carded]))
+        say("The folders of the runs hold all scores; --metrics all shows them.", style="dim")
+    elif len(carded) == 1:
+        say(carded[0].card.headline, style="dim")
+        output().print(card_table(carded[0].card))
+    else:
+        output().print(comparison_table([(each.label, each.card) for each in carded]))
+    said = set()
+    for each in carded:
+        if each.card.badge:
+            say(f"{each.name}: {each.card.badge}.", style="bold")
+    for each in carded:
+        for title, sentences in each.card.remarks.items():
+            for sentence in sentences:
+                # What holds for all scores was said while they were computed.
+                if sentence not in each.card.notes and sentence not in said:
+                    said.add(sentence)
+                    say(f"{title}: {sentence}", style="dim")
+
+
+def complain_of_failures(carded: Sequence[Carded]) -> None:
+    """Print the traceback of each metric that failed, and leave with 1 if there is one."""
+    failed = [(f"{name} of {each.name}", text) for each in carded for name, text in each.card.failed.items()]
+    for _, text in failed:
+        errors().print(Text(text), soft_wrap=True)
+    if failed:
+        complain(
+            f"There is no score for {', '.join(name for name, _ in failed)}; the others stand. If memory ran out, "
+            "score a random subset of the images. Otherwise this is a bug in unbraid, not a mistake of yours: please "
+            "report it, with the command you typed and the lines above."
+        )
+        raise typer.Exit(1)
+
+
+def finished_runs(folders: Sequence[Path], packages: Sequence[str]) -> list[Run]:
+    found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
+    for run in found:
+        if run.status != "finished" and run.folder.resolve() in named:
+            run.codes()  # named, not found: refused, with what to do about it
+    return finished_among(found, "score")
