@@ -4,7 +4,6 @@ labels found without labels.
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -15,17 +14,16 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from unbraid import draws
 from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
-from unbraid.distributions.posteriors.categories import with_categories
-from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
 from unbraid.metrics.estimators import Quantised, Sampled
-from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
-
-_BLOCK = 5000
+from unbraid.metrics.metric import Score
+from unbraid.model_scores import Distortion, ImportanceWeightedBound, ModelScore
+from unbraid.model_scores.measure import Trained, measure
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.trained.encode import encode
 
 
 @final
@@ -65,53 +63,27 @@ def learned(
 ) -> Learned:
     """All numbers of one model. Codes are those of the images; everything lies on one device."""
     rate, parts = _rate(codes, num_samples)
-    elbo, bound = (
-        bounds(model, held_out) if held_out is not None and model.latents.has_density else (math.nan, math.nan)
-    )
+    bound = None
+    if held_out is not None and model.latents.has_density:
+        bound = of_model(ImportanceWeightedBound(), model, held_out)
     categories = codes.probabilities[0].argmax(dim=1) if codes.probabilities else None
     return Learned(
-        distortion=distortion(model, images),
+        distortion=of_model(Distortion(), model, images).value,
         rate=rate,
         mutual_information=parts["mutual_information"],
         total_correlation=parts["total_correlation"],
         dimension_wise_kl=parts["dimension_wise_kl"],
         mig=_mig(codes) if has_factors else math.nan,
-        held_out_elbo=elbo,
-        held_out_bound=bound,
+        held_out_elbo=math.nan if bound is None else bound.parts["elbo"].value,
+        held_out_bound=math.nan if bound is None else bound.value,
         accuracy=math.nan if categories is None else label_accuracy(categories, images.values[:, 0]),
         held_out_accuracy=math.nan if categories is None or held_out is None else _accuracy_of(model, held_out),
     )
 
 
-@torch.no_grad()
-def distortion(model: AutoencoderModule, images: FactorImages) -> float:
-    """The mean of -log p(x | z) over all images, with one draw of each code, in nats."""
-    total = sum(
-        float(-_log_likelihood(model, x, _draw(model, posterior, rows, 0)).double().sum())
-        for rows, x, posterior in _blocks(model, images)
-    )
-    return total / len(images)
-
-
-@torch.no_grad()
-def bounds(model: AutoencoderModule, images: FactorImages, num_draws: int = 64) -> tuple[float, float]:
-    """The ELBO, and the importance-weighted bound of Burda et al., arXiv:1509.00519v4, eq. 8, from the same draws, in
-    nats per image.
-
-    With w_k = p(x | z_k) p(z_k) / q(z_k | x), they are the mean of log w_k and log of the mean of w_k.
-    """
-    elbo = bound = 0.0
-    everything, prior = range(model.latents.num_latents), model.prior.by_category()
-    for rows, x, posterior in _blocks(model, images):
-        log_weights = []
-        for number in range(num_draws):
-            z = _draw(model, posterior, rows, number)
-            log_ratio = prior.joint_log_prob(z, everything) - posterior.joint_log_prob(z, everything)
-            log_weights.append(_log_likelihood(model, x, z) + log_ratio)
-        table = torch.stack(log_weights).double()
-        elbo += float(table.mean(dim=0).sum())
-        bound += float((table.logsumexp(dim=0) - math.log(num_draws)).sum())
-    return elbo / len(images), bound / len(images)
+def of_model(score: ModelScore, model: AutoencoderModule, images: FactorImages) -> Score:
+    """The score of a model on these images, as a run keeps it."""
+    return measure({"score": score}, Trained(model, images))["score"]
 
 
 def label_accuracy(categories: Int[Tensor, " image"], labels: Int[Tensor, " image"]) -> float:
@@ -140,25 +112,6 @@ def quantised_conditional_entropy(codes: Codes) -> float:
     return float(Informativeness(Quantised())(codes).tables["latent_entropy_given_image"].max())
 
 
-def _blocks(model: AutoencoderModule, images: FactorImages) -> Iterator[tuple[Tensor, Tensor, Posterior]]:
-    """Rows, images and posteriors, a few thousand at a time."""
-    for rows in torch.arange(len(images), device=images.device).split(_BLOCK):
-        x = images.batch(rows)
-        yield rows, x, model.encode(x).with_true_density().by_category()
-
-
-def _draw(model: AutoencoderModule, posterior: Posterior, rows: Tensor, number: int) -> Tensor:
-    """A code with the category of each discrete latent in place of its relaxation: so a bound is a bound."""
-    latents = model.latents
-    noise = draws.normal(rows, "it learns", number, (latents.num_noise,)).float()
-    discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
-    return with_categories(posterior.rsample(noise), latents.widths, discrete)
-
-
-def _log_likelihood(model: AutoencoderModule, x: Tensor, z: Tensor) -> Tensor:
-    return model.likelihood.log_prob(x, model.decoder(with_noise_inputs(z, model.noise_inputs)))
-
-
 def _rate(codes: Codes, num_samples: int) -> tuple[float, dict[str, float]]:
     """The rate over all images, and its parts; NaN for codes without a density."""
     try:
@@ -180,7 +133,5 @@ def _mig(codes: Codes) -> float:
         return (MIG() if has_density else MIG(Quantised()))(codes).value
 
 
-@torch.no_grad()
 def _accuracy_of(model: AutoencoderModule, images: FactorImages) -> float:
-    found = torch.cat([posterior.probabilities[0].argmax(dim=1) for _, _, posterior in _blocks(model, images)])
-    return label_accuracy(found, images.values[:, 0])
+    return label_accuracy(encode(model, images).probabilities[0].argmax(dim=1), images.values[:, 0])

@@ -9,16 +9,16 @@ from benchmarks import learning_settings
 from benchmarks.it_learns import Claim, main
 from benchmarks.learning_scores import (
     Learned,
-    bounds,
-    distortion,
     k_means_accuracy,
     label_accuracy,
     learned,
+    of_model,
 )
 from tests.discovery import concrete_subclasses
 from unbraid.data import DSprites
 from unbraid.data.dataset import Factor, FactorImages
-from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.model_scores import Distortion
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.trained.encode import encode
 from unbraid.objectives import VAE, Objective
@@ -48,33 +48,12 @@ def test_k_means_finds_clusters_that_are_there():
     assert k_means_accuracy(FactorImages.of_table(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
 
 
-def test_bounds_are_those_of_hard_categories_whatever_the_model_was_trained_with():
-    """The parameters of all of these are the same, and so are their draws."""
-    parts = [
-        (ConcreteLatents(3, measure=measure, hard=hard), BernoulliLatents(1, measure=measure, hard=hard))
-        for measure, hard in (("pmf", True), ("pmf", False), ("summed", False), ("density", False), ("density", True))
-    ]
-    models = [
-        Autoencoder(MLP((8,), (8,)), latents=GroupedLatents((GaussianLatents(2), *each))).build((1, 4, 4), seed=0)
-        for each in parts
-    ]
-    first, *others = (bounds(each.eval(), images(), num_draws=4) for each in models)
-    assert others == [first] * 4
-
-
-def test_the_importance_weighted_bound_is_the_tighter_one_and_one_draw_gives_the_elbo():
-    elbo, bound = bounds(model(), images(), num_draws=16)
-    assert elbo < bound < 0
-    one, same = bounds(model(), images(), num_draws=1)
-    assert one == pytest.approx(same)
-
-
 def test_the_elbo_of_the_codes_is_that_of_the_draws():
     net, data = model(), images()
     found = learned(net, encode(net, data), data, data, num_samples=200, has_factors=False)
     assert found.elbo == pytest.approx(found.held_out_elbo, abs=0.2)  # one draw of each code against 64
     assert found.rate == pytest.approx(found.mutual_information + found.total_correlation + found.dimension_wise_kl)
-    assert found.distortion == distortion(net, data)
+    assert found.distortion == of_model(Distortion(), net, data).value
     assert math.isnan(found.mig)
 
 

@@ -15,7 +15,7 @@ from unbraid.distributions import (
     LearnedCategories,
 )
 from unbraid.models import MLP, Autoencoder
-from unbraid.models.trained.elbo import ELBO, hard_elbo
+from unbraid.models.trained.elbo import HardELBO, hard_elbo
 
 IMAGES = Squares().load()
 
@@ -74,4 +74,4 @@ def test_of_many_images_some_are_drawn_and_those_without_weight_never_are():
 
 
 def test_its_value_is_minus_its_parts():
-    assert ELBO(3.0, 2.0, 10).value == -5
+    assert HardELBO(3.0, 2.0, 10).value == -5

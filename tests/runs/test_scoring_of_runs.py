@@ -10,11 +10,13 @@ import torch
 from tests.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid import evaluate
+from unbraid.distributions import DeterministicLatents
 from unbraid.errors import CodesError, RunError, SpecError
 from unbraid.evaluation import Scoring
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import encode
+from unbraid.objectives import AAE
 from unbraid.runs import Run
 from unbraid.sampling import Correlated, RandomSplit, UniformJoint, image_weights
 
@@ -151,3 +153,59 @@ def test_a_fraction_of_the_images_is_drawn(whole):
     assert "18 images, a random 50 %," in card.headline
     with pytest.raises(CodesError):
         whole.codes().rows([])
+
+
+# ---- scores of the model
+
+
+def test_scores_of_the_model_are_kept_beside_those_of_codes(tmp_path):
+    run = finish(Run.place(tmp_path, SPLIT, 3), seed=7)
+    for part in ("train", "test", "all"):
+        card = run.score("mig:quantised,elbo,reconstruction-error:absolute", part=part)
+        assert card.names == ("mig:quantised", "elbo", "reconstruction-error:absolute")
+        assert [run.scores(Scoring(part=part))[place] for place in (1, 2)] == [card["elbo"], card.scores[2]]
+    assert len(run.scores()) == 9
+    held_out, trained, everything = (
+        next(score for score in run.scores(Scoring(part=part)) if score.metric == "ELBO").value
+        for part in ("test", "train", "all")
+    )
+    # The parts are complements; an image's draw depends on its row, so this holds up to the noise of single draws.
+    assert everything == pytest.approx((9 * held_out + 27 * trained) / 36, abs=0.5)
+
+
+def test_the_whole_of_the_model_scores_alone(whole):
+    card = whole.score("model")
+    assert card.higher_is_better == {
+        "distortion": False,
+        "elbo": True,
+        "importance-weighted-bound": True,
+        "rate": None,
+        "reconstruction-error": False,
+        "reconstruction-error:absolute": False,
+        "reconstruction-error:cross_entropy": False,
+    }
+    assert card["elbo"].value == pytest.approx(-card["distortion"].value - card["rate"].value)
+    # Of a Bernoulli likelihood the cross-entropy is the distortion by pixel, at the mean code in place of a draw.
+    by_pixel = 64 * card["reconstruction-error:cross_entropy"].value
+    assert by_pixel == pytest.approx(card["distortion"].value, rel=0.01)
+
+
+def test_scores_of_the_model_see_weights_and_a_fraction_too(whole):
+    some = whole.score("rate", fraction=0.5)
+    assert some.num_images == 18
+    weighted = whole.score("rate", sampling=CORRELATED)
+    assert len({some[0].value, weighted[0].value, whole.score("rate")[0].value}) == 3
+
+
+def test_codes_alone_have_no_such_score(whole):
+    card = evaluate(whole.codes(), ["mig:quantised", "elbo"])
+    assert "Score the run instead" in card.refused["elbo"]
+    with pytest.raises(CodesError, match="reads the model and its images"):
+        evaluate(whole.codes(), "elbo,rate")
+
+
+def test_deterministic_codes_have_a_distortion_and_no_bound(tmp_path):
+    spec = replace(SPEC, model=replace(SPEC.model, latents=DeterministicLatents(3)), objective=AAE())
+    card = finish(Run.place(tmp_path, spec, 3), seed=7).score("distortion,elbo")
+    assert card.names == ("distortion",)
+    assert "needs the density" in card.refused["elbo"]

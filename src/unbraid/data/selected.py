@@ -57,17 +57,23 @@ class SelectedPixels(Pixels):
 def subset_of(images: FactorImages, subset: Subset) -> FactorImages:
     """The images of the subset, in their order. Weights are scaled to sum to one again."""
     rows = subset.rows(images.factor_table, images.values)
-    weights = None
-    if images.weights is not None:
-        weights = images.weights[rows].double()
-        if not float(weights.sum()) > 0:
-            raise DataError(
-                f"{type(subset).__name__}: all {len(rows):,} images of the {subset.part} part have the weight 0. "
-                "Choose others."
-            )
-        weights = weights / weights.sum()
-    factors = tuple(labels[rows] for labels in images.factors)
-    return replace(images, pixels=_selected(images.pixels, rows), factors=factors, weights=weights)
+    if images.weights is not None and not float(images.weights[rows].double().sum()) > 0:
+        raise DataError(
+            f"{type(subset).__name__}: all {len(rows):,} images of the {subset.part} part have the weight 0. "
+            "Choose others."
+        )
+    return rows_of(images, rows)
+
+
+def rows_of(images: FactorImages, rows: Int64[Tensor, " row"]) -> FactorImages:
+    """Returns the images of these rows, which are in order. Weights are scaled to sum to one again."""
+    weights = None if images.weights is None else images.weights[rows].double()
+    return replace(
+        images,
+        pixels=_selected(images.pixels, rows),
+        factors=tuple(labels[rows] for labels in images.factors),
+        weights=None if weights is None else weights / weights.sum(),
+    )
 
 
 def weighted(images: FactorImages, joint: Joint) -> FactorImages:

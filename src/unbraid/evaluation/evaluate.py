@@ -2,7 +2,7 @@
 
 import traceback
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -17,9 +17,12 @@ from unbraid.evaluation.usage import unused_latents
 from unbraid.events import Event, Listener, listening, part_of, tell
 from unbraid.metrics.metric import Metric, Score, factor_features
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.model_scores import ModelScore
+from unbraid.model_scores.measure import Trained, measure
 from unbraid.version import __version__
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
+_NEEDS_MODEL = "reads the model and its images, not codes alone. Score the run instead: run.score(...), or its folder."
 _FAILED = (
     "{} failed ({}: {}) and has no score; the others stand. Unless memory ran out, this is a bug in unbraid: please "
     "report it, with the traceback that the scorecard holds under `failed`."
@@ -56,11 +59,20 @@ def evaluate(
         return evaluate_as(scoring, codes, metrics, seed)
 
 
-def evaluate_as(scoring: Scoring, codes: Codes, metrics: Metrics, seed: int | None = None) -> Scorecard:
-    """Returns the scores of these codes, which are those of the part and under the weights of the scoring."""
+def evaluate_as(
+    scoring: Scoring,
+    codes: Codes,
+    metrics: Metrics,
+    seed: int | None = None,
+    trained: Callable[[], Trained] | None = None,
+) -> Scorecard:
+    """Returns the scores of these codes, which are those of the part and under the weights of the scoring; and those
+    of the model that `trained` returns, with the images of the same rows.
+    """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
-    codes = scoring.rows_of(codes)
+    rows = scoring.rows(len(codes))
+    codes = codes if rows is None else codes.rows(rows)
     codes = codes.with_factors(scoring.factors) if scoring.factors else codes
     left_out = dict(selection.left_out)
     chosen = selection.metrics
@@ -68,11 +80,14 @@ def evaluate_as(scoring: Scoring, codes: Codes, metrics: Metrics, seed: int | No
         needy = [name for name, metric in chosen.items() if metric.needs_factors]
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
-    work = _Work(codes, scoring, len(chosen))
+    number = len(chosen) + bool(selection.model_scores)
+    work = _Work(codes, scoring, number)
     notes = _constant_factors(work.statistics, chosen)
     for name, metric in chosen.items():
         work.do(name, metric)
-    tell(Event("scoring", len(chosen), len(chosen), "metrics"))
+    if selection.model_scores:
+        work.do_model(selection.model_scores, trained)
+    tell(Event("scoring", number, number, "metrics"))
     if not work.scores:
         for error in work.failed.values():
             raise error
@@ -84,7 +99,7 @@ def evaluate_as(scoring: Scoring, codes: Codes, metrics: Metrics, seed: int | No
     return Scorecard(
         names=tuple(work.scores),
         scores=tuple(work.scores.values()),
-        higher_is_better={name: chosen[name].higher_is_better for name in work.scores},
+        higher_is_better={name: (chosen | selection.model_scores)[name].higher_is_better for name in work.scores},
         num_images=len(codes),
         num_latents=codes.num_latents,
         factor_names=codes.factor_names,
@@ -126,6 +141,21 @@ class _Work:
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
                 self.failed[name] = error
         self._num_done += 1
+
+    def do_model(self, scores: dict[str, ModelScore], trained: Callable[[], Trained] | None) -> None:
+        """Scores the model, in one pass over the images."""
+        if trained is None:
+            self.refused |= dict.fromkeys(scores, _NEEDS_MODEL)
+            return
+        with part_of(Event("scoring", self._num_done, self._num_metrics, "metrics", ", ".join(scores))):
+            try:
+                model = trained()
+                reasons = {name: score.refusal(model.model) for name, score in scores.items()}
+                self.refused |= {name: reason for name, reason in reasons.items() if reason}
+                found = measure({name: score for name, score in scores.items() if not reasons[name]}, model)
+                self.scores |= {name: replace(score, scoring=self._scoring.changes()) for name, score in found.items()}
+            except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
+                self.failed |= dict.fromkeys(scores, error)
 
 
 def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) -> tuple[Statistics, tuple[str, ...]]:

@@ -4,8 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
+from jaxtyping import Int64
+from torch import Tensor
+
 from unbraid import sampling as draw
-from unbraid.codes import Codes
 from unbraid.errors import SpecError
 from unbraid.names import suggestion
 from unbraid.recipes import Recipe, from_json, text_of, to_json
@@ -71,13 +73,12 @@ class Scoring(Recipe):
             discrete=self.discrete if has_discrete else None,
         )
 
-    def rows_of(self, codes: Codes) -> Codes:
-        """Returns the drawn fraction of the codes, in their order."""
-        count = max(2, round(self.fraction * len(codes)))
-        if count >= len(codes):
-            return codes
-        rows = draw.permuted_rows(len(codes), 0, "scored rows")[:count]
-        return codes.rows(rows.sort().values)
+    def rows(self, num_images: int) -> Int64[Tensor, " row"] | None:
+        """Returns the rows of the drawn fraction, in their order; None if that is all of them."""
+        count = max(2, round(self.fraction * num_images))
+        if count >= num_images:
+            return None
+        return draw.permuted_rows(num_images, 0, "scored rows")[:count].sort().values
 
     @property
     def phrases(self) -> list[str]:

@@ -5,18 +5,25 @@ import inspect
 import typing
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.settings import check_seed
+from unbraid.model_scores import ModelScore
 from unbraid.names import suggestion
 from unbraid.recipes import parse, text_of
 from unbraid.recipes.registry import choices
 from unbraid.recipes.text import split
 
-Metrics = str | Sequence[str | Metric]
-"""What can be asked for: "all", "unsupervised", names separated by commas, or a sequence of names and metrics."""
+Metrics = str | Sequence[str | Metric | ModelScore]
+"""What can be asked for: "all", "unsupervised", "model", names separated by commas, or a sequence of names, metrics and
+scores of models."""
+
+Asked = TypeVar("Asked", Metric, ModelScore)
+_WORDS = ("all", "unsupervised", "model")
+# Of the scores of a model, beside the default of each.
+MODEL_VARIANTS: tuple[str, ...] = ("reconstruction-error:absolute", "reconstruction-error:cross_entropy")
 
 # Beside the default of every metric, what a reader of papers will look for.
 VARIANTS: tuple[str, ...] = ("dci:forest", "zdiff:svm")
@@ -27,15 +34,21 @@ LEFT_OUT: dict[str, str] = {"dci:boosted_trees": "takes minutes, so it is comput
 @final
 @dataclass(frozen=True)
 class Selection:
-    """Metrics by name, in order; and what a user may miss among them, with the reason."""
+    """Metrics by name, in order; what a user may miss among them, with the reason; and scores of models by name."""
 
     metrics: dict[str, Metric]
     left_out: dict[str, str] = field(default_factory=dict)
+    model_scores: dict[str, ModelScore] = field(default_factory=dict)
 
 
 def registry() -> dict[str, type[Metric]]:
     """Returns every metric that the package exports, by name: those that need factors first."""
     return dict(sorted(choices(Metric).items(), key=lambda named: (not named[1].needs_factors, named[0])))
+
+
+def model_registry() -> dict[str, type[ModelScore]]:
+    """Returns every score of a model that the package exports, by name."""
+    return choices(ModelScore)
 
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
@@ -44,33 +57,44 @@ def select(metrics: Metrics, seed: int | None = None) -> Selection:
         check_seed("seed", seed)
     selection = _asked_for(metrics)
     return dataclasses.replace(
-        selection, metrics={name: _with_seed(metric, seed) for name, metric in selection.metrics.items()}
+        selection,
+        metrics={name: _with_seed(metric, seed) for name, metric in selection.metrics.items()},
+        model_scores={name: _with_seed(score, seed) for name, score in selection.model_scores.items()},
     )
 
 
-def metric_of(name: str) -> Metric:
-    """Returns the metric of this name, with the settings that follow it after colons (`unbraid.recipes.text`)."""
-    first, known = name.partition(":")[0].strip().lower().replace("_", "-"), registry()
-    if first not in known:
-        raise SpecError(f"There is no metric {name!r}. {suggestion(first, [*known, 'all', 'unsupervised'])}")
+def metric_of(name: str) -> Metric | ModelScore:
+    """Returns the metric or score of a model of this name, with the settings that follow it after colons
+    (`unbraid.recipes.text`).
+    """
+    first = name.partition(":")[0].strip().lower().replace("_", "-")
+    if first in model_registry():
+        return typing.cast(ModelScore, parse(name, ModelScore, "metric"))
+    if first not in registry():
+        known = [*registry(), *model_registry(), *_WORDS]
+        raise SpecError(f"There is no metric {name!r}. {suggestion(first, known)}")
     return typing.cast(Metric, parse(name, Metric, "metric"))
 
 
 def _asked_for(metrics: Metrics) -> Selection:
     if not isinstance(metrics, str | Sequence):
         raise SpecError(
-            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', names separated by commas, or a list "
-            "of names and metrics."
+            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', 'model', names separated by commas, "
+            "or a list of names and metrics."
         )
     each = split(metrics, ";" if ";" in metrics else ",") if isinstance(metrics, str) else metrics
     if not each:
         raise SpecError(f"No metric was asked for. {suggestion('', registry())}")
     named = _named(metric for one in each for metric in _meant(one))
     has_all = any(isinstance(one, str) and one.strip() == "all" for one in each)
-    return Selection(named, {name: why for name, why in LEFT_OUT.items() if name not in named} if has_all else {})
+    return Selection(
+        {name: metric for name, metric in named.items() if isinstance(metric, Metric)},
+        {name: why for name, why in LEFT_OUT.items() if name not in named} if has_all else {},
+        {name: score for name, score in named.items() if isinstance(score, ModelScore)},
+    )
 
 
-def _meant(one: str | Metric) -> list[Metric]:
+def _meant(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:
     """The metrics that one entry of a list stands for."""
     if not isinstance(one, str):
         return [_checked(one)]
@@ -79,25 +103,28 @@ def _meant(one: str | Metric) -> list[Metric]:
         case "all":
             variants = [metric_of(name) for name in VARIANTS if name.partition(":")[0] in registry()]
             return [m for cls in known for m in (cls(), *(v for v in variants if type(v) is cls))]
+        case "model":
+            return [*(cls() for cls in model_registry().values()), *map(metric_of, MODEL_VARIANTS)]
         case "unsupervised":
             return [cls() for cls in known if not cls.needs_factors]
         case _:
             return [metric_of(one)]
 
 
-def _named(metrics: Iterable[Metric]) -> dict[str, Metric]:
+def _named(metrics: Iterable[Metric | ModelScore]) -> dict[str, Metric | ModelScore]:
     return {text_of(metric): metric for metric in metrics}
 
 
-def _checked(metric: Any) -> Metric:
-    if isinstance(metric, Metric):
+def _checked(metric: Any) -> Metric | ModelScore:
+    if isinstance(metric, Metric | ModelScore):
         return metric
-    called = f", such as {metric.__name__}()" if inspect.isclass(metric) and issubclass(metric, Metric) else ""
+    is_class = inspect.isclass(metric) and issubclass(metric, Metric | ModelScore)
+    called = f", such as {metric.__name__}()" if is_class else ""
     raise SpecError(f"A metric was given as {metric!r}; expected a name or an instance{called}.")
 
 
-def _with_seed(metric: Metric, seed: int | None) -> Metric:
-    return metric if seed is None else typing.cast(Metric, _seeded(metric, seed))
+def _with_seed(metric: Asked, seed: int | None) -> Asked:
+    return metric if seed is None else typing.cast(Asked, _seeded(metric, seed))
 
 
 def _seeded(recipe: Any, seed: int) -> Any:

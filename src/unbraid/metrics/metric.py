@@ -4,7 +4,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
@@ -13,9 +13,8 @@ from unbraid.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.settings import check_sizes
+from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.recipes import Recipe
-from unbraid.recipes.registry import short_name
 
 Interval = tuple[float, float]
 
@@ -188,13 +187,7 @@ class Metric(Recipe, ABC):
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting by name. A recipe among them is told by its name, and its own settings follow."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        recipes = {name: value for name, value in values.items() if is_dataclass(value)}
-        return {name: value for name, value in values.items() if name not in recipes} | {
-            key: setting
-            for name, recipe in recipes.items()
-            for key, setting in ({name: short_name(recipe).replace("-", "_")} | vars(recipe)).items()
-        }
+        return settings_of(self)
 
 
 # What a metric takes that reads the means of latents and looks at a factor where it is known.

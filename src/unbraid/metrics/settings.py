@@ -1,12 +1,13 @@
-"""The sizes of the settings of a metric."""
+"""The settings of a metric by name, and their sizes."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import SpecError
 from unbraid.recipes import Recipe
+from unbraid.recipes.registry import short_name
 
 # The least and the most of each count: with less there is nothing to measure, with more a metric would run for days or
 # out of memory, a slip of the hand.
@@ -14,6 +15,7 @@ SIZES: dict[str, tuple[int, int]] = {
     "num_bins": (2, 100_000),
     "normalise_bins": (2, 100_000),
     "num_samples": (2, 10**8),
+    "num_draws": (1, 10**6),
     "k": (1, 10**6),
     "num_train": (1, 10**8),
     "num_test": (1, 10**8),
@@ -37,6 +39,17 @@ def check_sizes(recipe: Recipe) -> None:
             if not least <= value <= most:
                 usual = "" if field.default is None else f" (the default is {field.default:,})"
                 raise SpecError(f"{name}: {field.name} is {value}; expected {least:,} to {most:,}{usual}.")
+
+
+def settings_of(recipe: Recipe) -> dict[str, Any]:
+    """Returns every setting by name. A recipe among them is told by its name, and its own settings follow."""
+    values = {field.name: getattr(recipe, field.name) for field in fields(recipe)}
+    recipes = {name: value for name, value in values.items() if is_dataclass(value)}
+    return {name: value for name, value in values.items() if name not in recipes} | {
+        key: setting
+        for name, inner in recipes.items()
+        for key, setting in ({name: short_name(inner).replace("-", "_")} | vars(inner)).items()
+    }
 
 
 def check_seed(where: str, seed: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from unbraid.evaluation.score_rows import interval_text, number_text
-from unbraid.evaluation.selection import registry
+from unbraid.evaluation.selection import model_registry, registry
 from unbraid.metrics.metric import Score
 from unbraid.report.groups import Group
 from unbraid.report.members import ReportedRun
@@ -35,6 +35,7 @@ def all_scores(groups: Sequence[Group]) -> list[ScoreRow]:
     if all(score.metric == "MIG" for score in questions.values()):
         return []
     directions = {cls.__name__: cls.higher_is_better for cls in registry().values()}
+    directions |= {cls.__name__: cls.higher_is_better for cls in model_registry().values()}
     arrows = {True: "↑", False: "↓", None: ""}
     return [
         ScoreRow(

@@ -12,7 +12,7 @@ from unbraid.evaluation.usage import badge, unused_latents
 from unbraid.metrics.estimators import Quantised
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
-from unbraid.models.trained.elbo import ELBO, hard_elbo
+from unbraid.models.trained.elbo import HardELBO, hard_elbo
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 
@@ -34,7 +34,7 @@ class ReportedRun:
     history: History
     mig: Score | None = None
     scores: tuple[Score, ...] = ()
-    hard: ELBO | None = None
+    hard: HardELBO | None = None
     num_unused: int = 0
 
     @property
@@ -124,7 +124,7 @@ def why_left_out(run: Run) -> str:
     return f"is not finished: it stands at step {run.steps_done} of {run.spec.num_steps}"
 
 
-def _hard(run: Run) -> ELBO | None:
+def _hard(run: Run) -> HardELBO | None:
     """The ELBO with hard categories, of a model that has discrete latents and a rate."""
     if run.spec.model.latents.num_discrete == 0 or math.isnan(run.history.at_the_end("rate")):
         return None

@@ -6,7 +6,7 @@ import operator
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -40,7 +40,7 @@ from unbraid.runs.history import History
 from unbraid.runs.kept_scores import KeptScores
 from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
-from unbraid.runs.scored_images import scored_images, settled
+from unbraid.runs.scored_images import Scorable, settled
 from unbraid.runs.spec import RunSpec
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -161,20 +161,15 @@ class Run:
         "test" part, which its subset held out; or of "all" images of the data set, in its order. Those that training
         did not encode are encoded now, on the device.
         """
-        return self._codes(Scoring(part=part), resolve_device(device))
+        scoring = settled(self.spec, Scoring(part=part))
+        return Scorable(self.spec, scoring, self._kept_codes, self._finished_model).codes(resolve_device(device))
 
-    def _codes(self, scoring: Scoring, device: torch.device) -> Codes:
-        """Returns the codes of a part, with the weights of its sampling."""
-        scoring = settled(self.spec, scoring)
-        if scoring.part == "train" and scoring.sampling is None:
-            return read_safetensors(self._files.checked("codes.safetensors")).to(device)
-        images = scored_images(self.spec, scoring.part, scoring.sampling).open()
-        if scoring.part == "train":
-            codes = read_safetensors(self._files.checked("codes.safetensors"))
-            weights = None if images.weights is None else images.weights.to(codes.mean)
-            return replace(codes, weights=weights).to(device)
+    def _kept_codes(self) -> Codes:
+        return read_safetensors(self._files.checked("codes.safetensors"))
+
+    def _finished_model(self) -> AutoencoderModule:
         self._files.checked("weights.safetensors")
-        return encode(self.model().to(device), images.streamed_to(device), precision=self.spec.precision)
+        return self.model()
 
     def encoder(self) -> Callable[[Any], Codes]:
         """A function from new images to their codes.
@@ -252,14 +247,15 @@ class Run:
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)
-        names = list(select(metrics, seed).metrics)  # a misspelt name is told before the codes are read
+        selection = select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
+        place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
         with shown(progress), listening(*([watch] if watch else [])):
-            codes = self._codes(scoring, resolve_device(device))
+            codes = scorable.codes(place)
             try:
-                card = evaluate_as(scoring, codes, metrics, seed)
+                card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place))
             except CodesError as error:  # not one of them is defined
-                refused = dict.fromkeys(names, str(error))
+                refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
                 self._keep(lambda kept: kept.add_answers({}, refused, scoring))
                 raise
         self._keep(lambda kept: kept.add(card))

@@ -2,11 +2,20 @@
 each is.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
 
+import torch
+
+from unbraid.codes import Codes
+from unbraid.data.selected import rows_of
 from unbraid.data.training_data import TrainingData
 from unbraid.errors import RunError
 from unbraid.evaluation.scoring import Sampling, ScoredPart, Scoring
+from unbraid.model_scores.measure import Trained
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.trained.encode import encode
 from unbraid.runs.spec import RunSpec
 
 
@@ -19,6 +28,41 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
     part = "train" if spec.subset is None and scoring.part == "all" else scoring.part
     return replace(scoring, part=part, sampling=None if is_own else scoring.sampling)
+
+
+@final
+@dataclass(frozen=True)
+class Scorable:
+    """What of a run of this spec is scored: the codes that it kept or makes now, and its model with its images."""
+
+    spec: RunSpec
+    scoring: Scoring
+    kept_codes: Callable[[], Codes]
+    model: Callable[[], AutoencoderModule]
+
+    def codes(self, device: torch.device) -> Codes:
+        """Returns the codes of the part, with the weights of the sampling. Those of images that were held out are
+        encoded now.
+        """
+        if self.scoring.part == "train":
+            codes = self.kept_codes()
+            if self.scoring.sampling is not None:
+                weights = self._images.open().weights
+                codes = replace(codes, weights=None if weights is None else weights.to(codes.mean))
+            return codes.to(device)
+        model = self.model().to(device)
+        return encode(model, self._images.open().streamed_to(device), precision=self.spec.precision)
+
+    def trained(self, device: torch.device) -> Trained:
+        """Returns the model and the images of the rows that are scored."""
+        images = self._images.open()
+        rows = self.scoring.rows(len(images))
+        images = images if rows is None else rows_of(images, rows)
+        return Trained(self.model().to(device), images.streamed_to(device), self.spec.precision)
+
+    @property
+    def _images(self) -> TrainingData:
+        return scored_images(self.spec, self.scoring.part, self.scoring.sampling)
 
 
 def scored_images(spec: RunSpec, part: ScoredPart, sampling: Sampling = None) -> TrainingData:

@@ -1,0 +1,71 @@
+"""A batch of images, their posteriors, and codes drawn from them."""
+
+from functools import cached_property
+from typing import final
+
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from unbraid import draws
+from unbraid.data.dataset import FactorImages
+from unbraid.distributions.posteriors.categories import with_categories
+from unbraid.distributions.priors.prior import Prior
+from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.trained.decode import likeliest_code
+
+
+@final
+class CodedImages:
+    """The images of some rows, and what a model makes of them.
+
+    Discrete latents count as categories, whatever the model was trained with: the decoder sees the category that was
+    drawn, and densities are those of categories. So a bound on log p(x) that is computed from this is one.
+    """
+
+    def __init__(self, model: AutoencoderModule, images: FactorImages, rows: Int64[Tensor, " row"]) -> None:
+        self.model, self.rows = model, rows
+        self._dtype = next(model.parameters()).dtype
+        self.x: Float[Tensor, "row channel height width"] = images.batch(rows).to(self._dtype)
+        self.posterior = model.encode(self.x).with_true_density().by_category()
+        # log p(x | z) of the first draw by seed, which several scores ask for.
+        self._first: dict[int, Tensor] = {}
+
+    @cached_property
+    def prior(self) -> Prior:
+        return self.model.prior.by_category()
+
+    @cached_property
+    def reconstruction(self) -> Float[Tensor, "row channel height width"]:
+        """E[x | z] at the likeliest code of each image, as `AutoencoderModule.reconstruct` gives it."""
+        code = likeliest_code(self.posterior.mean, self.posterior.probabilities, self.model.latents.widths)
+        return self.model.decode(code)
+
+    def code(self, seed: int, number: int = 0) -> Float[Tensor, "row column"]:
+        """Returns a draw from q(z | x) of each image. It is a function of row, seed and the number of the draw, so that
+        it does not depend on the batch that the image comes in.
+        """
+        latents = self.model.latents
+        stream = "hard elbo" if number == 0 else f"hard elbo {number}"
+        noise = draws.normal(self.rows, stream, seed, (latents.num_noise,)).to(self._dtype)
+        discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
+        return with_categories(self.posterior.rsample(noise), latents.widths, discrete)
+
+    def log_likelihood(self, seed: int, number: int = 0) -> Float[Tensor, " row"]:
+        """Returns log p(x | z) of each image and its drawn code, in nats."""
+        if number == 0 and seed in self._first:
+            return self._first[seed]
+        seen = with_noise_inputs(self.code(seed, number), self.model.noise_inputs)
+        found = self.model.likelihood.log_prob(self.x, self.model.decoder(seen)).double()
+        if number == 0:
+            self._first[seed] = found
+        return found
+
+    def rate(self, seed: int) -> Float[Tensor, " row"]:
+        """Returns KL(q(z | x) || p(z)) of each image, in nats; from its drawn code where there is no closed form."""
+        return self.prior.kl_from(self.posterior, self.code(seed)).double().sum(dim=1)
+
+    def log_weight(self, seed: int, number: int) -> Float[Tensor, " row"]:
+        """Returns log p(x | z) + log p(z) - log q(z | x) of each image and its drawn code, in nats."""
+        z, everything = self.code(seed, number), range(self.model.latents.num_latents)
+        ratio = self.prior.joint_log_prob(z, everything) - self.posterior.joint_log_prob(z, everything)
+        return self.log_likelihood(seed, number) + ratio.double()
