@@ -23,7 +23,7 @@ from benchmarks.box_plot import box_plot
 from benchmarks.evidence import SMALL_SPRITES, Circumstances, Claim, Sheet, claims, complain, flags, now, table
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec, files
 from unbraid.data.dataset import FactorImages
-from unbraid.errors import TrainingError
+from unbraid.errors import TrainingError, TrainingInterrupted
 from unbraid.events import Event, listening
 from unbraid.metrics import MIG
 from unbraid.models.trained.encode import encode_all
@@ -91,7 +91,7 @@ def trained(runs: Mapping[str, Sequence[Run]], stages: Stages) -> dict[str, list
     try:
         with listening(watch):
             train_runs([run for group in runs.values() for run in group], TrainingOptions(stages.device, resume=True))
-    except TrainingError as error:  # stopped, or all have failed: what is finished is scored
+    except (TrainingError, TrainingInterrupted) as error:  # stopped, or all have failed: what is finished is scored
         complain(str(error))
     watch.turn("")
     return {name: [run for run in group if run.status == "finished"] for name, group in runs.items()}

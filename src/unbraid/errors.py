@@ -1,5 +1,8 @@
 """What can go wrong, by whose hand. Every message says what was given, what was expected and how to fix it."""
 
+from collections.abc import Sequence
+from typing import Any
+
 _MAX_MESSAGE = 4_000  # characters
 _END = 1_000
 
@@ -51,3 +54,24 @@ class TrainingError(UnbraidError):
     """Training that started from a good spec and failed all the same."""
 
     exit_code = 1
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Training that was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
+
+    `runs` are those that can be resumed. `at_once` says that it ended in the middle of a step, so what came after their
+    last checkpoints is lost. It is no Exception, so that a loop over many trainings that catches those stops as well.
+    """
+
+    def __init__(self, message: str, runs: Sequence[Any] = (), *, at_once: bool = False) -> None:
+        self.runs, self.at_once = tuple(runs), at_once
+        folders = f" {_count(len(runs))} can be resumed (the first is {runs[0].folder})." if runs else ""
+        super().__init__(message + folders)
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows in place of a traceback."""
+        return [str(self)]
+
+
+def _count(num_runs: int) -> str:
+    return "1 run" if num_runs == 1 else f"{num_runs} runs"

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import twenty_models
 from benchmarks.twenty_models import GROUPS, main, score_table, specs, verdict
 from tests.words import words
-from unbraid.errors import TrainingError
+from unbraid.errors import TrainingInterrupted
 from unbraid.training.state import fleet_key
 
 SCORES = {"VAE": {0: 0.1, 1: 0.05}, "β-VAE, β = 4": {0: 0.15, 1: 0.2}, "β-TCVAE, β = 6": {0: 0.1, 1: 0.5}}
@@ -64,7 +64,7 @@ def test_small_ones_are_trained_scored_and_drawn(tmp_path, capsys):
 
 def test_a_run_that_is_stopped_has_a_verdict_too(tmp_path, monkeypatch, capsys):
     def stopped(*_, **__):
-        raise TrainingError("Stopped at step 1, as asked.")
+        raise TrainingInterrupted("Stopped at step 1, as asked.")
 
     monkeypatch.setattr(twenty_models, "train_runs", stopped)
     main(["--small", "--precision", "float32", "--out", str(tmp_path / "twenty")])

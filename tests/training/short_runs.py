@@ -7,7 +7,7 @@ import pytest
 
 from tests.training.squares import MLP_SPEC
 from tests.training.watchers import Stopwatch
-from unbraid.errors import TrainingError
+from unbraid.errors import TrainingInterrupted
 from unbraid.optimisers import Adam
 from unbraid.runs import Run
 from unbraid.training import train
@@ -23,6 +23,6 @@ def stop():
 
 def stopped(specs, seeds, folder, at, **options):
     """Train until a signal comes at a step, and return the runs."""
-    with pytest.raises(TrainingError, match=f"Stopped at step {at}"):
+    with pytest.raises(TrainingInterrupted, match=f"Stopped at step {at}"):
         train(specs, seeds, folder=folder, watch=Stopwatch(at, stop), **options)
     return [Run.place(folder, spec, seed) for spec in specs for seed in seeds]

@@ -10,7 +10,7 @@ import torch
 from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid import __version__
-from unbraid.errors import TrainingError
+from unbraid.errors import TrainingInterrupted
 from unbraid.runs import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.training import train
@@ -34,7 +34,7 @@ def stopped_at(step):
 
 
 def interrupted(folder):
-    with pytest.raises(TrainingError, match="Stopped at step 3"):
+    with pytest.raises(TrainingInterrupted, match="Stopped at step 3"):
         train([SPEC], [0, 1], folder=folder, watch=stopped_at(3))
 
 

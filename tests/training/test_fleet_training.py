@@ -10,7 +10,7 @@ import pytest
 from tests.training.short_runs import SPEC
 from tests.training.squares import result
 from tests.training.watchers import Signalled, Stopwatch
-from unbraid.errors import TrainingError
+from unbraid.errors import TrainingInterrupted
 from unbraid.runs import Run
 from unbraid.training import fleet_training, train
 from unbraid.training.checkpoint_times import CheckpointTimes
@@ -34,7 +34,7 @@ def signalled_while_encoding(monkeypatch):
 def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, undisturbed, monkeypatch):
     signalled_while_encoding(monkeypatch)
     with pytest.raises(
-        TrainingError, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."
+        TrainingInterrupted, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."
     ):
         train([SPEC], [0, 1], folder=tmp_path)
     assert [result(Run.place(tmp_path, SPEC, seed)) for seed in (0, 1)] == undisturbed
@@ -42,7 +42,7 @@ def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, u
 
 def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_path, monkeypatch):
     signalled_while_encoding(monkeypatch)
-    with pytest.raises(TrainingError, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
+    with pytest.raises(TrainingInterrupted, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
         train([SPEC], range(6), folder=tmp_path)
     assert [Run.place(tmp_path, SPEC, seed).status for seed in range(6)] == ["unfinished"] * 6
     again = Stopwatch()
@@ -54,7 +54,7 @@ def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_p
 
 
 def test_asked_to_stop_just_before_they_encode_none_does(tmp_path, undisturbed):
-    with pytest.raises(TrainingError, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
+    with pytest.raises(TrainingInterrupted, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
         train([SPEC], [0, 1], folder=tmp_path, watch=Signalled("encoding images"))
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
@@ -62,7 +62,9 @@ def test_asked_to_stop_just_before_they_encode_none_does(tmp_path, undisturbed):
 def test_asked_to_stop_while_the_first_kind_encodes_the_second_is_not_begun(tmp_path, monkeypatch):
     signalled_while_encoding(monkeypatch)
     other = replace(SPEC, batch_size=9)
-    with pytest.raises(TrainingError, match=r"after 1 model was finished; the others have yet to be trained.*--resume"):
+    with pytest.raises(
+        TrainingInterrupted, match=r"after 1 model was finished; the others have yet to be trained.*--resume"
+    ):
         train([SPEC, other], [0], folder=tmp_path)
     assert [Run.place(tmp_path, spec, 0).status for spec in (SPEC, other)] == ["finished", "new"]
 
@@ -76,7 +78,7 @@ def test_asked_to_stop_while_a_checkpoint_is_saved_it_stops_with_that_checkpoint
         saved(run, state, *rest)
 
     monkeypatch.setattr(fleet_training, "save_checkpoint", save)
-    with pytest.raises(TrainingError, match="Stopped at step 4 of 10"):
+    with pytest.raises(TrainingInterrupted, match="Stopped at step 4 of 10"):
         train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=4)
     monkeypatch.undo()
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
@@ -88,7 +90,7 @@ def test_ctrl_c_before_the_first_step_ends_it_at_once_and_says_how_to_go_on(tmp_
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(train_module, moment, interrupted)
-    with pytest.raises(TrainingError, match="before the next step, as asked; nothing is lost.*--resume"):
+    with pytest.raises(TrainingInterrupted, match="before the next step, as asked; nothing is lost.*--resume"):
         train([SPEC], [0, 1], folder=tmp_path)
     monkeypatch.undo()
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed

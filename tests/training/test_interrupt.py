@@ -1,8 +1,13 @@
 import signal
+import sys
 import threading
 
 import pytest
 
+from tests.training.short_runs import SPEC, stop, stopped
+from tests.training.watchers import Stopwatch
+from unbraid.errors import TrainingInterrupted
+from unbraid.training import train
 from unbraid.training.interrupt import interruptible
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -88,3 +93,69 @@ def test_off_the_main_thread_signals_are_left_alone():
     thread.start()
     thread.join()
     assert seen == [(False, before)]
+
+
+# ---- what is raised
+
+
+def interrupted(tmp_path, watch):
+    with pytest.raises(TrainingInterrupted) as told:
+        train([SPEC], [0, 1], folder=tmp_path, watch=watch)
+    return told.value
+
+
+def test_what_is_raised_is_a_keyboard_interrupt_that_names_the_runs_that_can_be_resumed(tmp_path):
+    error = interrupted(tmp_path, Stopwatch(3, stop))
+    assert isinstance(error, KeyboardInterrupt)
+    assert not isinstance(error, Exception)
+    assert [(run.seed, run.status, run.steps_done) for run in error.runs] == [
+        (0, "unfinished", 3),
+        (1, "unfinished", 3),
+    ]
+    assert not error.at_once
+    assert str(error) == (
+        "Stopped at step 3 of 10, as asked; a checkpoint is saved. Go on with the same command and --resume (in "
+        f"Python, resume=True). 2 runs can be resumed (the first is {error.runs[0].folder})."
+    )
+    [*runs] = train([SPEC], [0, 1], folder=tmp_path, resume=True)
+    assert [run.status for run in runs] == ["finished", "finished"]
+
+
+def test_a_loop_that_catches_exceptions_stops_too(tmp_path):
+    def loop():
+        for seed in range(3):
+            try:
+                train([SPEC], [seed], folder=tmp_path, watch=Stopwatch(3, stop))
+            except Exception:  # noqa: BLE001 (as a user may write it)
+                continue
+
+    with pytest.raises(KeyboardInterrupt):
+        loop()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_in_the_middle_of_a_step_it_names_the_runs_too(tmp_path):
+    def at_once():
+        raise KeyboardInterrupt
+
+    error = interrupted(tmp_path, Stopwatch(3, at_once))
+    assert error.at_once
+    assert "Stopped at once, as asked; what is finished is kept. Go on with" in str(error)
+    assert len(error.runs) == 2
+
+
+def test_a_program_that_does_not_catch_it_ends_with_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "excepthook", lambda *error: print("as it was:", error[0].__name__))
+    error = interrupted(tmp_path, Stopwatch(3, stop))
+    hook = sys.excepthook
+    hook(type(error), error, error.__traceback__)
+    hook(ValueError, ValueError("other"), None)
+    out, err = capsys.readouterr()
+    assert err == f"{error}\n"
+    assert out == "as it was: ValueError\n"
+    stopped([SPEC], [2], tmp_path, at=3)
+    assert sys.excepthook is hook
+
+
+def test_a_notebook_shows_the_sentence_in_place_of_a_traceback():
+    assert TrainingInterrupted("Stopped.")._render_traceback_() == ["Stopped."]

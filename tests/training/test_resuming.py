@@ -6,7 +6,7 @@ from tests.told import warned
 from tests.training.short_runs import SPEC, stop, stopped
 from tests.training.squares import result
 from tests.training.watchers import Stopwatch
-from unbraid.errors import RunError, TrainingError
+from unbraid.errors import RunError, TrainingInterrupted
 from unbraid.runs import Run
 from unbraid.training import train
 
@@ -56,7 +56,7 @@ def test_rows_beyond_the_last_checkpoint_are_read_and_dropped_on_resuming(tmp_pa
 
 
 def test_what_to_type_next_is_said(tmp_path):
-    with pytest.raises(TrainingError, match="Stopped at step 3 of 10.*the same command and --resume"):
+    with pytest.raises(TrainingInterrupted, match="Stopped at step 3 of 10.*the same command and --resume"):
         train([SPEC], [0], folder=tmp_path, watch=Stopwatch(3, stop))
 
 

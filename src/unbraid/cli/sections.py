@@ -7,6 +7,7 @@ from typer.core import TyperCommand
 
 from unbraid.cli.flags import DerivedFlags, argument_of, relevant, typed_in
 from unbraid.cli.progress_lines import progress_of_commands
+from unbraid.errors import TrainingError, TrainingInterrupted
 
 
 @final
@@ -24,8 +25,13 @@ class SectionedCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with progress_of_commands():
-            return super().invoke(ctx)
+        try:
+            with progress_of_commands():
+                return super().invoke(ctx)
+        except TrainingInterrupted as stopped:
+            if stopped.at_once:
+                raise KeyboardInterrupt from None
+            raise TrainingError(str(stopped)) from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = defaultdict(list, {"Arguments": [], "Options": []})

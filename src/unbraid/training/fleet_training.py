@@ -6,7 +6,7 @@ from typing import final
 
 from unbraid.amounts import duration
 from unbraid.data.dataset import FactorImages
-from unbraid.errors import CodesError, TrainingError
+from unbraid.errors import CodesError, TrainingInterrupted
 from unbraid.events import Event, tell
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
@@ -16,7 +16,7 @@ from unbraid.training.compiler import Inductor
 from unbraid.training.environment import Environment
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet
-from unbraid.training.interrupt import Interrupt, interruptible
+from unbraid.training.interrupt import GO_ON, Interrupt, interruptible
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
@@ -26,7 +26,6 @@ from unbraid.training.writers import writers
 
 log = logging.getLogger(__name__)
 
-GO_ON = "Go on with the same command and --resume (in Python, resume=True)."
 # Images are read once for so many members; between two such groups somebody may stop it.
 _ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
 
@@ -130,7 +129,7 @@ class FleetTraining:
         """Stop here, as asked."""
         if self._saved_at < self._fleet.step:
             self._checkpoint()
-        raise TrainingError(
+        raise TrainingInterrupted(
             f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {GO_ON}"
         )
 

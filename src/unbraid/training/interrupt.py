@@ -1,12 +1,18 @@
-"""Ctrl-C, SIGTERM and SIGHUP, turned into a question that the loop asks between two steps."""
+"""Ctrl-C, SIGTERM and SIGHUP, turned into a question that the loop asks between two steps, and how it ends."""
 
 import contextlib
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import final
+
+from unbraid.errors import TrainingInterrupted
+from unbraid.runs.run import Run
+
+GO_ON = "Go on with the same command and --resume (in Python, resume=True)."
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,3 +55,43 @@ def interruptible() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         put_back()
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Within the block no step is taken, so Ctrl-C may end it at once."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(f"Stopped before the next step, as asked; nothing is lost. {GO_ON}") from None
+
+
+@contextlib.contextmanager
+def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
+    """Within the block, which trains these runs, whatever Ctrl-C raises says which of them can be resumed."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        _end_in_a_sentence()
+        at_once = not isinstance(stopped, TrainingInterrupted)
+        message = f"Stopped at once, as asked; what is finished is kept. {GO_ON}" if at_once else str(stopped)
+        unfinished = [run for run in runs if run.status == "unfinished"]
+        raise TrainingInterrupted(message, unfinished, at_once=at_once) from None
+
+
+def _end_in_a_sentence() -> None:
+    """From now on a program that does not catch a TrainingInterrupted ends with its sentence and without a traceback.
+    All else is shown as it was.
+    """
+    before = sys.excepthook
+    if getattr(before, "shows_sentences", False):
+        return
+
+    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if isinstance(error, TrainingInterrupted):
+            sys.stderr.write(f"{error}\n")
+        else:
+            before(kind, error, traceback)
+
+    show.shows_sentences = True  # type: ignore[attr-defined]
+    sys.excepthook = show

@@ -15,7 +15,7 @@ from unbraid.allocator import keep_freed_memory
 from unbraid.data.dataset import FactorImages
 from unbraid.device import resolve_device
 from unbraid.display import shown
-from unbraid.errors import RunError, TrainingError
+from unbraid.errors import RunError, TrainingError, TrainingInterrupted
 from unbraid.events import Event, Listener, listening, tell
 from unbraid.memory import give_back_memory, is_out_of_memory
 from unbraid.runs.run import Run
@@ -26,7 +26,8 @@ from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
 from unbraid.training.finish import conclude
-from unbraid.training.fleet_training import GO_ON, FleetTraining
+from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream
 from unbraid.training.plan import plan_text
@@ -69,7 +70,8 @@ def train(
     Three things of the process change. On a CPU, glibc is told to keep freed memory, for good, unless the environment
     has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
     taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and ends training with a
-    TrainingError; afterwards the handlers are what they were.
+    TrainingInterrupted, a KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
+    A program that does not catch it ends with its sentence.
     """
     numbers = list(seeds)
     runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
@@ -108,13 +110,14 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     pending = _pending(runs)
     _refuse_those_in_use(pending)
     parts = _parts(runs)
-    for part in parts[1:]:  # those of the first are about to be opened
-        part[0].spec.check_images(part[0].spec.training_data.open())
-    num_later = len(pending)
-    for part in parts:
-        num_later -= len(part)
-        with _naming_folders(), listening(*noticing_busy_cores(device)):
-            _train_part(part, num_later, options)
+    with naming_runs(runs):
+        for part in parts[1:]:  # those of the first are about to be opened
+            part[0].spec.check_images(part[0].spec.training_data.open())
+        num_later = len(pending)
+        for part in parts:
+            num_later -= len(part)
+            with _naming_folders(), listening(*noticing_busy_cores(device)):
+                _train_part(part, num_later, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
@@ -205,7 +208,7 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
 def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -> None:
     """Train runs that can share a fleet, each under its lock, before `num_later` others."""
     images = load_or_stream(runs[0].spec, options.device, options.stream)
-    with _stoppable():
+    with stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
         for run in runs:
@@ -277,7 +280,7 @@ def _train_fleet(
 ) -> str | None:
     """Train one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
     try:
-        with _stoppable():
+        with stoppable():
             training = FleetTraining(start, images, options, programs=programs, later=later)
         is_to_stop = training.run()
     except Exception as error:
@@ -291,17 +294,8 @@ def _train_fleet(
             else "; nothing is left to train."
         )
         finished = "1 model was" if len(start.runs) == 1 else f"{len(start.runs)} models were"
-        raise TrainingError(f"Stopped, as asked, after {finished} finished{rest}")
+        raise TrainingInterrupted(f"Stopped, as asked, after {finished} finished{rest}")
     return None
-
-
-@contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    """Within the block no step is taken, so Ctrl-C may end it at once."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise TrainingError(f"Stopped before the next step, as asked; nothing is lost. {GO_ON}") from None
 
 
 def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
