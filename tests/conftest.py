@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import hypothesis
-import numpy as np
+import jaxtyping
 import pytest
-import torch
+
+from tests import shapes, shared_state
+
+shapes.check_no_others()
 
 # The same examples every time, so that a failure seen once can be seen again; and few, because more would be the same
 # every time too. No deadline, because a shared machine stalls.
@@ -47,6 +49,14 @@ def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def _as_users_run_it() -> Iterator[None]:
+    """Leaves shapes unchecked, so that the library speaks before the checker does."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -85,42 +95,5 @@ def _is_loopback(host: str | bytes) -> bool:
 
 @pytest.fixture(autouse=True)
 def _shared_state_is_left_alone() -> Iterator[None]:
-    """Fail a test after which the next one would find another world: randomness and settings are arguments, never
-    globals.
-    """
-    before = _shared_state()
-    yield
-    after = _shared_state()
-    changed = [name for name in before if before[name] != after[name]]
-    if changed:
-        _restore(before)
-        pytest.fail(
-            f"The test changed {', '.join(changed)}, which every other test shares. Pass a generator, a seed or a "
-            "dtype instead."
-        )
-
-
-def _shared_state() -> dict[str, Any]:
-    # Not Python's own generator: beartype draws from it, to choose which item of a list to look at.
-    _, numbers, *position = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
-    return {
-        "torch's global generator": torch.get_rng_state().numpy().tobytes(),
-        "numpy's global generator": (numbers.tobytes(), *position),
-        "torch's default dtype": torch.get_default_dtype(),
-        "torch's number of threads": torch.get_num_threads(),
-        "torch's gradient mode": torch.is_grad_enabled(),
-        "torch's deterministic mode": torch.are_deterministic_algorithms_enabled(),
-        "the working folder": Path.cwd(),
-    }
-
-
-def _restore(state: dict[str, Any]) -> None:
-    """So that one careless test fails alone."""
-    torch.set_rng_state(torch.frombuffer(bytearray(state["torch's global generator"]), dtype=torch.uint8))
-    numbers, *position = state["numpy's global generator"]
-    np.random.set_state(("MT19937", np.frombuffer(numbers, dtype=np.uint32), *position))  # noqa: NPY002 - as above
-    torch.set_default_dtype(state["torch's default dtype"])
-    torch.set_num_threads(state["torch's number of threads"])
-    torch.set_grad_enabled(state["torch's gradient mode"])
-    torch.use_deterministic_algorithms(state["torch's deterministic mode"])
-    os.chdir(state["the working folder"])
+    with shared_state.left_alone():
+        yield

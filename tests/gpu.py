@@ -30,7 +30,7 @@ def missing(names):
 
 def command_line(absent, arguments):
     """What pytest is called with: the settings of the project, less those whose package is absent."""
-    options = ["-o", "addopts=", "--import-mode=importlib", "--strict-markers", "-p", "pytester"]
+    options = ["-o", "addopts=", "--import-mode=importlib", "--strict-markers"]
     options += ["-p", "no:benchmark", "-ra", "-q"]  # which warns of xdist, and a warning is an error
     options += [] if "beartype" in absent else ["--jaxtyping-packages=unbraid,beartype.beartype"]
     options += (

@@ -2,18 +2,13 @@
 
 import os
 import socket
-from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+from tests import shared_state
 from unbraid import files
-
-
-@pytest.fixture
-def guarded(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A folder whose tests run under a copy of our conftest.py."""
-    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    return pytester
 
 
 def test_the_network_is_out_of_reach():
@@ -36,18 +31,18 @@ def test_the_cache_is_not_the_users(tmp_path_factory):
     assert files.cache_folder().is_relative_to(tmp_path_factory.getbasetemp())
 
 
-def test_a_test_that_changes_shared_state_fails_alone(guarded):
-    guarded.makepyfile("""
-        import numpy, torch
-
-        def test_draws_from_torch(): torch.rand(1)
-        def test_draws_from_numpy(): numpy.random.rand()
-        def test_changes_the_dtype(): torch.set_default_dtype(torch.float64)
-        def test_changes_the_threads(): torch.set_num_threads(torch.get_num_threads() + 1)
-        def test_leaves_everything_as_it_was(): torch.rand(1, generator=torch.Generator())
-    """)
-    result = guarded.runpytest_subprocess("-p", "no:cacheprovider")
-    result.assert_outcomes(passed=5, errors=4)
-    result.stdout.fnmatch_lines(
-        ["*The test changed torch's global generator,*", "*The test changed torch's default dtype,*"]
-    )
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda: torch.rand(1), "torch's global generator"),
+        (np.random.rand, "numpy's global generator"),
+        (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
+        (lambda: torch.set_num_threads(torch.get_num_threads() + 1), "torch's number of threads"),
+    ],
+)
+def test_a_test_that_changes_shared_state_fails_alone(request, change, name):
+    assert "_shared_state_is_left_alone" in request.fixturenames
+    with shared_state.left_alone():
+        with pytest.raises(pytest.fail.Exception, match=f"The test changed {name},"), shared_state.left_alone():
+            change()
+        torch.rand(1, generator=torch.Generator())

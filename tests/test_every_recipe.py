@@ -4,7 +4,6 @@ import dataclasses
 import json
 from typing import Any
 
-import jaxtyping
 import pytest
 
 from tests.discovery import concrete_subclasses
@@ -97,16 +96,8 @@ def test_it_survives_being_typed(cls, kind):
     assert parse(text_of(recipe), kind, "recipe") == recipe
 
 
-@pytest.fixture
-def as_users_run():
-    """Without the checker of the tests, which would refuse a wrong value first."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
 @every_recipe
-def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kind, as_users_run):
+def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kind):
     for name, hint in hints_of(cls).items():
         with pytest.raises(SpecError) as refused:
             dataclasses.replace(example(cls), **{name: Exception})

@@ -4,22 +4,12 @@ import copy
 import dataclasses
 import math
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-
-
-@pytest.fixture
-def _as_users_run_it():
-    """Without the shape checker of the tests, which would speak before the library does."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
 
 MEAN = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
 TABLE = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])

@@ -4,7 +4,6 @@ import json
 import re
 import zipfile
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -199,16 +198,12 @@ def test_names_that_are_no_list_are_refused(tmp_path, names):
         Codes.load(path)
 
 
-@pytest.mark.parametrize("checked", [True, False], ids=["with types checked", "as users run it"])
-def test_numbers_of_eight_bits_are_refused_by_name(tmp_path, checked):
+@pytest.mark.usefixtures("_as_users_run_it")
+def test_numbers_of_eight_bits_are_refused_by_name(tmp_path):
     path = tmp_path / "codes.safetensors"
     save_file({"mean": torch.zeros(3, 2).to(torch.float8_e4m3fn)}, path)
-    jaxtyping.config.update("jaxtyping_disable", not checked)
-    try:
-        with pytest.raises(CodesError, match=re.escape(str(path))):
-            Codes.load(path)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(CodesError, match=re.escape(str(path))):
+        Codes.load(path)
 
 
 def test_an_npz_is_opened_as_often_for_many_factors_as_for_few(tmp_path, monkeypatch):

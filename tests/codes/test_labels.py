@@ -2,22 +2,12 @@
 
 import math
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
 
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
-
-
-@pytest.fixture
-def _as_users_run_it():
-    """Without the shape checker of the tests, which would speak before the library does."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
 
 # How they are read
 

@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from typing import get_args
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given
@@ -400,10 +399,7 @@ def test_a_group_of_no_or_unknown_latents_is_refused(group):
         log_aggregate(pairwise, log_weights("naive", 4, 4, dtype=torch.float64), [group])
 
 
+@pytest.mark.usefixtures("_as_users_run_it")
 def test_an_unknown_estimator_is_refused_with_those_that_exist():
-    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
-    try:
-        with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, eq13"):
-            log_weights("MSS", 3, 10)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, eq13"):
+        log_weights("MSS", 3, 10)

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import warnings
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -270,12 +269,8 @@ def test_a_label_that_never_changes_in_the_training_rows_is_no_trouble():
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):
-    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
-    try:
-        with pytest.raises(SpecError, match=message):
-            DCI(**arguments)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(SpecError, match=message):
+        DCI(**arguments)
 
 
 def test_trees_refuse_means_beyond_float32():

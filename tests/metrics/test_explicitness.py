@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-import jaxtyping
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -136,11 +135,7 @@ def test_many_classes_are_no_reason_to_warn():
 
 
 def test_impossible_settings_are_refused():
-    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
-    try:
-        with pytest.raises(SpecError, match="one_vs_rest, one_vs_rest_raw, multinomial"):
-            Explicitness("tree")
-        with pytest.raises(SpecError, match="num_test is 0"):
-            Explicitness(num_test=0)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(SpecError, match="one_vs_rest, one_vs_rest_raw, multinomial"):
+        Explicitness("tree")
+    with pytest.raises(SpecError, match="num_test is 0"):
+        Explicitness(num_test=0)

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import statistics as stats
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -141,9 +140,5 @@ def test_means_alone_will_do():
 
 
 def test_an_unknown_covariance_is_refused():
-    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
-    try:
-        with pytest.raises(SpecError, match="means, aggregate"):
-            GaussianTotalCorrelation("posterior")
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(SpecError, match="means, aggregate"):
+        GaussianTotalCorrelation("posterior")

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -223,9 +222,5 @@ def test_densities_of_deterministic_codes_are_refused_with_advice():
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):
-    jaxtyping.config.update("jaxtyping_disable", True)  # users run without the checker of the tests
-    try:
-        with pytest.raises(SpecError, match=message):
-            Informativeness(**arguments)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(SpecError, match=message):
+        Informativeness(**arguments)

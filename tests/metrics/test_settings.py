@@ -1,6 +1,5 @@
 import dataclasses
 
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -12,14 +11,6 @@ from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAES
 from unbraid.metrics.estimators import Estimator, Quantised, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.settings import SIZES
-
-
-@pytest.fixture(autouse=True)
-def as_users_run():
-    """Without the checker of the tests, which would refuse these settings first."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_numbers_of_numpy_and_whole_numbers_are_stored_as_the_field_has_them():

@@ -1,0 +1,52 @@
+"""Which functions have their shapes checked while the tests run: those whose signatures have shapes.
+
+The import hook of jaxtyping wraps every function of the package, and its wrapper takes longer than most of what it
+wraps: the tests would take twice the time. Types without shapes are left to mypy.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from typing import Any, get_args
+
+import jaxtyping
+
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def check_no_others() -> None:
+    """Has the hook check shapes alone. To be called before the package is imported."""
+    jaxtyping.jaxtyped = shapes_checked
+
+
+def shapes_checked(*, typechecker: Any) -> Callable[[Any], Any]:
+    """Stands in for `jaxtyping.jaxtyped`, which the hook writes above every function and class."""
+
+    def decorated(thing: Any) -> Any:
+        if not inspect.isclass(thing):
+            return _checked(thing, typechecker)
+        if is_dataclass(thing):
+            thing.__init__ = _checked(thing.__init__, typechecker)
+        return thing
+
+    return decorated
+
+
+def _checked(function: Any, typechecker: Any) -> Any:
+    if not any(_has_shape(annotation) for annotation in inspect.get_annotations(function).values()):
+        return function
+    if inspect.isgeneratorfunction(function):  # which begins when the sizes of its arguments are forgotten
+        return _jaxtyped(function, typechecker=typechecker)
+    check = _jaxtyped(typechecker(function), typechecker=None)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        return (function if jaxtyping.config.jaxtyping_disable else check)(*args, **kwargs)
+
+    return checked
+
+
+def _has_shape(annotation: Any) -> bool:
+    is_shape = inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray)
+    return is_shape or any(map(_has_shape, get_args(annotation)))
