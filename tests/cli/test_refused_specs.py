@@ -107,14 +107,14 @@ CASES = {
         r"multiple of 4.*take 6. Use an even number",
     ),
     "images of a size that a net cannot take": (
-        lambda: RunSpec(DSprites(resolution=48), Autoencoder(Conv())),
-        ("--dataset.resolution", "48", "--model.encoder", "conv"),
-        r"28, 32, 64 or 128 pixels.*these are 1 x 48 x 48.*Use MLP",
+        lambda: RunSpec(DSprites(resolution=8), Autoencoder(Conv())),
+        ("--dataset.resolution", "8", "--model.encoder", "conv"),
+        r"16 to 256 pixels.*these are 1 x 8 x 8.*Use MLP",
     ),
     "images of a size that the decoder cannot take": (
-        lambda: RunSpec(DSprites(resolution=48), Autoencoder(MLP(), SplitConv())),
-        ("--dataset.resolution", "48", "--model.decoder", "split-conv"),
-        r"28, 32, 64 or 128 pixels.*these are 1 x 48 x 48.*Use MLP",
+        lambda: RunSpec(DSprites(resolution=8), Autoencoder(MLP(), SplitConv())),
+        ("--dataset.resolution", "8", "--model.decoder", "split-conv"),
+        r"16 to 256 pixels.*these are 1 x 8 x 8.*Use MLP",
     ),
     "a density of codes that have none": (
         with_latents(DeterministicLatents),

@@ -130,8 +130,8 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
         (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz. Check the path"),
         (
-            ["--dataset", "dsprites", "--dataset.resolution", "48", "--model.encoder", "conv"],
-            "Conv takes square images of 28, 32, 64 or 128",
+            ["--dataset", "dsprites", "--dataset.resolution", "8", "--model.encoder", "conv"],
+            "Conv takes images of 16 to 256 pixels",
         ),
     ],
 )

@@ -7,7 +7,9 @@ from torch import nn
 from tests.models.nets import num_parameters
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
-from unbraid.models import Conv
+from unbraid.models import Autoencoder, Conv
+from unbraid.models.layers import strided_convolutions
+from unbraid.models.layers.seeded import seeded
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
@@ -53,6 +55,18 @@ def test_its_parameters_are_those_of_the_table():
     assert num_parameters(decoder) == (10 + 1) * 128 + (128 + 1) * 1024 + deconvolutions == 248_833
 
 
+def test_its_weights_at_64_pixels_are_those_of_plain_layers_made_in_the_same_order():
+    def plain():
+        down = [nn.Conv2d(*pair, 4, 2, 1) for pair in ((1, 32), (32, 32), (32, 64), (64, 64))]
+        encoder = [*down, nn.Linear(1024, 128), nn.Linear(128, 20)]
+        up = [nn.ConvTranspose2d(*pair, 4, 2, 1) for pair in ((64, 64), (64, 32), (32, 32), (32, 1))]
+        return [*encoder, nn.Linear(10, 128), nn.Linear(128, 1024), *up]
+
+    expected = [weight for layer in seeded(plain, 5) for weight in layer.parameters()]
+    found = list(Autoencoder(Conv()).build((1, 64, 64), seed=5).parameters())
+    assert [torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True)] == [True] * 24
+
+
 def test_with_256_hidden_units_it_is_the_net_of_higgins_et_al_for_chairs_and_faces():
     convolutions = (16 * 3 + 1) * 32 + (16 * 32 + 1) * 32 + (16 * 32 + 1) * 64 + (16 * 64 + 1) * 64
     encoder = Conv(hidden=256).make_encoder((3, 64, 64), GaussianLatents(32))
@@ -63,11 +77,19 @@ def test_with_256_hidden_units_it_is_the_net_of_higgins_et_al_for_chairs_and_fac
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("size", [28, 32, 64, 128])
-def test_it_takes_images_of_28_to_128_pixels_grey_or_coloured(channels, size):
-    shape = (channels, size, size)
+@pytest.mark.parametrize("size", [(16, 16), (28, 28), (33, 33), (64, 64), (48, 100), (128, 128), (255, 256)])
+def test_it_takes_images_of_16_to_256_pixels_grey_or_coloured(channels, size):
+    shape = (channels, *size)
     assert Conv().make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
     assert Conv().make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
+
+
+@pytest.mark.parametrize("size", [16, 48, 64, 96, 200])
+def test_every_convolution_is_one_that_is_fast_on_a_gpu(size):
+    nets = Conv().make_encoder((1, size, size), GaussianLatents(3)), Conv().make_decoder(3, (1, size, size))
+    found = [layer for net in nets for layer in net if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d)]
+    assert all(isinstance(layer, strided_convolutions.Conv2d | strided_convolutions.ConvTranspose2d) for layer in found)
+    assert len(found) == 2 * (4 + (size > 64) + (size > 128))
 
 
 @pytest.mark.parametrize("channels", [(4,), (4, 5), (2, 3, 4, 5, 6)])
@@ -101,10 +123,10 @@ def test_images_of_128_pixels_take_one_layer_more_on_both_sides():
     assert num_parameters(decoder) == num_parameters(mirrored) + one_more
 
 
-@pytest.mark.parametrize("shape", [(1, 48, 48), (1, 64, 32), (2, 64, 64), (1, 256, 256)])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (1, 64, 12), (2, 64, 64), (1, 257, 257)])
 def test_other_images_are_refused_with_their_shape(shape):
     said = "{} x {} x {}".format(*shape)
-    with pytest.raises(SpecError, match=f"28, 32, 64 or 128 pixels.*{said}.*Use MLP"):
+    with pytest.raises(SpecError, match=f"16 to 256 pixels.*{said}.*Use MLP"):
         Conv().make_encoder(shape, GaussianLatents(10))
     with pytest.raises(SpecError, match=said):
         Conv().make_decoder(10, shape)

@@ -7,27 +7,61 @@ from torch import nn
 from unbraid.errors import SpecError
 from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
 
-
-@pytest.mark.parametrize(("size", "canvas", "margin"), [(28, 32, 2), (32, 32, 0), (64, 64, 0), (128, 128, 0)])
-@pytest.mark.parametrize("channels", [1, 3])
-def test_an_image_of_28_pixels_gets_a_margin_of_2_and_the_others_none(size, canvas, margin, channels):
-    assert Canvas.of("Net", (channels, size, size)) == Canvas(channels, canvas, margin)
+CHANNELS = (32, 32, 64, 48)
 
 
-def test_what_is_framed_is_cropped_to_what_it_was():
-    images = torch.rand(2, 1, 28, 28, generator=torch.Generator().manual_seed(0))
-    canvas = Canvas.of("Net", (1, 28, 28))
+@pytest.mark.parametrize(
+    ("size", "canvas", "map_side", "num_layers"),
+    [
+        (16, 16, 1, 4),
+        (17, 32, 2, 4),
+        (28, 32, 2, 4),
+        (32, 32, 2, 4),
+        (48, 48, 3, 4),
+        (50, 64, 4, 4),
+        (64, 64, 4, 4),
+        (65, 96, 3, 5),
+        (96, 96, 3, 5),
+        (128, 128, 4, 5),
+        (178, 192, 3, 6),
+        (256, 256, 4, 6),
+    ],
+)
+def test_the_canvas_is_the_smallest_that_can_be_halved_and_large_images_take_more_layers(
+    size, canvas, map_side, num_layers
+):
+    made = Canvas.of("Net", (3, size, size), CHANNELS)
+    assert made.size == (canvas, canvas)
+    assert made.widths == (*CHANNELS, *[48] * (num_layers - 4))
+    assert made.map_shape == (map_side, map_side)
+    assert made.map_area == map_side**2
+
+
+@pytest.mark.parametrize("channels", [(4,), (4, 4), (4,) * 5])
+def test_28_pixels_lie_on_32_whatever_the_number_of_layers(channels):
+    assert Canvas.of("Net", (1, 28, 28), channels).size == (32, 32)
+
+
+def test_images_need_not_be_square():
+    canvas = Canvas.of("Net", (1, 30, 100), CHANNELS)
+    assert (canvas.size, canvas.map_shape) == ((32, 128), (1, 4))
+    assert Canvas.square("Net", (1, 30, 100)).size == (128, 128)
+    assert Canvas.square("Net", (1, 64, 64)).size == (64, 64)
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 17, 41), (1, 64, 63)])
+def test_what_is_framed_is_cropped_to_what_it_was(shape):
+    images = torch.rand(2, *shape, generator=torch.Generator().manual_seed(0))
+    canvas = Canvas.of("Net", shape, CHANNELS)
     framed = nn.Sequential(*canvas.frame())(images)
-    assert framed.shape == (2, 1, 32, 32)
+    assert framed.shape == (2, shape[0], *canvas.size)
     assert framed.sum() == pytest.approx(images.sum())
     assert torch.equal(nn.Sequential(*canvas.crop())(framed), images)
 
 
-def test_at_128_pixels_there_is_one_layer_more_so_that_the_smallest_map_is_as_at_64():
-    channels = (32, 32, 64, 48)
-    assert Canvas.of("Net", (1, 64, 64)).widths(channels) == channels
-    assert Canvas.of("Net", (1, 128, 128)).widths(channels) == (32, 32, 64, 48, 48)
-    assert [Canvas.of("Net", (1, size, size)).map_size(channels) for size in (28, 32, 64, 128)] == [2, 2, 4, 4]
+def test_where_the_image_fills_the_canvas_there_is_no_frame():
+    canvas = Canvas.of("Net", (1, 64, 64), CHANNELS)
+    assert canvas.frame() == canvas.crop() == []
 
 
 def test_layers_halve_and_double_and_end_without_squashing():
@@ -49,11 +83,11 @@ def test_a_layer_before_batch_norm_has_no_bias_and_the_last_has_one():
     assert up[-1].bias is not None
 
 
-@pytest.mark.parametrize("shape", [(1, 48, 48), (1, 64, 32), (2, 64, 64), (1, 256, 256), (0, 28, 28)])
+@pytest.mark.parametrize("shape", [(1, 15, 64), (1, 64, 8), (2, 64, 64), (1, 257, 256), (0, 28, 28)])
 def test_other_images_are_refused_with_their_shape_and_the_fix(shape):
     said = "{} x {} x {}".format(*shape)
-    with pytest.raises(SpecError, match=f"Net takes square images of 28, 32, 64 or 128 pixels.*{said}.*Use MLP"):
-        Canvas.of("Net", shape)
+    with pytest.raises(SpecError, match=f"Net takes images of 16 to 256 pixels.*{said}.*Use MLP"):
+        Canvas.of("Net", shape, CHANNELS)
 
 
 @pytest.mark.parametrize("channels", [(), (32, 0), (1, 1, 1, 1, 1, 1)])

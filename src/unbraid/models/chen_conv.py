@@ -31,24 +31,24 @@ class ChenConv(Architecture):
         check_channels("ChenConv", self.channels)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("ChenConv", image_shape)
+        canvas = Canvas.of("ChenConv", image_shape, self.channels)
         return nn.Sequential(
             *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths(self.channels)), batch_norm=True),
-            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_size(self.channels), bias=False),
+            *halving((canvas.num_channels, *canvas.widths), batch_norm=True),
+            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_shape, bias=False),
             *activation(self.hidden, batch_norm=True),
             nn.Flatten(),
             nn.Linear(self.hidden, latents.num_parameters),
         )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("ChenConv", image_shape)
+        canvas = Canvas.of("ChenConv", image_shape, self.channels)
         return nn.Sequential(
             nn.Linear(num_inputs, self.hidden, bias=False),
             nn.Unflatten(1, (self.hidden, 1, 1)),
             *activation(self.hidden, batch_norm=True),
-            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_size(self.channels), bias=False),
+            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_shape, bias=False),
             *activation(self.channels[-1], batch_norm=True),
-            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels), batch_norm=True),
+            *doubling((*reversed(canvas.widths), canvas.num_channels), batch_norm=True),
             *canvas.crop(),
         )

@@ -33,23 +33,23 @@ class Conv(Architecture):
         check_channels("Conv", self.channels)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("Conv", image_shape)
+        canvas = Canvas.of("Conv", image_shape, self.channels)
         encoder = nn.Sequential(
             *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths(self.channels))),
+            *halving((canvas.num_channels, *canvas.widths)),
             nn.Flatten(),
-            nn.Linear(self.channels[-1] * canvas.map_size(self.channels) ** 2, self.hidden),
+            nn.Linear(self.channels[-1] * canvas.map_area, self.hidden),
             nn.ReLU(),
             nn.Linear(self.hidden, latents.num_parameters),
         )
         return initialised(encoder, self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("Conv", image_shape)
-        smallest = (self.channels[-1], canvas.map_size(self.channels), canvas.map_size(self.channels))
+        canvas = Canvas.of("Conv", image_shape, self.channels)
+        smallest = (self.channels[-1], *canvas.map_shape)
         # First, though they come last: layers draw their initial weights in the order in which they are made, and every
         # published number of this net comes from this order.
-        convolutions = doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels))
+        convolutions = doubling((*reversed(canvas.widths), canvas.num_channels))
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),
             nn.ReLU(),

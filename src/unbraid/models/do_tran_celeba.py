@@ -31,11 +31,11 @@ class DoTranCelebA(Architecture):
         check_channels("DoTranCelebA", self.channels)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("DoTranCelebA", image_shape)
+        canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
         encoder = nn.Sequential(
             *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths(self.channels))),
-            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_size(self.channels)),
+            *halving((canvas.num_channels, *canvas.widths)),
+            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_shape),
             nn.ReLU(),
             nn.Flatten(),
             nn.Linear(self.hidden, latents.num_parameters),
@@ -43,14 +43,14 @@ class DoTranCelebA(Architecture):
         return initialised(encoder, self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("DoTranCelebA", image_shape)
+        canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),
             nn.ReLU(),
             nn.Unflatten(1, (self.hidden, 1, 1)),
-            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_size(self.channels)),
+            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_shape),
             nn.ReLU(),
-            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels)),
+            *doubling((*reversed(canvas.widths), canvas.num_channels)),
             *canvas.crop(),
         )
         return initialised(decoder, self.init)

@@ -34,23 +34,23 @@ class EsmaeiliCelebA(Architecture):
         check_width("EsmaeiliCelebA", "decoder_hidden", self.decoder_hidden, 256)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("EsmaeiliCelebA", image_shape)
+        canvas = Canvas.of("EsmaeiliCelebA", image_shape, self.channels)
         return nn.Sequential(
             *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths(self.channels)), batch_norm=True),
+            *halving((canvas.num_channels, *canvas.widths), batch_norm=True),
             nn.Flatten(),
-            Branched(self.channels[-1] * canvas.map_size(self.channels) ** 2, self.branch_width, latents),
+            Branched(self.channels[-1] * canvas.map_area, self.branch_width, latents),
         )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("EsmaeiliCelebA", image_shape)
-        smallest = (self.channels[-1], canvas.map_size(self.channels), canvas.map_size(self.channels))
+        canvas = Canvas.of("EsmaeiliCelebA", image_shape, self.channels)
+        smallest = (self.channels[-1], *canvas.map_shape)
         return nn.Sequential(
             nn.Linear(num_inputs, self.decoder_hidden),
             nn.ReLU(),
             nn.Linear(self.decoder_hidden, smallest[0] * smallest[1] * smallest[2]),
             nn.Tanh(),
             nn.Unflatten(1, smallest),
-            *doubling((*reversed(canvas.widths(self.channels)), canvas.num_channels), batch_norm=True),
+            *doubling((*reversed(canvas.widths), canvas.num_channels), batch_norm=True),
             *canvas.crop(),
         )

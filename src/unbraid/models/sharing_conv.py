@@ -41,7 +41,7 @@ class SharingConv(Architecture):
             )
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("SharingConv", image_shape)
+        canvas = Canvas.square("SharingConv", image_shape)
         *_, last = widths = self._widths(canvas, latents)
         return nn.Sequential(
             *canvas.frame(),
@@ -67,5 +67,5 @@ class SharingConv(Architecture):
                     else "Use a smaller map_size, or another number of latents."
                 )
             )
-        num_inner = (canvas.size // self.map_size).bit_length() - 2
+        num_inner = (canvas.size[0] // self.map_size).bit_length() - 2
         return (*self.channels[:num_inner], *[self.channels[-1]] * (num_inner - len(self.channels)), last)

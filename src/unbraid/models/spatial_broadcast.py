@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.conv import Conv
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width
+from unbraid.models.layers.convolutions import check_channels, check_size, check_width
 from unbraid.models.mlp import check_widths
 
 
@@ -35,11 +35,11 @@ class SpatialBroadcast(Architecture):
         check_widths("SpatialBroadcast", decoder_channels=self.decoder_channels)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        Canvas.of("SpatialBroadcast", image_shape)
+        check_size("SpatialBroadcast", image_shape)
         return Conv(self.channels, self.hidden).make_encoder(image_shape, latents)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        Canvas.of("SpatialBroadcast", image_shape)
+        check_size("SpatialBroadcast", image_shape)
         num_channels, height, width = image_shape
         layers: list[nn.Module] = [_Broadcast(height, width)]
         fan_in = num_inputs + 2

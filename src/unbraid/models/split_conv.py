@@ -40,12 +40,12 @@ class SplitConv(Architecture):
         check_width("SplitConv", "hidden", self.hidden, 256)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("SplitConv", image_shape)
-        *trunk, last = canvas.widths(self.channels)
+        canvas = Canvas.of("SplitConv", image_shape, self.channels)
+        *trunk, last = canvas.widths
         return nn.Sequential(
             *canvas.frame(),
             *halving((canvas.num_channels, *trunk)),
-            _Branches(trunk[-1], last, canvas.map_size(self.channels), self.branch_width, latents),
+            _Branches(trunk[-1], last, canvas.map_area, self.branch_width, latents),
         )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
@@ -58,12 +58,12 @@ class _Branches(nn.Module):
     stack of linear layers.
     """
 
-    def __init__(self, fan_in: int, channels: int, map_size: int, width: int, latents: Latents) -> None:
+    def __init__(self, fan_in: int, channels: int, map_area: int, width: int, latents: Latents) -> None:
         super().__init__()
         self.num_branches = latents.num_latents
         self.heads = heads(latents)
         self.convolution = Conv2d(fan_in, self.num_branches * channels)
-        self.hidden = _LinearStack(self.num_branches, channels * map_size**2, width)
+        self.hidden = _LinearStack(self.num_branches, channels * map_area, width)
         self.outputs = nn.ModuleList(_LinearStack(head.num_latents, width, head.numbers_each) for head in self.heads)
 
     def forward(self, trunk: Float[Tensor, "batch channel height width"]) -> Float[Tensor, "batch parameter"]:

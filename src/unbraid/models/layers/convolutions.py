@@ -11,45 +11,84 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 
+LEAST, MOST = 16, 256
+"""How many pixels high and wide an image may be."""
+_LAYERS_FOR = 64  # pixels: the published nets are for images of this size
+_UNIT = 16  # pixels, or more where more convolutions halve them
+
 
 @final
 @dataclass(frozen=True)
 class Canvas:
-    """A square of 32, 64 or 128 pixels that an image fills, but for a black margin of so many pixels on each side."""
+    """A black canvas that an image lies on, in the middle, and the `widths` of the convolutions that halve it. It can
+    be halved so often without a rest.
+    """
 
-    num_channels: int
-    size: int
-    margin: int
+    image_shape: ImageShape
+    size: tuple[int, int]
+    widths: tuple[int, ...]
 
     @classmethod
-    def of(cls, net: str, image_shape: ImageShape) -> "Canvas":
-        """The canvas for such images: 28 pixels get a margin of 2, the others none. `net` is who asks, for the message
-        that refuses.
+    def of(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
+        """Returns the canvas for such images and convolutions of these `channels`. Up to 64 pixels there is one of each
+        width; beyond that there is one more, as wide as the last, and beyond 128 two. `net` is who asks, for the
+        message that refuses.
         """
-        num_channels, height, width = image_shape
-        if height != width or height not in (28, 32, 64, 128) or num_channels not in (1, 3):
-            raise SpecError(
-                f"{net} takes square images of 28, 32, 64 or 128 pixels with 1 or 3 channels; these are "
-                f"{num_channels} x {height} x {width} "
-                "(channels x height x width). Use MLP, which takes any size, or resize the images."
-            )
-        return cls(num_channels, *((32, 2) if height == 28 else (height, 0)))
+        check_size(net, image_shape)
+        longest = max(image_shape[1:])
+        num_more = sum(longest > _LAYERS_FOR * 2**more for more in range(2))
+        widths = (*channels, *[channels[-1]] * num_more)
+        unit = max(_UNIT, 2 ** len(widths))
+        height, width = (-(-side // unit) * unit for side in image_shape[1:])
+        return cls(image_shape, (height, width), widths)
 
-    def widths(self, channels: Sequence[int]) -> tuple[int, ...]:
-        """The widths of the convolutions that halve it: `channels`, and at 128 pixels one more as wide as the last."""
-        return (*channels, channels[-1]) if self.size == 128 else tuple(channels)
+    @classmethod
+    def square(cls, net: str, image_shape: ImageShape) -> "Canvas":
+        """Returns the smallest square canvas whose side is a power of 2, for convolutions that are yet to be chosen."""
+        check_size(net, image_shape)
+        side = 1 << (max(image_shape[1:]) - 1).bit_length()
+        return cls(image_shape, (side, side), ())
 
-    def map_size(self, channels: Sequence[int]) -> int:
-        """What these convolutions leave of its side."""
-        return int(self.size // 2 ** len(self.widths(channels)))
+    @property
+    def num_channels(self) -> int:
+        return self.image_shape[0]
+
+    @property
+    def map_shape(self) -> tuple[int, int]:
+        """Returns what the convolutions leave of its height and width."""
+        height, width = self.size
+        return height >> len(self.widths), width >> len(self.widths)
+
+    @property
+    def map_area(self) -> int:
+        """Returns how many pixels the convolutions leave."""
+        return self.map_shape[0] * self.map_shape[1]
 
     def frame(self) -> list[nn.Module]:
-        """The layer, if any, that puts the image on the canvas."""
-        return [nn.ZeroPad2d(self.margin)] if self.margin else []
+        """Returns the layer, if any, that puts the image on the canvas."""
+        return [nn.ZeroPad2d(self._margins)] if any(self._margins) else []
 
     def crop(self) -> list[nn.Module]:
-        """The layer, if any, that takes the image off the canvas."""
-        return [nn.ZeroPad2d(-self.margin)] if self.margin else []
+        """Returns the layer, if any, that takes the image off the canvas."""
+        left, right, top, bottom = self._margins
+        return [nn.ZeroPad2d((-left, -right, -top, -bottom))] if any(self._margins) else []
+
+    @property
+    def _margins(self) -> tuple[int, int, int, int]:
+        """Returns the margins on the left, on the right, above and below."""
+        (height, width), (_, image_height, image_width) = self.size, self.image_shape
+        across, down = width - image_width, height - image_height
+        return across // 2, across - across // 2, down // 2, down - down // 2
+
+
+def check_size(net: str, image_shape: ImageShape) -> None:
+    """Refuses images that a convolutional net does not take."""
+    num_channels, height, width = image_shape
+    if not (LEAST <= height <= MOST and LEAST <= width <= MOST) or num_channels not in (1, 3):
+        raise SpecError(
+            f"{net} takes images of {LEAST} to {MOST} pixels with 1 or 3 channels; these are {num_channels} x {height} "
+            f"x {width} (channels x height x width). Use MLP, which takes any size, or resize the images."
+        )
 
 
 def check_channels(net: str, channels: Sequence[int], least: int = 1) -> None:
