@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 
 from unbraid.events import listening
 
@@ -12,8 +13,8 @@ def told_to(seen):
 
 
 @contextlib.contextmanager
-def warned():
-    """Gives a list of the warnings that are logged inside the block."""
+def warned(match=None):
+    """Gives a list of the warnings that are logged inside the block; one of them must match, if that is said."""
     said, logger = [], logging.getLogger("unbraid")
 
     class Kept(logging.Handler):
@@ -26,3 +27,4 @@ def warned():
         yield said
     finally:
         logger.removeHandler(handler)
+    assert match is None or any(re.search(match, message) for message in said), said

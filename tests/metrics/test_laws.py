@@ -8,6 +8,7 @@ import torch
 
 from tests.discovery import concrete_subclasses
 from tests.metrics.test_metric import with_everything
+from tests.told import warned
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
@@ -43,7 +44,7 @@ def test_a_factor_that_never_varies_is_named_undefined_and_not_counted(cls, plac
     codes, metric = noisy_codes(), cls()
     factors = list(codes.factors)
     factors.insert(place, Labels("still", torch.full((240,), 7)))
-    with pytest.warns(UserWarning, match=f"{cls.__name__}: still never vary"):
+    with warned(f"{cls.__name__}: still never vary"):
         score = metric(dataclasses.replace(codes, factors=tuple(factors)))
     without = metric(codes)
     assert score.value == pytest.approx(without.value, nan_ok=True)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.metrics.test_mig import grid
+from tests.told import warned
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.evaluation.score_json import score_from_json, score_to_json
@@ -104,7 +105,7 @@ def test_no_factors_and_no_varying_factor_are_refused():
 
 def test_a_constant_factor_is_named_in_a_warning_and_in_a_note():
     codes = grid()
-    with pytest.warns(UserWarning, match="Probe: still never vary"):
+    with warned("Probe: still never vary"):
         score = Probe()(
             dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.zeros(20, dtype=torch.int64))))
         )

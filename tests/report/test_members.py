@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.runs.finished_runs import fail
+from tests.told import warned
 from unbraid.data import FromArrays
 from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents
 from unbraid.metrics import MIG
@@ -87,7 +88,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     for run in runs:
         (run.folder / "scores.json").unlink(missing_ok=True)
-        with pytest.warns(UserWarning, match="never vary"):
+        with warned("never vary"):
             run.score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantised", "quantised"]
 
@@ -95,7 +96,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
 def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     (runs[0].folder / "scores.json").unlink(missing_ok=True)
-    with pytest.warns(UserWarning, match="never vary"):
+    with warned("never vary"):
         runs[0].score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
 
@@ -132,5 +133,5 @@ def copied(run, parent):
 
 
 def mig_of(run):
-    with pytest.warns(UserWarning, match="never vary"):
+    with warned("never vary"):
         return MIG()(run.codes()).value

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.runs.finished_runs import SPEC, finish
+from tests.told import warned
 from tests.training.squares import PACKAGES
 from unbraid import files
 from unbraid.errors import RunError, SpecError
@@ -110,7 +111,7 @@ def test_scores_that_may_not_be_kept_are_returned_with_a_warning(finished, monke
         raise OSError(number, "No", str(path))
 
     monkeypatch.setattr(files, "locked", refuse)
-    with pytest.warns(UserWarning, match=r"could not be kept .*scores\.lock"):
+    with warned(r"could not be kept .*scores\.lock"):
         card = finished.score([MIG()])
     assert card[0].value == MIG()(finished.codes()).value
     assert finished.scores() == []

@@ -93,8 +93,15 @@ def warnings_as_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def log_as_notes() -> Iterator[None]:
-    """Show each warning that is logged, as a note."""
-    with _shown("unbraid", _Shown(note, logging.WARNING, logging.CRITICAL)):
+    """Show each warning that is logged, once, as a note."""
+    seen = set()
+
+    def show(message: str) -> None:
+        if message not in seen:
+            seen.add(message)
+            note(message)
+
+    with _shown("unbraid", _Shown(show, logging.WARNING, logging.CRITICAL)):
         yield
 
 

@@ -1,7 +1,7 @@
 """One call for every score."""
 
+import logging
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import final
@@ -15,11 +15,13 @@ from unbraid.evaluation.scoring import Discrete, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.evaluation.usage import unused_latents
 from unbraid.events import Event, Listener, listening, part_of, tell
-from unbraid.metrics.metric import Metric, Score, factor_features
+from unbraid.metrics.metric import UNDEFINED, Metric, Score, factor_features
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.model_scores import ModelScore
 from unbraid.model_scores.measure import Trained, measure
 from unbraid.version import __version__
+
+log = logging.getLogger(__name__)
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
 _NEEDS_MODEL = "reads the model and its images, not codes alone. Score the run instead: run.score(...), or its folder."
@@ -93,9 +95,9 @@ def evaluate_as(
             raise error
         raise CodesError(_nothing(work.refused, left_out))
     for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=3)
+        log.warning(note)
     for name, error in work.failed.items():
-        warnings.warn(_FAILED.format(name, type(error).__name__, error), UserWarning, stacklevel=3)
+        log.warning(_FAILED.format(name, type(error).__name__, error))
     return Scorecard(
         names=tuple(work.scores),
         scores=tuple(work.scores.values()),
@@ -129,9 +131,7 @@ class _Work:
 
     def do(self, name: str, metric: Metric) -> None:
         event = Event("scoring", self._num_done, self._num_metrics, "metrics", name)
-        with part_of(event), warnings.catch_warnings():
-            # Said once for all metrics.
-            warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
+        with part_of(event):
             try:
                 statistics, note = _seen_by(metric, self.statistics, self._scoring.discrete)
                 score = _score(metric, statistics)
@@ -202,11 +202,7 @@ def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tup
             "tell apart. Encode a sample in which at "
             "least one varies, or ask for metrics='unsupervised'."
         )
-    return (
-        (f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average.",)
-        if constant
-        else ()
-    )
+    return (", ".join(constant) + UNDEFINED,) if constant else ()
 
 
 def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:

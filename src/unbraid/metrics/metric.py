@@ -1,7 +1,7 @@
 """What a metric is, and what it returns."""
 
+import logging
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,12 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.recipes import Recipe
 
+log = logging.getLogger(__name__)
+
 Interval = tuple[float, float]
+
+UNDEFINED = " never vary in these codes: undefined, and left out of every average."
+"""What is noted of the factors of which there is one value alone, after their names."""
 
 # What codes may have that not every metric can take; each is a phrase for the user.
 Feature = Literal[
@@ -158,13 +163,17 @@ class Metric(Recipe, ABC):
 
     @final
     def __call__(self, codes: Codes) -> Score:
-        """The score of these codes."""
-        return self.of(Statistics(codes))
+        """The score of these codes. A warning is logged that names factors which never vary."""
+        score = self.of(Statistics(codes))
+        for note in score.notes:
+            if note.endswith(UNDEFINED):
+                log.warning("%s: %s", type(self).__name__, note)
+        return score
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """The score, from statistics that other metrics may share. Constant factors are named in a warning; refused
-        codes in an error.
+        """The score, from statistics that other metrics may share. A note names factors which never vary, and an error
+        codes that are refused.
         """
         name = type(self).__name__
         for feature, who in features(statistics.codes).items():
@@ -180,9 +189,7 @@ class Metric(Recipe, ABC):
             score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
         if not constant:
             return score
-        note = f"{', '.join(constant)} never vary in these codes: undefined, and left out of every average."
-        warnings.warn(f"{name}: {note}", UserWarning, stacklevel=3)
-        return replace(score, notes=(*score.notes, note))
+        return replace(score, notes=(*score.notes, ", ".join(constant) + UNDEFINED))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The runs of a report, and what is read from them."""
 
+import contextlib
+import logging
 import math
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from unbraid.errors import CodesError
+from unbraid.evaluation.evaluate import evaluate
 from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.usage import badge, unused_latents
 from unbraid.metrics.estimators import Quantised
@@ -165,10 +167,23 @@ def _matching(scores: Sequence[Score], settings: dict[str, Any]) -> Score | None
 def _score(run: Run, metric: MIG) -> Score | None:
     if not run.spec.dataset.factors:
         return None
-    with warnings.catch_warnings():
-        # That a factor never varies is said on the page.
-        warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
-        try:
+    try:
+        with _said_on_the_page():
             return run.score([metric])[0]
-        except CodesError:
-            return None
+    except CodesError:
+        return None
+
+
+@contextlib.contextmanager
+def _said_on_the_page() -> Iterator[None]:
+    """Inside the block no warning is logged that a factor never varies."""
+
+    def is_news(record: logging.LogRecord) -> bool:
+        return "never vary" not in record.getMessage()
+
+    logger = logging.getLogger(evaluate.__module__)
+    logger.addFilter(is_news)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_news)

@@ -2,9 +2,9 @@
 
 import builtins
 import errno
+import logging
 import operator
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,8 @@ from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
 from unbraid.runs.scored_images import Scorable, settled
 from unbraid.runs.spec import RunSpec
+
+log = logging.getLogger(__name__)
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -268,10 +270,12 @@ class Run:
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
-            warnings.warn(
-                f"The scores of {self.name} could not be kept ({error.filename}: {error.strerror}). To keep them, "
-                "score a copy in a folder that you may write to.",
-                stacklevel=3,
+            log.warning(
+                "The scores of %s could not be kept (%s: %s). To keep them, score a copy in a folder that you may "
+                "write to.",
+                self.name,
+                error.filename,
+                error.strerror,
             )
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
