@@ -12,7 +12,7 @@ import unbraid.cli.app as app_module
 from unbraid.errors import SpecError, TrainingError
 from unbraid.version import __version__
 
-COMMANDS = ["quickstart", "train", "score", "report", "runs", "datasets", "encode"]
+COMMANDS = ["quickstart", "train", "score", "report", "runs", "datasets", "encode", "sample"]
 
 
 def test_the_version_is_one_line(unbraid):

@@ -80,6 +80,7 @@ def test_the_page_shows_every_part(trained, tmp_path):
         "What each latent knows",
         "What each latent does",
         "Reconstructions",
+        "Samples",
         "Training",
         "What was trained",
     ]

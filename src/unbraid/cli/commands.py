@@ -28,6 +28,7 @@ COMMANDS = {
     "datasets show": "Write a picture of a data set.",
     "datasets fetch": "Download the files of a data set.",
     "encode": "Turn new images into codes.",
+    "sample": "Draw images from the prior of a model.",
 }
 
 

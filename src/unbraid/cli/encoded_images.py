@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unbraid import files
-from unbraid.cli.console import note, say, stage
+from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
+from unbraid.cli.run_folders import loaded_model
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
@@ -37,9 +38,7 @@ def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, pa
         raise SpecError(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
         )
-    model = opened.model().to(place)
-    if opened.status == "unfinished":
-        note(f"{opened.name} is unfinished: its model is that of step {opened.steps_done}, its newest checkpoint.")
+    model = loaded_model(opened).to(place)
     with stage("Reading the images"):
         paths, read = _read(images, opened)
     with stage(f"Encoding {len(read)} images on {place}"):

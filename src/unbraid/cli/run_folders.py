@@ -5,6 +5,7 @@ from pathlib import Path
 
 from unbraid.cli.console import note
 from unbraid.errors import RunError
+from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.runs.run import Run
 from unbraid.runs.runs_in import found_runs
 
@@ -43,3 +44,10 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
             f"{', '.join(f'{run.name} is {run.status}' for run in left_out)}."
         )
     return finished
+
+
+def loaded_model(run: Run) -> AutoencoderModule:
+    """Returns the model of a run, with a note if that is not finished."""
+    if run.status == "unfinished" and run.checkpoints:
+        note(f"{run.name} is unfinished: its model is that of step {run.steps_done}, its newest checkpoint.")
+    return run.model()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
@@ -25,6 +25,8 @@ from unbraid.models.mlp import MLP
 from unbraid.models.trained.decode import likeliest_code
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.recipes import Recipe
+
+_SAMPLES_AT_ONCE = 1024
 
 
 @final
@@ -155,9 +157,14 @@ class AutoencoderModule(nn.Module):
         """
         if num_images < 1:
             raise SpecError(f"num_images is {num_images}; expected 1 or more.")
-        like, latents = next(self.parameters()), self.latents
-        rows = torch.arange(num_images, device=like.device)
-        noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,)).to(like.dtype)
+        rows = torch.arange(num_images, device=next(self.parameters()).device)
+        return torch.cat([self._sampled(block, seed) for block in rows.split(_SAMPLES_AT_ONCE)])
+
+    def _sampled(self, rows: Int64[Tensor, " image"], seed: int) -> Float[Tensor, "image channel height width"]:
+        """Returns the samples of these numbers."""
+        latents = self.latents
+        noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
+        noise = noise.to(next(self.parameters()).dtype)
         z, others = self.prior.sample(noise[:, : latents.num_columns]), noise[:, latents.num_columns :]
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         seen = with_categories(z, latents.widths, discrete)

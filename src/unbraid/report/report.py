@@ -18,6 +18,7 @@ from unbraid.report.heat_map import HeatMap, heat_map
 from unbraid.report.latents import read_latents
 from unbraid.report.members import ReportedRun, Role, rank, read_members, shown_members, why_left_out
 from unbraid.report.reconstructions import reconstructions
+from unbraid.report.samples import prior_samples
 from unbraid.report.spec_table import spec_table
 from unbraid.report.summary import summary_of, title_of
 from unbraid.runs.run import Run
@@ -67,6 +68,7 @@ def render(
         "strip_plot": strip_plot.strip_plot(by_group, ranking, shown),
         "panels": [_panel(role, member, groups) for role, member in shown.items()],
         "reconstructions": reconstructions(shown),
+        "samples": prior_samples(shown),
         "loss_panels": loss_curves.loss_panels(by_group),
         "spec": spec_table([group.spec for group in groups]),
         "mig_settings": {} if best.mig is None else best.mig.settings,

@@ -1,0 +1,14 @@
+"""Images that each model draws from its prior."""
+
+from collections.abc import Mapping
+
+from unbraid.report.members import ReportedRun, Role
+from unbraid.report.pictures import Sheet, sheet
+
+NUM_ROWS, NUM_COLUMNS = 2, 8
+
+
+def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, Sheet]:
+    """Returns the same draws of the prior, decoded by each of these members."""
+    images = {role: member.run.model().sample(NUM_ROWS * NUM_COLUMNS) for role, member in shown.items()}
+    return {role: sheet(drawn.unflatten(0, (NUM_ROWS, NUM_COLUMNS))) for role, drawn in images.items()}
