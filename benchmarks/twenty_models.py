@@ -163,7 +163,7 @@ def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, nu
 
 def score_table(scores: Mapping[str, Mapping[int, float]]) -> str:
     return table(
-        ("model", "MIG of each seed", "median", "best"),
+        ("model", "MIG over all factors, of each seed", "median", "best"),
         [
             (
                 name,
@@ -183,7 +183,7 @@ def picture(scores: Mapping[str, Mapping[int, float]], seconds: float | None, ma
         {name: list(of.values()) for name, of in scores.items()},
         title=f"{num_models} models of dSprites in {_shown(seconds)} on one {machine}",
         subtitle=f"trained, encoded and scored; every dot is a model, its MIG over all {num_images:,} images",
-        label="mutual information gap (MIG)",
+        label="mutual information gap (MIG) over all factors",
         highest=0.6,
     )
 

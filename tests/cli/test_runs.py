@@ -12,7 +12,7 @@ def test_every_run_is_a_row(unbraid, trained):
     outcome = unbraid("runs", trained)
     assert (outcome.code, outcome.err) == (0, "")
     header, *rows = outcome.out.splitlines()
-    assert header.split() == ["run", "objective", "seed", "status", "steps", "MIG"]
+    assert header.split() == ["run", "objective", "seed", "status", "steps", "MIG,", "all", "factors"]
     assert [row.split()[0] for row in rows] == sorted(path.name for path in trained.iterdir())
     assert rows[0].split()[1:] == ["beta-tcvae,", "beta", "4", "0", "finished", "2/2"]
 

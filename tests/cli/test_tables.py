@@ -25,7 +25,7 @@ def score(value: float, **gaps: float) -> Score:
 
 def test_a_factor_without_a_gap_has_no_column():
     rows = printed(score_table([Scored("vae", 0, score(0.25, shape=math.nan, scale=0.25))]))
-    assert rows[0] == ["MIG", "(estimator", "exact)"]
+    assert rows[0] == ["MIG", "over", "scale", "(estimator", "exact)"]
     assert rows[1] == ["objective", "seed", "MIG", "95", "%", "interval", "scale"]
     assert rows[2] == ["vae", "0", "0.250", "0.250"]
 

@@ -15,6 +15,14 @@ def report(
     what: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, an .html file.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its headline, if you have a better one.")] = None,
+    factors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="The factors that scores are over, such as scale,position_x. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
     packages: Packages = None,
 ) -> None:
     """Write a page about runs.
@@ -25,6 +33,7 @@ def report(
     Examples:
       unbraid report runs
       unbraid report runs/sweep --out sweep.html --title "A sweep of beta"
+      unbraid report runs --factors scale,orientation,position_x,position_y
     """
     from unbraid.cli.run_folders import finished_among, open_runs
     from unbraid.report import write_report
@@ -35,5 +44,7 @@ def report(
     runs = open_runs(what, parse_packages(packages))
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
-        written = write_report(runs, out, title=title)
+        written = write_report(
+            runs, out, title=title, factors=[name.strip() for name in (factors or "").split(",") if name.strip()]
+        )
     say(f"The report is in {written.resolve().as_uri()}")

@@ -27,8 +27,44 @@ def score(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="all, unsupervised, or names such as mig,sap,dci:boosted_trees. Default: all.",
+            help="all, unsupervised, model, or names such as mig,sap,dci:boosted_trees,elbo. Default: all.",
             show_default=False,
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="train|test|all",
+            help="Of runs: the images trained on, those that the subset held out, or both. Default: train.",
+            show_default=False,
+        ),
+    ] = None,
+    factors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="The factors to look at, such as scale,position_x. Default: all.", show_default=False
+        ),
+    ] = None,
+    sampling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JOINT",
+            help="Of runs: other weights of images than in training, such as uniform:shape,scale; or data, for none.",
+            show_default=False,
+        ),
+    ] = None,
+    discrete: Annotated[
+        str | None,
+        typer.Option(
+            metavar="columns|left_out",
+            help="How metrics that do not take discrete latents see them. Default: such metrics are refused.",
+            show_default=False,
+        ),
+    ] = None,
+    fraction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Score a random share of the images, such as 0.1. Default: 1.", show_default=False
         ),
     ] = None,
     like: Annotated[
@@ -61,6 +97,7 @@ def score(
       unbraid score codes.npz
       unbraid score codes.npz --metrics mig,sap,dci --save scores.csv
       unbraid score runs
+      unbraid score runs --metrics elbo,mig --part test --factors scale,position_x,position_y
       unbraid score runs --metric mig --metric.estimator quantised --metric.estimator.num-bins 50
     """
     import unbraid.cli.score_cards as cards
@@ -73,6 +110,7 @@ def score(
     chosen = cards.chosen_metrics(given, metrics, like)
     if chosen is not None:
         select(chosen, seed)
+    scoring = cards.chosen_scoring(part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction)
     if save is not None:
         check_save(save, what, force=force)
     place = resolve_device(device)
@@ -82,7 +120,10 @@ def score(
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
     asked = "all" if chosen is None else chosen
-    carded = [*cards.of_files(codes, asked, seed, place), *cards.score_cards(runs, asked, seed=seed, device=place)]
+    carded = [
+        *cards.of_files(codes, asked, scoring, seed, place),
+        *cards.score_cards(runs, asked, scoring, seed=seed, device=place),
+    ]
     if save is not None:
         save_cards(save, {each.name: each.card for each in carded})
     cards.show(carded, is_short=chosen is None and len(runs) > 1 and not files)

@@ -16,15 +16,19 @@ from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation.evaluate import evaluate
+from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.published import like as like_published
 from unbraid.evaluation.scorecard import Scorecard
+from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.selection import Metrics
 from unbraid.events import Event, part_of
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
+from unbraid.recipes import parse
+from unbraid.recipes.annotations import hints_of
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
+from unbraid.sampling import Joint
 
 # What many runs are first compared by.
 IN_SHORT = ("mig", "dci", "sap")
@@ -45,7 +49,8 @@ class Carded:
         score alone.
         """
         if self.run is None:
-            return Scored(self.label, None, self.card[0], unused=unused_text(self.card))
+            images = ", ".join(self.card.scoring.phrases)
+            return Scored(self.label, None, self.card[0], unused=unused_text(self.card), images=images)
         return score_row(self.label, self.run, self.card, names or self.card.names[:1])
 
 
@@ -55,7 +60,12 @@ def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
 
 
 def score_cards(
-    runs: Sequence[Run], metrics: Metrics, *, seed: int | None = None, device: torch.device | str = "auto"
+    runs: Sequence[Run],
+    metrics: Metrics,
+    scoring: Scoring | None = None,
+    *,
+    seed: int | None = None,
+    device: torch.device | str = "auto",
 ) -> list[Carded]:
     """Score each run and keep the scores in its folder."""
     if not runs:
@@ -64,26 +74,39 @@ def score_cards(
     with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"):
         for number, run in enumerate(runs):
             with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
-                card = run.score(metrics, seed=seed, device=device)
+                card = run.score(metrics, scoring, seed=seed, device=device)
             found.append(Carded(labels[run.spec.digest], str(run.folder), card, run))
     return found
 
 
-def of_files(codes: dict[Path, Codes], metrics: Metrics, seed: int | None, device: torch.device) -> list[Carded]:
+def of_files(
+    codes: dict[Path, Codes], metrics: Metrics, scoring: Scoring, seed: int | None, device: torch.device
+) -> list[Carded]:
+    if codes and (scoring.part, scoring.sampling) != ("train", None):
+        raise SpecError(
+            f"--part and --sampling are for runs, which know their images; {next(iter(codes))} is a file of codes. "
+            "Leave them out, or write the codes and weights that you mean into the file."
+        )
     found = []
     for path, read in codes.items():
         with stage(f"Scoring {path}"):
-            card = _card(path, read.to(device), metrics, seed=seed)
+            card = _card(path, read.to(device), metrics, scoring, seed=seed)
         found.append(Carded(str(path), str(path), card))
     return found
 
 
-def _card(path: Path, codes: Codes, metrics: Metrics, *, seed: int | None) -> Scorecard:
+def _card(path: Path, codes: Codes, metrics: Metrics, scoring: Scoring, *, seed: int | None) -> Scorecard:
     """The card of one file, which an error names: there may be several."""
     try:
-        return evaluate(codes, metrics, seed=seed)
-    except CodesError as error:
-        raise CodesError(f"{path}: {error}") from None
+        return evaluate_as(scoring, codes, metrics, seed)
+    except (CodesError, SpecError) as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def chosen_scoring(**given: str | None) -> Scoring:
+    """Returns which codes are scored and how, from the flags of its fields."""
+    hints = hints_of(Scoring) | ({} if given["sampling"] == "data" else {"sampling": Joint})
+    return Scoring(**{name: parse(text, hints[name], f"--{name}") for name, text in given.items() if text is not None})
 
 
 def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metrics | None:

@@ -24,7 +24,7 @@ from unbraid.runs.spec_words import spec_labels
 @dataclass(frozen=True)
 class Scored:
     """A row of a table of scores: whose score it is, where the loss of that run ended, how many latents are unused if
-    it is collapsed, and the values of other metrics.
+    it is collapsed, the values of other metrics, and what to say of the images, if anything.
     """
 
     label: str
@@ -34,6 +34,7 @@ class Scored:
     rate: float = math.nan
     unused: str = ""
     others: Mapping[str, float] = field(default_factory=dict)
+    images: str = ""
 
 
 def run_row(run: Run, name: str) -> list[str]:
@@ -58,7 +59,7 @@ def readable_rows(runs: Iterable[Run], folder: Path) -> list[list[str]]:
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
     table = _table("run", "objective")
-    for name in ("seed", "status", "steps", "MIG"):
+    for name in ("seed", "status", "steps", "MIG, all factors"):
         table.add_column(name, justify="left" if name == "status" else "right")
     for row in rows:
         table.add_row(*row)
@@ -72,7 +73,7 @@ def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Sc
     history, (first, *others) = run.history, names
     ends = history.at_the_end("distortion"), history.at_the_end("rate")
     values = {name: card[name].value for name in others if name in card}
-    return Scored(label, run.seed, card[first], *ends, unused_text(card), values)
+    return Scored(label, run.seed, card[first], *ends, unused_text(card), values, ", ".join(card.scoring.phrases))
 
 
 def unused_text(card: Scorecard) -> str:
@@ -90,9 +91,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
     ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
     are_runs = any(row.seed is not None for row in rows)
     table = _table("objective" if are_runs else "codes")
-    table.title = (
-        f"{rows[0].score.metric} ({', '.join(f'{name} {value}' for name, value in rows[0].score.settings.items())})"
-    )
+    table.title = _title(rows)
     others = list(dict.fromkeys(name for row in rows for name in row.others))
     unused = ["unused latents"] if any(row.unused for row in rows) else []
     for name in (
@@ -129,6 +128,16 @@ def score_table(rows: Sequence[Scored]) -> Table:
     return table
 
 
+def _title(rows: Sequence[Scored]) -> str:
+    """What the scores are of: the metric, over which factors, on which images, with which settings."""
+    score = rows[0].score
+    over = {tuple(name for name, value in row.score.per_factor.items() if not math.isnan(value)) for row in rows}
+    factors = f" over {', '.join(next(iter(over)))}" if len(over) == 1 and over != {()} else ""
+    images = f", of images {rows[0].images}" if rows[0].images else ""
+    settings = ", ".join(f"{name} {value}" for name, value in score.settings.items())
+    return f"{score.metric}{factors}{images} ({settings})"
+
+
 def _collapsed(scored: Sequence[Scored]) -> str:
     if len(scored) == 1:
         return scored[0].unused
@@ -151,6 +160,7 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
     for label, card in cards:
         by_label[label].append(card)
     table = _table("metric")
+    table.title = _over(cards[0][1]) if len({_over(card) for _, card in cards}) == 1 else None
     for label, group in by_label.items():
         num_collapsed = sum(bool(card.badge) for card in group)
         about = [f"median of {len(group)}"] if len(group) > 1 else []
@@ -162,6 +172,13 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
     return table
 
 
+def _over(card: Scorecard) -> str:
+    """Over which factors, and on which images."""
+    factors = f"over {', '.join(card.scored_factors)}" if card.scored_factors else ""
+    images = f"of images {', '.join(card.scoring.phrases)}" if card.scoring.phrases else ""
+    return ", ".join(part for part in (factors, images) if part)
+
+
 def _table(*names: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left", title_style="dim")
     for name in names:
@@ -170,7 +187,7 @@ def _table(*names: str) -> Table:
 
 
 def _mig(run: Run) -> str:
-    """The last MIG that was kept, whatever its settings."""
+    """The last MIG over all factors that was kept, of the images trained on, whatever its settings."""
     kept = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
     return f"{kept[-1]:.3f}" if kept else ""
 

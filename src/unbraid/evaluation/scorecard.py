@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -128,6 +129,14 @@ class Scorecard:
         )
 
     @property
+    def scored_factors(self) -> tuple[str, ...]:
+        """The factors that are in the averages: those of which some score has a number. Those that never vary are not
+        among them.
+        """
+        scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
+        return tuple(name for name in self.factor_names if name in scored)
+
+    @property
     def badge(self) -> str:
         """What to know before anything else: that hardly any latent is used. Empty where there is nothing to say."""
         return badge(self.num_unused or 0, self.num_latents)
@@ -182,8 +191,8 @@ class Scorecard:
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, *, packages: Sequence[str] = ("unbraid",)) -> "Scorecard":
-        """What `to_json` wrote. `packages` are those whose classes its scoring may name."""
+    def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
+        """What `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
@@ -235,7 +244,7 @@ class Scorecard:
         return path
 
     @classmethod
-    def load(cls, path: Path | str, *, packages: Sequence[str] = ("unbraid",)) -> "Scorecard":
+    def load(cls, path: Path | str, *, packages: Sequence[str] = ()) -> "Scorecard":
         """Read a card from the .json that `save` wrote."""
         path = Path(path)
         if not path.is_file():

@@ -15,7 +15,7 @@ from unbraid.sampling import Joint
 
 ScoredPart = Literal["train", "test", "all"]
 Discrete = Literal["columns", "left_out"]
-Sampling = Joint | Literal["data"] | None
+Sampling = Literal["data"] | Joint | None
 
 
 @final
@@ -52,8 +52,10 @@ class Scoring(Recipe):
         return {name: value for name, value in to_json(self).items() if value != default[name]}
 
     @classmethod
-    def of(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ("unbraid",)) -> "Scoring":
-        """Returns the scoring of which these are the `changes`. `packages` are those whose classes it may name."""
+    def of(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ()) -> "Scoring":
+        """Returns the scoring of which these are the `changes`. `packages` are those, beside unbraid, whose classes it
+        may name.
+        """
         scoring: Scoring = from_json(
             {"type": to_json(cls())["type"], **changes}, cls, packages=packages, where="scoring"
         )

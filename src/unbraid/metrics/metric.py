@@ -211,7 +211,8 @@ ADVICE: dict[Feature, str] = {
     "means without std": "Give std or log_var; for a deterministic encoder a std of 0.",
     "draws without densities": "Give mean and std, or use Quantised(), which counts draws.",
     "correlated posteriors": "Give the std of each latent in place of the covariance.",
-    "discrete latents": "Ask for discrete='columns' (their probabilities as columns) or discrete='left_out'.",
+    "discrete latents": "Ask for discrete='columns', which shows their probabilities, or discrete='left_out' "
+    "(--discrete on the command line).",
 }
 
 

@@ -97,17 +97,18 @@ def shown_members(members: Sequence[ReportedRun], ranking: Ranking) -> dict[Role
     return {"best": ordered[0], "median": ordered[len(ordered) // 2], "worst": ordered[-1]}
 
 
-def read_members(runs: Sequence[Run]) -> list[ReportedRun]:
+def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[ReportedRun]:
     """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed
-    now and kept.
+    now and kept. All scores are of one `scoring`.
 
     Where the codes of a run have no densities, the MIG of all is taken through bins.
     """
-    kept = [run.scores(Scoring()) for run in runs]
+    scoring = scoring or Scoring()
+    kept = [run.scores(scoring) for run in runs]
     settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
-    migs = [_matching(scores, settings) or _score(run, MIG()) for run, scores in zip(runs, kept, strict=True)]
+    migs = [_matching(scores, settings) or _score(run, MIG(), scoring) for run, scores in zip(runs, kept, strict=True)]
     if any(mig is None for mig in migs):
-        binned = [_score(run, MIG(Quantised())) for run in runs]
+        binned = [_score(run, MIG(Quantised()), scoring) for run in runs]
         if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
             migs = binned
     found = zip(runs, migs, kept, strict=True)
@@ -164,12 +165,12 @@ def _matching(scores: Sequence[Score], settings: dict[str, Any]) -> Score | None
     return next((score for score in scores if score.metric == "MIG" and _question(score) == settings), None)
 
 
-def _score(run: Run, metric: MIG) -> Score | None:
+def _score(run: Run, metric: MIG, scoring: Scoring) -> Score | None:
     if not run.spec.dataset.factors:
         return None
     try:
         with _said_on_the_page():
-            return run.score([metric])[0]
+            return run.score([metric], scoring)[0]
     except CodesError:
         return None
 

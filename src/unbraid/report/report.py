@@ -9,6 +9,7 @@ from typing import final
 
 from unbraid import files
 from unbraid.errors import RunError
+from unbraid.evaluation.scoring import Scoring, named
 from unbraid.evaluation.usage import UNUSED
 from unbraid.pages.fill import filled
 from unbraid.report import loss_curves, strip_plot, traversals
@@ -27,12 +28,18 @@ from unbraid.version import __version__
 
 
 def write_report(
-    runs: Sequence[Run], path: Path | str, *, title: str | None = None, date: datetime.date | None = None
+    runs: Sequence[Run],
+    path: Path | str,
+    *,
+    title: str | None = None,
+    date: datetime.date | None = None,
+    factors: str | Sequence[str] = (),
 ) -> Path:
     """Write a page that shows these runs, and return its path: one file that needs no script and no network.
 
     Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and
-    left out of its figures. The same runs, title and `date` (today by default) give the same bytes.
+    left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
+    names of those that scores are over; by default, all.
     """
     finished = [run for run in runs if run.status == "finished"]
     if not finished:
@@ -40,7 +47,7 @@ def write_report(
         raise RunError(
             f"A report needs at least one finished run, and here {states}. `unbraid runs` shows how each run stands."
         )
-    members = read_members(finished)
+    members = read_members(finished, Scoring(factors=named(factors)))
     left_out = [(run.name, why_left_out(run)) for run in runs if run.status != "finished"]
     html = render(members, left_out, title, date or datetime.datetime.now(datetime.UTC).date())
     path = Path(path)
@@ -59,7 +66,7 @@ def render(
     by_group = [group.members for group in groups]
     values = {
         "title": title or title_of(groups),
-        "summary": summary_of(groups, ranking, best),
+        "summary": summary_of(groups, ranking, best, _gap_names(members)),
         "date": date,
         "version": __version__,
         "left_out": left_out,
