@@ -70,6 +70,15 @@ class Table:
         """Returns the table as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
         return data_frame({name: self[name] for name in self.columns})
 
+    def to_parquet(self) -> bytes:
+        """Returns the table as the bytes of a Parquet file. pandas and pyarrow must be installed."""
+        stream = io.BytesIO()
+        try:
+            self.to_pandas().to_parquet(stream)
+        except ImportError as error:
+            raise UnbraidError(f"Parquet needs pandas and pyarrow ({error}). Install them, or use CSV.") from None
+        return stream.getvalue()
+
 
 def data_frame(columns: Mapping[str, Any]) -> Any:
     """Returns these columns as a pandas DataFrame, or says that pandas is not installed."""

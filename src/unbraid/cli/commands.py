@@ -29,6 +29,13 @@ COMMANDS = {
     "datasets fetch": "Download the files of a data set.",
     "encode": "Turn new images into codes.",
     "sample": "Draw images from the prior of a model.",
+    "study": "Plan, run and look at a study.",
+    "study plan": "Say what a study would do.",
+    "study run": "Train and score what is missing of a study.",
+    "study status": "Say how far a study is.",
+    "study retry": "Put the failed runs of a study aside.",
+    "study table": "Show the scores of a study.",
+    "study select": "Choose runs without labels.",
 }
 
 

@@ -58,7 +58,7 @@ def readable_rows(runs: Iterable[Run], folder: Path) -> list[list[str]]:
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
-    table = _table("run", "objective")
+    table = columns("run", "objective")
     for name in ("seed", "status", "steps", "MIG, all factors"):
         table.add_column(name, justify="left" if name == "status" else "right")
     for row in rows:
@@ -90,7 +90,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
     )
     ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
     are_runs = any(row.seed is not None for row in rows)
-    table = _table("objective" if are_runs else "codes")
+    table = columns("objective" if are_runs else "codes")
     table.title = _title(rows)
     others = list(dict.fromkeys(name for row in rows for name in row.others))
     unused = ["unused latents"] if any(row.unused for row in rows) else []
@@ -146,7 +146,7 @@ def _collapsed(scored: Sequence[Scored]) -> str:
 
 def card_table(card: Scorecard) -> Table:
     """One card: its values and parts, with intervals."""
-    table = _table("metric")
+    table = columns("metric")
     for name, justify in {"value": "right", "95 % interval": "right", "better": "center", "settled": "left"}.items():
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for line in cells(card.rows):
@@ -159,7 +159,7 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for label, card in cards:
         by_label[label].append(card)
-    table = _table("metric")
+    table = columns("metric")
     table.title = _over(cards[0][1]) if len({_over(card) for _, card in cards}) == 1 else None
     for label, group in by_label.items():
         num_collapsed = sum(bool(card.badge) for card in group)
@@ -179,7 +179,8 @@ def _over(card: Scorecard) -> str:
     return ", ".join(part for part in (factors, images) if part)
 
 
-def _table(*names: str) -> Table:
+def columns(*names: str) -> Table:
+    """Returns a table without rules, with these columns."""
     table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left", title_style="dim")
     for name in names:
         table.add_column(name, overflow="fold")

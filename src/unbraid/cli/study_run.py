@@ -1,0 +1,49 @@
+"""`unbraid study run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbraid.cli.options import Device, OutFolder, Packages, parse_packages
+from unbraid.cli.study_files import StudyFile, parse_seconds
+
+
+def study_run(
+    file: StudyFile,
+    out: OutFolder = Path("runs"),
+    device: Device = "auto",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Begin no fleet that would not end within this time: 90s, 20m, 1h30m. The same command goes on.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast/--keep-going", help="End at the first failure, or go on with the other runs.")
+    ] = False,
+    scorers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", min=1, help="Processes that compute scores. By default one per core.", show_default=False
+        ),
+    ] = None,
+    packages: Packages = None,
+) -> None:
+    """Train and score what is missing of a study.
+
+    Whole fleets are trained, from the first step to the last, then scored, and cut down to what the study keeps. After
+    Ctrl-C, a crash or a full disk the same command goes on. It leaves with 1 if a run failed.
+
+    Examples:
+      unbraid study run study.json --device cuda
+      unbraid study run study.json --budget 20m
+    """
+    from unbraid.cli.study_work import read_study, train_and_score
+    from unbraid.studies.execute import StudyOptions
+
+    names = parse_packages(packages)
+    options = StudyOptions(device, None if budget is None else parse_seconds(budget), fail_fast, scorers, names)
+    train_and_score(read_study(file, names, out), file, out, options)

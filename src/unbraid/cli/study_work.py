@@ -1,0 +1,186 @@
+"""What the commands of a study do and print. The commands themselves are loaded without torch, for their help."""
+
+import shutil
+from pathlib import Path
+
+from unbraid import files
+from unbraid.amounts import duration, size_text
+from unbraid.cli.console import note, output, say, stage
+from unbraid.cli.progress import training_display
+from unbraid.cli.tables import columns
+from unbraid.device import resolve_device
+from unbraid.errors import RunError, SpecError, TrainingError
+from unbraid.evaluation.score_rows import number_text
+from unbraid.events import Event, tell
+from unbraid.studies.collect import collect
+from unbraid.studies.execute import StudyOptions, run_study
+from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
+from unbraid.studies.select import Criterion, agreement, choices
+from unbraid.studies.speed import Speed
+from unbraid.studies.statistics.samples import StatisticsError
+from unbraid.studies.study import Study
+from unbraid.studies.study_scores import StudyScores
+from unbraid.studies.tables import Form, long_table, wide_latex, wide_markdown, wide_rows, wide_table
+
+_FORMATS = (".csv", ".md", ".tex", ".parquet")
+_MOST_NAMED = 5
+
+
+def read_study(path: Path, packages: list[str], out: Path) -> Study:
+    """Returns the study of a file, and checks that its runs can lie in this folder."""
+    if path.is_dir():
+        raise SpecError(f"{path} is a folder; expected the JSON file of a study. Name the file.")
+    if out.exists() and not out.is_dir():
+        raise RunError(f"--out is {out}, which is a file. Name a folder, new or not.")
+    return Study.load(path, packages=packages)
+
+
+def read_plan(study: Study, out: Path) -> StudyPlan:
+    """Returns what is left to do of a study."""
+    with stage(f"Reading the runs in {out}"):
+        return plan_study(study, out)
+
+
+def show_plan(study: Study, out: Path, device: str, *, measure: bool) -> None:
+    """Prints what the study would do."""
+    plan = read_plan(study, out)
+    table = columns("setting", "seeds", "steps", "to train", "to score", "done", "failed")
+    for setting in study.settings:
+        needs = [plan.needs[each.run.name] for each in plan.runs_of(setting)]
+        counts = [needs.count(word) for word in ("training", "scoring", "nothing", "failed")]
+        table.add_row(setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts))
+    output().print(table)
+    training = plan.those_that_need("training")
+    say(
+        f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({plan.model_steps:,} steps "
+        f"of models), {len(plan.those_that_need('scoring'))} to score alone, "
+        f"{len(plan.those_that_need('nothing'))} done, {len(plan.those_that_need('failed'))} failed."
+    )
+    if again := sum(plan.records[each.run.name].state == "finished" for each in training):
+        note(
+            f"{again} finished runs are trained again, because scores are asked of them and their codes were let go. "
+            "Their old folders are kept, in .aside."
+        )
+    if training:
+        _say_bytes(study, plan, out)
+        if measure:
+            _say_time(plan, device)
+
+
+def _say_bytes(study: Study, plan: StudyPlan, out: Path) -> None:
+    most, left = bytes_to_come(study, plan)
+    place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    end = "" if most == left else f", of which {size_text(left)} stay (keep={study.keep!r})"
+    say(f"They take about {size_text(most)} on disk{end}; {size_text(free)} are free.")
+    if most > free:
+        note("The disk is too small for it. Use keep='scores' or 'best', or another --out.")
+
+
+def _say_time(plan: StudyPlan, device: str) -> None:
+    place = resolve_device(device)
+    speed, seconds = Speed(place), 0.0
+    with stage(f"Timing some steps of each kind of fleet on {place}"):
+        for done, fleet in enumerate(plan.to_train):
+            tell(Event("timing fleets", done, len(plan.to_train), "fleets"))
+            seconds += speed.seconds(fleet, sum(plan.needs[each.run.name] == "training" for each in fleet.runs))
+    say(f"Training takes about {duration(seconds)} on {place}. Compiling and scoring are not in it.")
+
+
+def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) -> None:
+    """Runs the study and says what was done. Raises if a run failed."""
+    with training_display([each.run for each in study.runs(out)]):
+        outcome = run_study(study, out, options)
+    say(f"{outcome.num_trained} runs were trained and {outcome.num_scored} scored.")
+    if outcome.not_begun:
+        left = sum(len(fleet.runs) for fleet in outcome.not_begun)
+        say(
+            f"The budget did not suffice for {len(outcome.not_begun)} fleets ({left} runs); the shortest takes about "
+            f"{duration(outcome.needed)}. The same command goes on with them."
+        )
+    if outcome.failures:
+        for name, why in list(outcome.failures.items())[:_MOST_NAMED]:
+            note(f"{name}: {why}")
+        raise TrainingError(
+            f"{len(outcome.failures)} of {study.num_runs} runs failed. `unbraid study retry {file} --out {out}` puts "
+            "those aside that failed in training, so that they are trained afresh."
+        )
+    say(f"Look at it: unbraid study table {file} --out {out}")
+
+
+def show_status(study: Study, out: Path) -> None:
+    """Prints how far each setting is."""
+    plan = read_plan(study, out)
+    table = columns("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed")
+    for setting in study.settings:
+        names = [each.run.name for each in plan.runs_of(setting)]
+        states, needs = [plan.records[name].state for name in names], [plan.needs[name] for name in names]
+        used = [plan.records[name].num_used for name in names]
+        counts = [states.count("new"), states.count("unfinished"), needs.count("scoring"), needs.count("nothing")]
+        counts += [states.count("failed"), sum(number is not None and number < 2 for number in used)]
+        table.add_row(setting.label, str(len(names)), *map(str, counts))
+    output().print(table)
+    say(f"{len(plan.those_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
+    for each in plan.those_that_need("failed"):
+        note(f"{each.run.name} failed: {plan.records[each.run.name].reason}")
+    for name, why in plan.damaged.items():
+        note(f"{name} cannot be read: {why}")
+
+
+def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> None:
+    """Prints the scores of a study."""
+    if form == "long":
+        output().print(str(long_table(scores)), soft_wrap=True)
+        return
+    heads, rows = wide_rows(scores, metrics)
+    table = columns(*heads)
+    for row in rows:
+        table.add_row(*row)
+    output().print(table)
+
+
+def check_place(to: Path, form: Form, *, force: bool) -> None:
+    """Raises if a table of this form cannot be written there."""
+    allowed = (".csv", ".parquet") if form == "long" else _FORMATS
+    if to.suffix not in allowed:
+        raise SpecError(f"--to is {to}; a {form} table is written as {', '.join(allowed)}, by its suffix.")
+    if to.exists() and not force:
+        raise SpecError(f"{to} exists and is kept. Choose another name, or give --force.")
+    files.check_writable(to)
+
+
+def write_table(scores: StudyScores, metrics: list[str] | None, form: Form, to: Path) -> None:
+    """Writes the scores of a study as the suffix says."""
+    match to.suffix:
+        case ".md":
+            files.write_text(to, wide_markdown(scores, metrics))
+        case ".tex":
+            files.write_text(to, wide_latex(scores, metrics))
+        case _:
+            table = long_table(scores) if form == "long" else wide_table(scores, metrics)
+            files.write_bytes(to, table.to_csv().encode() if to.suffix == ".csv" else table.to_parquet())
+
+
+def show_choices(study: Study, out: Path, by: Criterion, top: int) -> None:
+    """Prints the best runs by a criterion without labels, and how it agrees with scores that need them."""
+    scores = collect(study, out)
+    with stage(f"Comparing runs by {by}"):
+        chosen = choices(study, out, scores, by)
+    supervised = [name for name in ("mig", "jemmig") if name in scores.higher_is_better]
+    table = columns("run", "setting", "seed", by, *supervised)
+    for choice in chosen[:top]:
+        values = [scores.values(choice.setting, name).get(choice.seed) for name in supervised]
+        shown = ["–" if value is None else number_text(value) for value in values]
+        table.add_row(choice.run, choice.setting, str(choice.seed), number_text(choice.value), *shown)
+    output().print(table)
+    for name in supervised:
+        try:
+            found = agreement(scores, chosen, name).of_models
+        except StatisticsError as error:
+            note(f"How {by} agrees with {name} cannot be told: {error}")
+            continue
+        low, high = found.interval
+        say(
+            f"Rank correlation of {by} with {name} over {len(chosen)} runs: {found.value:+.2f} ({low:+.2f} to "
+            f"{high:+.2f})."
+        )

@@ -1,0 +1,10 @@
+"""Claims: sentences that the scores of a study decide. A kind of claim is one file."""
+
+from unbraid.studies.claims.claim import Claim as Claim
+from unbraid.studies.claims.claim import Decision as Decision
+from unbraid.studies.claims.claim import Verdict as Verdict
+from unbraid.studies.claims.correlated import Correlated as Correlated
+from unbraid.studies.claims.equivalent import Equivalent as Equivalent
+from unbraid.studies.claims.growing import Growing as Growing
+from unbraid.studies.claims.higher import Higher as Higher
+from unbraid.studies.claims.near import Near as Near

@@ -1,0 +1,78 @@
+"""What a claim is: a sentence, the test that decides it, and what came out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+from unbraid.errors import SpecError
+from unbraid.names import suggestion
+from unbraid.recipes import Recipe
+from unbraid.studies.statistics.samples import StatisticsError
+from unbraid.studies.study_scores import StudyScores
+
+Verdict = Literal["reproduced", "in part", "not reproduced", "undecided"]
+
+
+@final
+@dataclass(frozen=True)
+class Decision:
+    """What came of a claim: the verdict, the reason in a sentence, and the numbers behind it by name. `p_value` is that
+    of its one test, where it has one, to be adjusted for being one of many.
+    """
+
+    verdict: Verdict
+    reason: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Claim(Recipe, ABC):
+    """A sentence about settings that scores may confirm or refute, and the test by which they do.
+
+    A claim that turns out false is a result and no error. A kind of claim of one's own says in `subjects` which
+    settings and metrics it reads, and decides in `test`.
+    """
+
+    sentence: str
+
+    @abstractmethod
+    def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Returns the labels of the settings and the names of the metrics that the claim is about."""
+
+    @abstractmethod
+    def test(self, scores: StudyScores) -> Decision:
+        """Returns what the scores say of the claim."""
+
+    @final
+    def decide(self, scores: StudyScores) -> Decision:
+        """Returns what the scores say of the claim; "undecided" if there are too few of them."""
+        settings, metrics = self.subjects()
+        scores.check(settings, metrics)
+        lacking = [
+            f"{label} has no {metric}" for label in settings for metric in metrics if not scores.values(label, metric)
+        ]
+        if lacking:
+            return Decision("undecided", f"Scores are missing: {'; '.join(lacking)}.")
+        try:
+            return self.test(scores)
+        except StatisticsError as error:
+            return Decision("undecided", str(error))
+
+    def check(self, labels: Collection[str], metrics: Collection[str]) -> None:
+        """Raises if the claim is about a setting or a metric that its study does not have."""
+        about, measured_by = self.subjects()
+        for label in about:
+            if label not in labels:
+                raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")
+        for metric in measured_by:
+            if metric not in metrics:
+                raise SpecError(f"A claim is about the metric {metric!r}. {suggestion(metric, metrics)}")
+
+
+def judged(p_value: float, opposite: float, level: float) -> Verdict:
+    """Returns the verdict of a one-sided test and of the test of the opposite."""
+    if p_value <= level:
+        return "reproduced"
+    return "not reproduced" if opposite <= level else "undecided"

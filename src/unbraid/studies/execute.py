@@ -1,0 +1,225 @@
+"""A study from where it stands to its scores: fleet after fleet is trained, scored, and cut down to what is kept."""
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+import torch
+
+from unbraid.device import resolve_device
+from unbraid.errors import TrainingError, UnbraidError
+from unbraid.events import Event, part_of, tell
+from unbraid.runs.run_writer import RunWriter
+from unbraid.studies.index import Index
+from unbraid.studies.keeping import Keeping, let_go, register, registered
+from unbraid.studies.plan import StudyFleet, StudyPlan, plan_study
+from unbraid.studies.questions import Question, Questions
+from unbraid.studies.run_records import RunRecord
+from unbraid.studies.scorers import Scorers, scorers
+from unbraid.studies.speed import Speed
+from unbraid.studies.study import Study, StudyRun
+from unbraid.training.options import TrainingOptions
+from unbraid.training.train import train_runs
+
+log = logging.getLogger(__name__)
+
+_MOST_SCORERS_ON_A_GPU = 12
+
+
+@final
+@dataclass(frozen=True)
+class StudyOptions:
+    """How a study is run, never what it is. `budget` is in seconds: a fleet that would take longer is not begun.
+    `fail_fast` ends at the first failure. `num_scorers` processes compute scores, by default one per core; with 0
+    they are computed in this process, which takes classes of a notebook too.
+    """
+
+    device: torch.device | str = "auto"
+    budget: float | None = None
+    fail_fast: bool = False
+    num_scorers: int | None = None
+    packages: Sequence[str] = ("unbraid",)
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """What `run_study` did. `failures` says by run why it has no scores, or not all; `not_begun` are fleets for which
+    the budget was too short, `needed` the seconds that the shortest of them takes.
+    """
+
+    num_trained: int
+    num_scored: int
+    failures: dict[str, str] = field(default_factory=dict)
+    not_begun: tuple[StudyFleet, ...] = ()
+    needed: float = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.not_begun and not self.failures
+
+
+def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
+    """Trains and scores what is missing of the study, and returns what was done. The same call goes on after any
+    interruption; what is finished is not repeated.
+
+    A run that fails is told in a warning when it does, and the others go on. A score of a run whose codes were let go
+    is computed by training it again; its old folder is kept in `.aside`.
+    """
+    options = options or StudyOptions()
+    folder = Path(folder)
+    return _Execution(study, folder, options).run()
+
+
+@final
+class _Execution:
+    """One call of `run_study`."""
+
+    def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
+        self._study, self._folder, self._options = study, folder, options
+        self._deadline = None if options.budget is None else time.monotonic() + options.budget
+        self._device = resolve_device(options.device)
+        self._speed = Speed(self._device)
+        register(study, folder)
+        self._questions = Questions(study)
+        asking = registered(folder, options.packages)
+        self._keeping = Keeping(asking, folder)
+        self._failures: dict[str, str] = {}
+        self._by_folder: dict[Path, StudyRun] = {}
+        self._num_trained, self._num_scored = 0, 0
+        self._seconds_of_scoring = 0.0
+
+    def run(self) -> Outcome:
+        plan = plan_study(self._study, self._folder)
+        for name, why in plan.damaged.items():
+            log.warning("%s cannot be read (%s) and is trained again.", name, why)
+        self._by_folder = {each.run.folder: each for fleet in plan.fleets for each in fleet.runs}
+        for each in plan.those_that_need("failed"):
+            self._failures[each.run.name] = plan.records[each.run.name].reason
+        asked = self._options.num_scorers
+        count = _num_scorers(self._device) if asked is None else asked
+        with scorers(count, str(self._device), list(self._options.packages)) as pool:
+            self._order(plan.those_that_need("scoring"), plan.records, pool)
+            not_begun, needed = self._train(plan, pool)
+            self._wait_for_scores(pool)
+        self._let_go(plan.those_that_need("nothing"))  # of which a process that died has left more than is kept
+        return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed)
+
+    def _train(self, plan: StudyPlan, pool: Scorers) -> tuple[tuple[StudyFleet, ...], float]:
+        """Trains fleet after fleet while the budget lasts. Returns those that were not begun, and the seconds that the
+        shortest of them takes.
+        """
+        waiting, needed = plan.to_train, dict[int, float]()
+        total = len(waiting)
+        for place, fleet in enumerate(waiting):
+            if self._deadline is not None:
+                seconds = self._seconds_of(fleet, plan)
+                if time.monotonic() + seconds > self._deadline:
+                    needed[place] = seconds
+                    continue
+            with part_of(Event(f"study {self._study.name}", place, total, "fleets")):
+                self._train_fleet(fleet, plan)
+            records = self._records(fleet.runs)
+            self._order([each for each in fleet.runs if records[each.run.name].state == "finished"], records, pool)
+            if self._device.type == "cpu":  # whose cores the next fleet wants
+                self._wait_for_scores(pool)
+            else:
+                self._take_scores(pool)
+        tell(Event(f"study {self._study.name}", total, total, "fleets"))
+        return tuple(waiting[place] for place in needed), min(needed.values(), default=0.0)
+
+    def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
+        """Returns about how long it takes to train a fleet and to score it, as scoring has taken so far."""
+        count = sum(plan.needs[each.run.name] == "training" for each in fleet.runs)
+        per_run = self._seconds_of_scoring / max(1, self._num_scored)
+        return self._speed.seconds(fleet, count) + per_run * count
+
+    def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
+        """Trains what the fleet needs. An error is told now; the next fleet may do better."""
+        for each in fleet.runs:
+            if plan.needs[each.run.name] == "training" and plan.records[each.run.name].state == "finished":
+                RunWriter(each.run).put_aside()
+        new = [each for each in fleet.runs if plan.needs[each.run.name] == "training"]
+        began, error = time.monotonic(), ""
+        try:
+            train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, resume=True))
+        except UnbraidError as raised:
+            error = str(raised)
+        else:
+            self._speed.learn(fleet, (time.monotonic() - began) * len(fleet.runs) / max(1, len(new)))
+        self._num_trained += sum(each.run.status == "finished" for each in new)
+        for each in new:
+            if failure := each.run.failure:
+                self._fail(each, f"{failure.reason} at step {failure.step}")
+            elif error and each.run.status != "finished":
+                self._fail(each, error)
+
+    def _fail(self, of: StudyRun, reason: str) -> None:
+        """Says that a run failed, and ends the study if it is to fail fast."""
+        if reason not in self._failures.values():
+            log.warning("%s: %s", of.run.name, reason)
+        self._failures[of.run.name] = reason
+        if self._options.fail_fast:
+            raise TrainingError(f"{of.run.name} failed, and the study was to end at the first failure: {reason}")
+
+    def _order(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], pool: Scorers) -> None:
+        """Orders the scores that the study asks of these runs and, where arrays are to go, those of all studies."""
+        for each in runs:
+            if questions := self._missing(each, records[each.run.name]):
+                pool.give(each.run.folder, questions)
+
+    def _missing(self, of: StudyRun, record: RunRecord) -> list[Question]:
+        if self._study.keep == "all":
+            return self._questions.missing(of.run.spec, record)
+        return self._keeping.missing(of, record)
+
+    def _take_scores(self, pool: Scorers) -> None:
+        """Takes the scores that are there."""
+        while scored := pool.next(wait=False):
+            self._took(scored.folder, scored.error, scored.failed)
+
+    def _wait_for_scores(self, pool: Scorers) -> None:
+        began, before, last = time.monotonic(), self._num_scored, pool.num_waiting
+        with part_of(Event("scoring", 0, 1)) if last else contextlib.nullcontext():
+            while scored := pool.next(wait=True):
+                self._took(scored.folder, scored.error, scored.failed)
+                tell(Event("scoring", last - pool.num_waiting, last, "runs"))
+        if self._num_scored > before:
+            self._seconds_of_scoring += time.monotonic() - began
+
+    def _took(self, folder: Path, error: str, failed: dict[str, str]) -> None:
+        """Puts down what came of scoring a run, and lets go of what nothing needs any more."""
+        each = self._by_folder[folder]
+        self._num_scored += 1
+        if error or failed:
+            last = next(iter(failed.values()), "").strip().rpartition("\n")[2]
+            self._fail(each, f"it could not be scored: {error or ', '.join(failed) + ' failed: ' + last}")
+        self._let_go(self._keeping.siblings(each))
+
+    def _let_go(self, runs: Sequence[StudyRun]) -> None:
+        """Removes what nothing needs any more of these runs, which are all seeds of their settings."""
+        if self._study.keep != "all":
+            let_go(runs, self._keeping, self._records(runs))
+
+    def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
+        with Index(self._folder) as index:
+            return index.records([each.run.name for each in runs])
+
+
+def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
+    """Puts the failed runs of the study aside, so that `run_study` trains them afresh, and returns them."""
+    plan = plan_study(study, Path(folder))
+    failed = plan.those_that_need("failed")
+    for each in failed:
+        RunWriter(each.run).put_aside()
+    return failed
+
+
+def _num_scorers(device: torch.device) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores - 1, _MOST_SCORERS_ON_A_GPU)) if device.type == "cuda" else max(1, cores)

@@ -1,0 +1,109 @@
+"""What the folder of a run says of its end and its scores, in brief: read without its arrays, and without its spec."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from unbraid import files
+from unbraid.runs.kept_scores import question_key
+from unbraid.studies.study_scores import RunState
+
+_ENDS: dict[str, RunState] = {"finished.json": "finished", "failed.json": "failed"}
+_SCORES = "scores.json"
+
+
+@final
+@dataclass(frozen=True)
+class KeptNumbers:
+    """The numbers of one kept score: its value with its interval, and those of its parts and factors by name."""
+
+    value: float
+    low: float
+    high: float
+    parts: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class RunRecord:
+    """How a run stands. `numbers` and `refused` are by question: the name of a metric and the scoring, as
+    `question_key` writes them. `has_arrays` is whether its weights and codes are still there.
+    """
+
+    state: RunState
+    reason: str = ""
+    seconds: float = math.nan
+    fleet_size: int = 1
+    has_arrays: bool = False
+    num_used: int | None = None
+    numbers: Mapping[str, KeptNumbers] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def stamp_of(folder: Path) -> str:
+    """Returns a text that changes when the end or the scores of a run do: the times and sizes of their files."""
+    found = []
+    for name in (*_ENDS, _SCORES):
+        try:
+            status = (folder / name).stat()
+        except OSError:
+            continue
+        found.append(f"{name} {status.st_mtime_ns} {status.st_size}")
+    if not found and os.path.lexists(folder / "spec.json"):
+        return "unfinished"
+    return "; ".join(found)
+
+
+def read_run_record(folder: Path) -> RunRecord:
+    """Returns how the run in this folder stands. A record that cannot be read raises a ValueError or an OSError."""
+    end = next((name for name in _ENDS if (folder / name).exists()), None)
+    if end is None:
+        return RunRecord("unfinished" if os.path.lexists(folder / "spec.json") else "new")
+    record = _object(files.read_json(folder / end))
+    if _ENDS[end] == "failed":
+        return RunRecord("failed", reason=f"{record.get('reason')} (step {record.get('step')})")
+    kept = _object(files.read_sealed(folder / _SCORES)) if (folder / _SCORES).exists() else {}
+    if kept and kept.get("codes") != _object(record["sha256"]).get("codes.safetensors"):
+        raise ValueError(f"{folder / _SCORES} holds the scores of other codes")
+    numbers = {
+        question_key(score["name"], score.get("scoring", {})): _numbers_of(score) for score in kept.get("scores", [])
+    }
+    return RunRecord(
+        "finished",
+        seconds=float(record.get("seconds", math.nan)),
+        fleet_size=max(1, len(record.get("fleet", []))),
+        has_arrays=not record.get("let_go") and (folder / "weights.safetensors").exists(),
+        num_used=kept.get("num_used"),
+        numbers=numbers,
+        refused=kept.get("refused", {}),
+    )
+
+
+def _numbers_of(score: dict[str, Any]) -> KeptNumbers:
+    low, high = _ends(score["interval"])
+    parts = {name: (_number(part["value"]), *_ends(part["interval"])) for name, part in score["parts"].items()}
+    return KeptNumbers(
+        _number(score["value"]),
+        low,
+        high,
+        parts,
+        {name: _number(value) for name, value in score["per_factor"].items()},
+    )
+
+
+def _number(value: float | str | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _ends(interval: list[float | str | None] | None) -> tuple[float, float]:
+    return (math.nan, math.nan) if interval is None else (_number(interval[0]), _number(interval[1]))
+
+
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a {type(content).__name__}; expected an object")
+    return content

@@ -1,0 +1,68 @@
+"""A process that scores runs: `python -m unbraid.studies.scorer`.
+
+It reads one order per line from its input, as JSON, and answers each with a line of JSON. No pickle goes between the
+processes of a study, and a script that starts them is not imported again by each.
+"""
+
+import contextlib
+import json
+import logging
+import sys
+import traceback
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import CodesError
+from unbraid.evaluation.scoring import Scoring
+from unbraid.metrics.metric import Metric
+from unbraid.model_scores import ModelScore
+from unbraid.recipes import from_json, to_json
+from unbraid.runs.run import Run
+from unbraid.studies.questions import Question
+
+
+def order(folder: Path, questions: list[Question], device: str, packages: list[str]) -> str:
+    """Returns the line that asks for these scores of the run in this folder."""
+    asked: dict[str, list[Any]] = defaultdict(list)
+    for question in questions:
+        asked[json.dumps(question.scoring.changes())].append(to_json(question.metric))
+    content = {"folder": str(folder), "device": device, "packages": packages, "asked": dict(asked)}
+    return json.dumps(content)
+
+
+def answer(line: str) -> dict[str, Any]:
+    """Scores as the order says, keeps the scores in the folder of the run, and returns what could not be computed: by
+    metric, the traceback.
+    """
+    content = json.loads(line)
+    packages, failed = content["packages"], dict[str, str]()
+    run = Run.open(Path(content["folder"]), packages=packages)
+    for changes, metrics in content["asked"].items():
+        scoring = Scoring.of(json.loads(changes), packages=packages)
+        chosen = [from_json(metric, Metric | ModelScore, packages=packages) for metric in metrics]
+        with contextlib.suppress(CodesError):  # not one of them is defined for these codes, which is kept
+            failed |= run.score(chosen, scoring, device=content["device"], progress=False).failed
+    return {"failed": failed}
+
+
+def told(line: str) -> dict[str, Any]:
+    """Returns the answer to an order; an error is an answer too, so that the study goes on with the others."""
+    try:
+        return answer(line)
+    except Exception as error:  # noqa: BLE001 (told to the study that ordered it)
+        return {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+
+
+def main() -> None:
+    """Answers orders until the input ends."""
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(told(line)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Study: settings that are compared, each with seeds of its own, and what is asked of their runs."""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+from unbraid import files
+from unbraid.errors import SpecError
+from unbraid.evaluation.scoring import Scoring
+from unbraid.evaluation.selection import select
+from unbraid.metrics.metric import Metric
+from unbraid.model_scores import ModelScore
+from unbraid.names import kebab_case
+from unbraid.recipes import Recipe, from_json, to_json
+from unbraid.runs.run import Run
+from unbraid.runs.spec import RunSpec
+from unbraid.runs.spec_words import spec_labels
+from unbraid.studies.claims import Claim
+
+Keep = Literal["scores", "best", "all"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_MEMBERS_PER_FLEET = 64
+
+
+@final
+@dataclass(frozen=True)
+class Setting(Recipe):
+    """One of the things that a study compares: a spec with a label and seeds of its own.
+
+    Settings of one `family` are drawn in one colour; without a name it is that of the objective.
+    """
+
+    label: str
+    spec: RunSpec
+    seeds: tuple[int, ...]
+    family: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.label.strip():
+            raise SpecError("A setting has an empty label; give it one that tells it from the others.")
+        if not self.seeds:
+            raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
+        if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
+            raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Give each once.")
+        if not self.family:
+            object.__setattr__(self, "family", kebab_case(type(self.spec.objective)))
+
+    @classmethod
+    def each(cls, specs: Iterable[RunSpec], seeds: Iterable[int], family: str = "") -> "tuple[Setting, ...]":
+        """Returns a setting for each spec, all with these seeds, labelled by the objective and what differs."""
+        listed, numbers = list(specs), tuple(seeds)
+        labels = spec_labels(listed)
+        return tuple(cls(labels[spec.digest], spec, numbers, family) for spec in listed)
+
+
+@final
+@dataclass(frozen=True)
+class Study(Recipe):
+    """Settings, each a spec with seeds of its own, that are trained, scored and compared to answer a question.
+
+    `metrics` are names or instances of metrics and of scores of models, computed of every run in each of these
+    `scorings`; tables show the first. `keep` says what stays of a run once it is scored: its "scores" alone, weights
+    and codes of the "best" seed of each setting by the metric `best_by`, or "all". Runs that can share a fleet are
+    trained in fleets of at most `members_per_fleet`, fixed here so that every machine puts the same fleets together.
+    `claims` are sentences that the scores decide.
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    question: str = ""
+    metrics: tuple[str | Metric | ModelScore, ...] = ("all", "model")
+    scorings: tuple[Scoring, ...] = (Scoring(),)
+    keep: Keep = "all"
+    best_by: str = "mig"
+    members_per_fleet: int = _MEMBERS_PER_FLEET
+    claims: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _NAME.fullmatch(self.name):
+            raise SpecError(
+                f"The name of the study is {self.name!r}; expected up to 100 small letters, digits, dots, dashes and "
+                "underscores, such as 'beta-sweep': it names files."
+            )
+        if not self.settings:
+            raise SpecError(f"The study {self.name!r} has no settings; give at least one.")
+        if not self.scorings:
+            raise SpecError(f"The study {self.name!r} has no scorings; give at least one, such as Scoring().")
+        if self.members_per_fleet < 1:
+            raise SpecError(f"members_per_fleet is {self.members_per_fleet}; expected 1 or more.")
+        self._check_labels()
+        self._check_runs()
+        asked = self.asked
+        if self.keep == "best" and self.best_by not in asked:
+            raise SpecError(
+                f"keep is 'best' by {self.best_by!r}, which is not among the metrics of the study "
+                f"({', '.join(asked)}). Add it, or set best_by."
+            )
+        for claim in self.claims:
+            claim.check([setting.label for setting in self.settings], asked)
+
+    def _check_labels(self) -> None:
+        labels = Counter(setting.label for setting in self.settings)
+        if repeated := [label for label, count in labels.items() if count > 1]:
+            raise SpecError(f"Two settings are called {repeated[0]!r}. Give each a label of its own.")
+
+    def _check_runs(self) -> None:
+        """Raises if two settings ask for the same run."""
+        found: dict[tuple[str, int], str] = {}
+        for setting in self.settings:
+            digest = setting.spec.digest
+            for seed in setting.seeds:
+                other = found.setdefault((digest, seed), setting.label)
+                if other is not setting.label:
+                    raise SpecError(
+                        f"The settings {other!r} and {setting.label!r} have the same spec, and both have the seed "
+                        f"{seed}: they would be one run. Give them other seeds, or leave one out."
+                    )
+
+    @functools.cached_property
+    def asked(self) -> dict[str, Metric | ModelScore]:
+        """Returns the metrics and the scores of models by name."""
+        selection = select(self.metrics)
+        return {**selection.metrics, **selection.model_scores}
+
+    @property
+    def num_runs(self) -> int:
+        return sum(len(setting.seeds) for setting in self.settings)
+
+    def runs(self, folder: Path) -> "list[StudyRun]":
+        """Returns its runs under the folder, made or not: the first seed of every setting, then the second, ..."""
+        placed = [
+            [StudyRun(setting, Run.place(folder, setting.spec, seed)) for seed in setting.seeds]
+            for setting in self.settings
+        ]
+        longest = max(len(runs) for runs in placed)
+        return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
+
+    def save(self, path: Path | str) -> Path:
+        """Writes the study as JSON."""
+        path = Path(path)
+        files.write_json(path, to_json(self))
+        return path
+
+    @classmethod
+    def load(cls, path: Path | str, *, packages: Collection[str] = ("unbraid",)) -> "Study":
+        """Reads a study from the JSON that `save` wrote. `packages` are those whose classes it may name."""
+        path = Path(path)
+        try:
+            content: Any = files.read_json(path)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise SpecError(
+                f"{path} cannot be read ({reason}). Name the JSON of a study, as `study.save(...)` writes it."
+            ) from None
+        study: Study = from_json(content, cls, packages=packages, where=str(path))
+        return study
+
+
+@final
+@dataclass(frozen=True)
+class StudyRun:
+    """A run, and the setting that asks for it."""
+
+    setting: Setting
+    run: Run

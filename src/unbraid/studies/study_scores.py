@@ -1,0 +1,116 @@
+"""StudyScores: every number that a study asked of its runs, as plain data. Tables, figures and claims read nothing
+else, so scores that come from a file serve as well as those of runs on this machine.
+"""
+
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, final
+
+from unbraid.errors import UnbraidError
+from unbraid.names import suggestion
+
+Quantity = Literal["value", "part", "factor"]
+RunState = Literal["finished", "failed", "unfinished", "new"]
+
+
+@final
+class Number(NamedTuple):
+    """One number of one run. `of` names the part or the factor that it belongs to; `scoring` is empty for the first
+    scoring of the study.
+    """
+
+    setting: str
+    seed: int
+    metric: str
+    scoring: str
+    quantity: Quantity
+    of: str
+    value: float
+    low: float
+    high: float
+    run: str
+
+
+@final
+@dataclass(frozen=True)
+class ScoredRun:
+    """How a run of the study ended. `num_used` is how many latents say anything of the image, None if not known."""
+
+    setting: str
+    seed: int
+    run: str
+    state: RunState
+    seconds: float = math.nan
+    num_used: int | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether fewer than two latents say anything of the image."""
+        return self.num_used is not None and self.num_used < 2
+
+
+@final
+@dataclass(frozen=True)
+class StudyScores:
+    """The numbers of a study. `settings` are all labels in order, with or without runs; `families` are by label;
+    `higher_is_better` is by metric.
+    """
+
+    settings: tuple[str, ...]
+    families: Mapping[str, str]
+    metrics: tuple[str, ...]
+    higher_is_better: Mapping[str, bool | None]
+    runs: tuple[ScoredRun, ...]
+    numbers: tuple[Number, ...]
+
+    def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
+        """Returns the number of each finished seed of a setting, those that are not defined left out. `of` names a part
+        or a factor of the score.
+        """
+        self.check([setting], [metric])
+        found = self._by_question.get((setting, metric, of, scoring), {})
+        return {seed: value for seed, value in found.items() if not math.isnan(value)}
+
+    def paired(self, setting: str, first: str, second: str) -> tuple[list[float], list[float]]:
+        """Returns two scores of the seeds that have both."""
+        one, other = self.values(setting, first), self.values(setting, second)
+        seeds = [seed for seed in one if seed in other]
+        return [one[seed] for seed in seeds], [other[seed] for seed in seeds]
+
+    def runs_of(self, setting: str) -> list[ScoredRun]:
+        """Returns the runs of a setting, by seed."""
+        return self._runs_by_setting.get(setting, [])
+
+    def check(self, settings: Sequence[str] = (), metrics: Sequence[str] = ()) -> None:
+        """Raises if the study has no such setting or metric."""
+        for label in settings:
+            if label not in self.families:
+                raise UnbraidError(f"The study has no setting {label!r}. {suggestion(label, self.settings)}")
+        for metric in metrics:
+            if metric not in self.higher_is_better:
+                raise UnbraidError(f"The study has no metric {metric!r}. {suggestion(metric, self.metrics)}")
+
+    def with_any_score(self, metric: str) -> list[str]:
+        """Returns the settings of which at least one seed has this score, in order."""
+        return [label for label in self.settings if self.values(label, metric)]
+
+    @functools.cached_property
+    def _by_question(self) -> dict[tuple[str, str, str, str], dict[int, float]]:
+        found: dict[tuple[str, str, str, str], dict[int, float]] = defaultdict(dict)
+        for number in self.numbers:
+            found[number.setting, number.metric, number.of, number.scoring][number.seed] = number.value
+        return found
+
+    @functools.cached_property
+    def _runs_by_setting(self) -> dict[str, list[ScoredRun]]:
+        found: dict[str, list[ScoredRun]] = defaultdict(list)
+        for run in sorted(self.runs, key=lambda run: run.seed):
+            found[run.setting].append(run)
+        return found
+
+    def __iter__(self) -> Iterator[Number]:
+        return iter(self.numbers)

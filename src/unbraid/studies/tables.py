@@ -1,0 +1,142 @@
+"""The scores of a study as tables: long, a row for each number; wide, a row for each setting."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from unbraid.evaluation.score_rows import in_markdown, number_text
+from unbraid.studies.study_scores import StudyScores
+from unbraid.table import Table
+
+Form = Literal["wide", "long"]
+_ARROWS = {True: " ↑", False: " ↓", None: ""}
+_LATEX_ARROWS = {True: r" $\uparrow$", False: r" $\downarrow$", None: ""}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def long_table(scores: StudyScores) -> Table:
+    """Returns a row for each number of each run: the value of a metric, of its parts and of its factors, with its
+    interval over images, and the run it is of.
+    """
+    columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
+    rows = tuple(
+        (n.setting, scores.families[n.setting], n.seed, n.metric, n.scoring, n.quantity, n.of, *_ends(n), n.run)
+        for n in scores.numbers
+    )
+    return Table(columns, rows)
+
+
+def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
+    """Returns a row for each setting: its seeds by how they ended, and of each metric the median over seeds, the
+    quartiles and the number of seeds.
+    """
+    chosen = _chosen(scores, metrics)
+    return Table.of(
+        {**_counts(scores, label), **{k: v for m in chosen for k, v in _summary(scores, label, m).items()}}
+        for label in scores.settings
+    )
+
+
+def wide_rows(scores: StudyScores, metrics: Sequence[str] | None = None) -> tuple[list[str], list[list[str]]]:
+    """Returns the heads and the cells of the wide table as text: "median (quartiles)" of each metric."""
+    chosen = _chosen(scores, metrics)
+    heads = ["setting", "seeds", *(f"{name}{_ARROWS[scores.higher_is_better[name]]}" for name in chosen)]
+    return heads, _text_rows(scores, chosen)
+
+
+def wide_markdown(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
+    """Returns the wide table in Markdown: "median (quartiles)" in each cell."""
+    heads, rows = wide_rows(scores, metrics)
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *([in_markdown(cell) for cell in row] for row in rows)]
+    notes = ["Median over seeds (quartiles)." + _explained(scores)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n" + "\n".join(notes) + "\n"
+
+
+def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
+    """Returns the wide table in LaTeX, with the rules of booktabs."""
+    chosen = _chosen(scores, metrics)
+    heads = ["setting", "seeds", *(f"{_in_latex(n)}{_LATEX_ARROWS[scores.higher_is_better[n]]}" for n in chosen)]
+    body = [" & ".join(map(_in_latex, row)) + r" \\" for row in _text_rows(scores, chosen)]
+    return "\n".join(
+        [
+            "% Median over seeds (quartiles). Needs \\usepackage{booktabs}.",
+            r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}",
+            r"\toprule",
+            " & ".join(heads) + r" \\",
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
+    """Returns the metrics that were asked for, or all that any run has."""
+    if metrics is None:
+        return [name for name in scores.metrics if any(scores.values(label, name) for label in scores.settings)]
+    scores.check(metrics=metrics)
+    return list(metrics)
+
+
+def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
+    runs = scores.runs_of(label)
+    digest = runs[0].run.rpartition("-seed")[0].rpartition("-")[2] if runs else ""
+    finished = [run for run in runs if run.state == "finished"]
+    return {
+        "setting": label,
+        "digest": digest,
+        "seeds": len(runs),
+        "finished": len(finished),
+        "failed": sum(run.state == "failed" for run in runs),
+        "collapsed": sum(run.is_collapsed for run in finished),
+    }
+
+
+def _summary(scores: StudyScores, label: str, metric: str) -> dict[str, Any]:
+    values = list(scores.values(label, metric).values())
+    low, median, high = np.percentile(values, [25, 50, 75]).tolist() if values else (None, None, None)
+    return {metric: median, f"{metric} q1": low, f"{metric} q3": high, f"{metric} n": len(values)}
+
+
+def _text_rows(scores: StudyScores, metrics: Sequence[str]) -> list[list[str]]:
+    rows = []
+    for label in scores.settings:
+        counts = _counts(scores, label)
+        seeds = (
+            f"{counts['finished']} of {counts['seeds']}"
+            if counts["finished"] < counts["seeds"]
+            else f"{counts['seeds']}"
+        )
+        marks = [f"{counts[word]} {word}" for word in ("failed", "collapsed") if counts[word]]
+        rows.append([label, ", ".join([seeds, *marks]), *(_cell(scores, label, metric) for metric in metrics)])
+    return rows
+
+
+def _cell(scores: StudyScores, label: str, metric: str) -> str:
+    found = _summary(scores, label, metric)
+    if not found[f"{metric} n"]:
+        return "–"
+    low, high = number_text(found[f"{metric} q1"]), number_text(found[f"{metric} q3"])
+    return f"{number_text(found[metric])} ({low}–{high})"
+
+
+def _explained(scores: StudyScores) -> str:
+    count = sum(run.is_collapsed for run in scores.runs)
+    return f" Collapsed: fewer than two latents say anything of the image ({count} runs)." if count else ""
+
+
+def _ends(number: Any) -> tuple[Any, Any, Any]:
+    return tuple(None if math.isnan(x) else x for x in (number.value, number.low, number.high))  # type: ignore[return-value]
+
+
+def _in_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text).replace("–", "--").replace("↑", "").strip()

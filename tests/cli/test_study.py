@@ -1,0 +1,150 @@
+"""`unbraid study`: plan, run, status, table, select and retry, on one small study."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.training.squares import MLP_SPEC
+from unbraid import VAE, BetaVAE
+from unbraid.cli.study_files import parse_seconds
+from unbraid.errors import SpecError
+from unbraid.runs import grid
+from unbraid.studies import Setting, Study
+
+SPEC = replace(MLP_SPEC, objective=BetaVAE(), num_steps=4, precision="float32")
+STUDY = Study(
+    "small",
+    Setting.each(grid(SPEC, {"objective.beta": [1, 4, 9]}), range(2)),
+    metrics=("mig", "jemmig", "sepin"),
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    return STUDY.save(folder / "study.json"), folder / "runs"
+
+
+@pytest.fixture
+def study(unbraid, place):
+    """Calls a command of the study, whose classes are those of the tests."""
+    file, out = place
+
+    def call(command, *arguments):
+        return unbraid("study", command, file, "--out", out, "--packages", "tests", *arguments)
+
+    return call
+
+
+@pytest.fixture
+def done(study, place):
+    """The study, run once for all tests that want it done."""
+    if not place[1].exists():
+        outcome = study("run", "--device", "cpu", "--scorers", 1)
+        assert (outcome.code, outcome.out.count("6 runs were trained and 6 scored")) == (0, 1)
+    return study
+
+
+def test_a_plan_says_what_would_be_done_and_does_nothing(study, tmp_path, unbraid, place):
+    outcome = unbraid("study", "plan", place[0], "--out", tmp_path / "none", "--packages", "tests", "--device", "cpu")
+    assert outcome.code == 0
+    assert "6 runs: 6 to train in 1 fleets (24 steps of models)" in outcome.out
+    assert "on disk" in outcome.out
+    assert "Training takes about" in outcome.out
+    assert not (tmp_path / "none").exists()
+
+
+def test_once_done_nothing_is_left(done):
+    assert "0 to train in 0 fleets" in done("plan").out
+    assert "6 of 6 runs are trained and scored" in done("status").out
+    assert "0 runs were trained and 0 scored" in done("run").out
+
+
+def test_a_table_has_medians_with_their_spread(done):
+    header, first, *_ = done("table").out.splitlines()
+    assert "jemmig ↓" in header
+    assert "mig ↑" in header
+    assert first.startswith("beta-vae, beta 1")
+
+
+def test_tables_are_written_as_the_suffix_says(done, tmp_path):
+    for name in ("t.csv", "t.md", "t.tex"):
+        assert done("table", "--to", tmp_path / name).code == 0
+    assert done("table", "--form", "long", "--to", tmp_path / "long.csv").code == 0
+    rows = list(csv.DictReader((tmp_path / "long.csv").read_text().splitlines()))
+    assert {row["setting"] for row in rows} == {"beta-vae, beta 1", "beta-vae, beta 4", "beta-vae, beta 9"}
+    assert all(row["run"].startswith("beta-vae-") for row in rows)
+    assert r"\toprule" in (tmp_path / "t.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "t.txt"), "written as .csv, .md, .tex, .parquet"),
+        (("--form", "long", "--to", "t.md"), "written as .csv, .parquet"),
+        (("--metrics", "mgi"), "no metric 'mgi'"),
+    ],
+)
+def test_a_table_that_cannot_be_had_is_refused_in_a_line(done, arguments, message):
+    outcome = done("table", *arguments)
+    assert outcome.code != 0
+    assert message in outcome.err
+
+
+def test_a_table_is_not_overwritten_unless_asked(done, tmp_path):
+    (tmp_path / "t.csv").write_text("mine")
+    assert "exists and is kept" in done("table", "--to", tmp_path / "t.csv").err
+    assert (tmp_path / "t.csv").read_text() == "mine"
+    assert done("table", "--to", tmp_path / "t.csv", "--force").code == 0
+
+
+@pytest.mark.parametrize("by", ["udr", "wsepin"])
+def test_runs_are_chosen_without_labels_and_the_choice_is_judged(done, by):
+    outcome = done("select", "--by", by, "--top", 2)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[1].split() == ["run", "setting", "seed", by, "mig", "jemmig"]
+    assert f"Rank correlation of {by} with mig over 6 runs" in outcome.out
+
+
+def test_what_a_criterion_needs_is_told(done):
+    assert "needs the metric 'elbo'" in done("select", "--by", "elbo").err
+
+
+def test_a_failed_run_is_told_with_exit_code_1_and_can_be_retried(unbraid, tmp_path):
+    failing = Setting("diverging", replace(SPEC, objective=VAE(), max_loss=-1e6), (0,))
+    file = Study("failing", (failing,), metrics=("mig",)).save(tmp_path / "study.json")
+    options = (file, "--out", tmp_path / "runs", "--packages", "tests")
+    outcome = unbraid("study", "run", *options, "--device", "cpu")
+    assert outcome.code == 1
+    assert "max_loss" in outcome.err
+    assert "study retry" in outcome.err
+    assert "failed: its loss was above max_loss" in unbraid("study", "status", *options).err
+    assert "1 failed runs are put aside" in unbraid("study", "retry", *options).out
+    assert "No run of the study has failed" in unbraid("study", "retry", *options).out
+
+
+def test_a_file_of_classes_that_are_not_trusted_is_refused(unbraid, place):
+    outcome = unbraid("study", "plan", place[0])
+    assert outcome.code != 0
+    assert "--packages tests" in outcome.err
+
+
+def test_a_folder_or_a_damaged_file_is_refused(unbraid, tmp_path):
+    assert "is a folder" in unbraid("study", "plan", tmp_path).err
+    (tmp_path / "study.json").write_text(json.dumps({"type": "unbraid.studies.Study", "name": "x"}))
+    assert "lacks settings" in unbraid("study", "plan", tmp_path / "study.json").err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("20m", 1200), ("1h30m", 5400), ("20", 1200), ("1.5h", 5400)]
+)
+def test_a_budget_is_a_time(text, seconds):
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "20x", "m", "-5m", "1h 30"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(SpecError, match="expected a time such as 90s"):
+        parse_seconds(text)

@@ -1,0 +1,88 @@
+"""Claims: what scores decide, and what they leave undecided."""
+
+import pytest
+
+from tests.studies.made_scores import made_scores
+from unbraid.errors import SpecError, UnbraidError
+from unbraid.recipes import from_json, to_json
+from unbraid.studies.claims import Claim, Correlated, Equivalent, Growing, Higher, Near
+
+LOW, HIGH = [0.10, 0.12, 0.14, 0.16, 0.18], [0.30, 0.33, 0.36, 0.39, 0.42]
+SCORES = made_scores(
+    {
+        "a": {"mig": LOW, "sap": [9, 8, 7, 6, 5]},
+        "b": {"mig": HIGH, "sap": [4, 3, 2, 1, 0]},
+        "c": {"mig": [0.11, 0.13, 0.31, 0.40, 0.15], "sap": [9, 7, 4, 3, 6]},
+        "alone": {"mig": [0.2]},
+        "none": {"mig": [None, None]},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (Higher("b above a", "mig", "b", "a"), "reproduced"),
+        (Higher("a above b", "mig", "a", "b"), "not reproduced"),
+        (Higher("c above a", "mig", "c", "a"), "undecided"),
+        (Higher("alone above a", "mig", "alone", "a"), "undecided"),
+        (Equivalent("the same as itself", "mig", "a", "a", 0.1), "reproduced"),
+        (Equivalent("a is b", "mig", "a", "b", 0.05), "not reproduced"),
+        (Equivalent("a is c", "mig", "a", "c", 0.05), "undecided"),
+        (Growing("grows", "mig", ("a", "b")), "reproduced"),
+        (Growing("falls", "mig", ("a", "b"), "falls"), "not reproduced"),
+        (Growing("falls from b", "mig", ("b", "a"), "falls"), "reproduced"),
+        (Correlated("go against each other", "mig", "sap", ("a", "b", "c"), "negative"), "reproduced"),
+        (Correlated("go together", "mig", "sap", ("a", "b", "c")), "not reproduced"),
+        (Near("is 0.14", "mig", "a", 0.14, 0.01), "reproduced"),
+        (Near("is 0.3", "mig", "a", 0.3, 0.01), "not reproduced"),
+        (Near("one seed says little", "mig", "alone", 0.2, 0.01), "undecided"),
+    ],
+    ids=lambda value: value.sentence if isinstance(value, Claim) else value,
+)
+def test_scores_decide(claim, verdict):
+    decision = claim.decide(SCORES)
+    assert decision.verdict == verdict
+    assert decision.reason.endswith(".")
+
+
+def test_a_trend_with_two_turns_is_reproduced_in_part():
+    scores = made_scores(
+        {str(i): {"mig": [base + seed / 1000 for seed in range(6)]} for i, base in enumerate([0, 2, 1, 4, 3, 6])}
+    )
+    decision = Growing("grows", "mig", tuple("012345")).decide(scores)
+    assert decision.verdict == "in part"
+    assert "2 of 5 neighbouring medians turn back" in decision.reason
+
+
+def test_an_undecided_order_says_how_many_seeds_would_tell():
+    assert "seeds each would tell" in Higher("c above a", "mig", "c", "a").decide(SCORES).reason
+
+
+def test_missing_scores_leave_a_claim_undecided_and_are_named():
+    decision = Higher("b above none", "mig", "b", "none").decide(SCORES)
+    assert (decision.verdict, decision.reason) == ("undecided", "Scores are missing: none has no mig.")
+
+
+def test_a_claim_about_what_is_not_there_is_refused_with_what_is():
+    with pytest.raises(UnbraidError, match="no setting 'd'"):
+        Higher("d above a", "mig", "d", "a").decide(SCORES)
+    with pytest.raises(SpecError, match="the metric 'dci'"):
+        Higher("b above a", "dci", "b", "a").check(["a", "b"], ["mig"])
+
+
+@pytest.mark.parametrize("cls", [Higher, Equivalent, Growing, Correlated, Near])
+def test_every_kind_is_a_recipe(cls):
+    made = {
+        Higher: Higher("s", "mig", "a", "b"),
+        Equivalent: Equivalent("s", "mig", "a", "b", 0.03),
+        Growing: Growing("s", "mig", ("a", "b"), "falls"),
+        Correlated: Correlated("s", "mig", "sap", ("a", "b", "c")),
+        Near: Near("s", "mig", "a", 0.3, 0.1),
+    }[cls]
+    assert from_json(to_json(made), Claim) == made
+
+
+def test_growth_needs_two_settings():
+    with pytest.raises(SpecError, match="at least two settings"):
+        Growing("grows", "mig", ("a",))

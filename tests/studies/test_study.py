@@ -1,0 +1,82 @@
+"""Study and Setting: recipes that are checked when they are made, saved and read back."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.training.squares import MLP_SPEC
+from unbraid import MIG, BetaVAE
+from unbraid.errors import SpecError
+from unbraid.evaluation.scoring import Scoring
+from unbraid.metrics.estimators import Quantised
+from unbraid.runs import grid
+from unbraid.studies import Higher, Setting, Study
+
+BETA_VAE = replace(MLP_SPEC, objective=BetaVAE())
+SETTINGS = Setting.each(grid(BETA_VAE, {"objective.beta": [1, 4]}), range(3))
+
+
+def test_settings_of_a_grid_are_labelled_by_what_differs():
+    assert [setting.label for setting in SETTINGS] == ["beta-vae, beta 1", "beta-vae, beta 4"]
+    assert {setting.family for setting in SETTINGS} == {"beta-vae"}
+
+
+def test_a_study_is_read_back_as_it_was(tmp_path):
+    study = Study(
+        "sweep",
+        SETTINGS,
+        question="Which beta?",
+        metrics=("sap", MIG(Quantised(num_bins=9))),
+        scorings=(Scoring(factors=("row",)),),
+        keep="best",
+        best_by="sap",
+        claims=(Higher("4 is better than 1", "sap", "beta-vae, beta 4", "beta-vae, beta 1"),),
+    )
+    assert Study.load(study.save(tmp_path / "study.json"), packages=["tests"]) == study
+
+
+def test_settings_have_seeds_and_steps_of_their_own(tmp_path):
+    short = Setting("short", replace(BETA_VAE, num_steps=7), (5,))
+    study = Study("mixed", (*SETTINGS, short), metrics=("mig",))
+    assert study.num_runs == 7
+    assert [each.run.seed for each in study.runs(tmp_path)] == [0, 0, 5, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "../up"}, "small letters"),
+        ({"settings": ()}, "no settings"),
+        ({"settings": (SETTINGS[0], SETTINGS[0])}, "Two settings are called"),
+        ({"settings": (SETTINGS[0], replace(SETTINGS[0], label="again"))}, "same spec, and both have the seed 0"),
+        ({"metrics": ("mgi",)}, "no metric 'mgi'"),
+        ({"scorings": ()}, "no scorings"),
+        ({"keep": "best", "best_by": "dci"}, "not among the metrics"),
+        ({"members_per_fleet": 0}, "expected 1 or more"),
+        ({"claims": (Higher("s", "mig", "beta-vae, beta 9", "beta-vae, beta 1"),)}, "the setting 'beta-vae, beta 9'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_study_that_makes_no_sense_is_refused(change, message):
+    with pytest.raises(SpecError, match=message):
+        Study(**{"name": "sweep", "settings": SETTINGS, "metrics": ("mig",), **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [({"seeds": ()}, "no seeds"), ({"seeds": (1, 1)}, "twice"), ({"label": " "}, "empty label")]
+)
+def test_so_is_a_setting(change, message):
+    with pytest.raises(SpecError, match=message):
+        replace(SETTINGS[0], **change)
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "{}"])
+def test_a_file_that_holds_no_study_is_refused_by_name(tmp_path, content):
+    (tmp_path / "study.json").write_text(content)
+    with pytest.raises(SpecError, match="study.json"):
+        Study.load(tmp_path / "study.json")
+
+
+def test_so_is_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(SpecError, match="No such file"):
+        Study.load(tmp_path / "study.json")
