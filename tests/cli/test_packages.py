@@ -102,6 +102,22 @@ def test_the_environment_does_the_same(unbraid: Unbraid, here: Path, monkeypatch
     assert (told.err, told.out.count("finished")) == ("", 2)
 
 
+def test_a_changed_module_is_told_in_one_note_and_the_source_that_is_kept_may_be_trusted(
+    unbraid: Unbraid, here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (here / f"{MODULE}.py").write_text(SOURCE.replace("self.weight *", "10 * self.weight *"))
+    try:
+        told = unbraid("score", "runs", "--metrics", "mig", "--packages", MODULE)
+        assert (told.code, told.err.count("another state")) == (0, 1)
+        assert "2 runs (" in told.err
+        assert f"the module {MODULE} than there is now" in told.err
+        trusted = unbraid("score", "runs", "--metrics", "mig", "--trust-source")
+        assert (trusted.code, "another state" in trusted.err, "passed over" in trusted.err) == (0, False, False)
+    finally:
+        (here / f"{MODULE}.py").write_text(SOURCE)
+
+
 def test_a_file_of_this_folder_takes_no_place_of_an_installed_module(here: Path):
     parse_packages(MODULE)
     assert sys.path[-1] == str(here)

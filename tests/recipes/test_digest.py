@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 
 from unbraid.recipes.digest import digest
+from unbraid.recipes.own_recipes import own_source
 from unbraid.recipes.registry import public_path
 
 
@@ -24,6 +25,8 @@ class Outer:
 
 
 def digest_of(content):
+    """The digest of what classes of this module give, which is not of unbraid: its source counts."""
+    content = content | {"own source": own_source(Inner()).identity}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 

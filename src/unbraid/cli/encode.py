@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid.cli.options import Device, Packages, parse_packages
+from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
 
 
 def encode(
@@ -24,6 +24,7 @@ def encode(
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
+    trust_source: TrustSource = False,
 ) -> None:
     """Turn new images into codes.
 
@@ -39,4 +40,4 @@ def encode(
     from unbraid.cli.encoded_images import check_target, encode_into
 
     check_target(out, images, force=force)
-    encode_into(out, run, images, device=device, packages=parse_packages(packages))
+    encode_into(out, run, images, device=device, trusted=parse_trust(packages, trust_source))

@@ -7,6 +7,7 @@ from pathlib import Path
 from unbraid import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import fitted, picture_paths, read_pictures
+from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import loaded_model
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
@@ -31,9 +32,9 @@ def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
 
 
-def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, packages: Sequence[str]) -> None:
+def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, trusted: Trusted) -> None:
     """Encode the images by the model of a run, write the codes, and say where they are."""
-    place, opened = resolve_device(device), Run.open(run, packages=packages)
+    place, opened = resolve_device(device), Run.open(run, **trusted)
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -39,6 +39,25 @@ Packages = Annotated[
         show_default=False,
     ),
 ]
+TrustSource = Annotated[
+    bool,
+    typer.Option(
+        "--trust-source",
+        help="Execute the source that runs keep of classes of your own, in place of what can be imported.",
+    ),
+]
+
+
+class Trusted(TypedDict):
+    """What of the user's own code a command may execute, as `Run.open` takes it."""
+
+    packages: list[str]
+    trust: str | None
+
+
+def parse_trust(packages: str | None, trust_source: bool) -> Trusted:
+    """Returns what may be executed: the packages that were named, and the source that runs keep."""
+    return {"packages": parse_packages(packages), "trust": "source" if trust_source else None}
 
 
 def parse_packages(text: str | None) -> list[str]:

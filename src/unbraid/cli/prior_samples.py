@@ -2,7 +2,6 @@
 
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.cli.console import say, stage
+from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import loaded_model
 from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError
@@ -33,9 +33,9 @@ def check_target(out: Path, num_images: int, *, force: bool) -> None:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
 
 
-def sample_into(out: Path, run: Path, num_images: int, seed: int, *, device: str, packages: Sequence[str]) -> None:
+def sample_into(out: Path, run: Path, num_images: int, seed: int, *, device: str, trusted: Trusted) -> None:
     """Draws images by the model of a run, writes them, and says where they are."""
-    place, opened = resolve_device(device), Run.open(run, packages=packages)
+    place, opened = resolve_device(device), Run.open(run, **trusted)
     model = loaded_model(opened).to(place)
     with stage(f"Drawing {num_images} images on {place}"):
         images = model.sample(num_images, seed=seed).cpu()

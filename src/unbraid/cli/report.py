@@ -7,7 +7,7 @@ import typer
 
 from unbraid import files
 from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, parse_packages
+from unbraid.cli.options import Packages, TrustSource, parse_trust
 from unbraid.errors import SpecError
 
 
@@ -24,6 +24,7 @@ def report(
         ),
     ] = None,
     packages: Packages = None,
+    trust_source: TrustSource = False,
 ) -> None:
     """Write a page about runs.
 
@@ -41,7 +42,7 @@ def report(
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
     files.check_writable(out)
-    runs = open_runs(what, parse_packages(packages))
+    runs = open_runs(what, parse_trust(packages, trust_source))
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
         written = write_report(

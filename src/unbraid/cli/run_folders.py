@@ -1,22 +1,24 @@
 """Runs by the folders that hold them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from unbraid.cli.console import note
+from unbraid.cli.options import Trusted
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.runs.run import Run
 from unbraid.runs.runs_in import found_runs
 
 
-def open_runs(paths: Iterable[Path], packages: Collection[str] = ()) -> list[Run]:
+def open_runs(paths: Iterable[Path], trusted: Trusted | None = None) -> list[Run]:
     """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found
-    may be passed over. `packages` are those of the user's own classes.
+    may be passed over. `trusted` is what may be executed of the user's own code.
     """
+    may_execute: Trusted = trusted or {"packages": [], "trust": None}
     found: dict[Path, Run] = {}
     for path in paths:
-        found |= {run.folder.resolve(): run for run in found_runs(path, packages, note)}
+        found |= {run.folder.resolve(): run for run in found_runs(path, note, **may_execute)}
     return list(found.values())
 
 

@@ -7,7 +7,7 @@ import typer
 
 from unbraid.cli.console import say
 from unbraid.cli.flags import Given, known_flags, with_flags
-from unbraid.cli.options import Device, Packages, parse_packages
+from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
 
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric"}
 
@@ -86,6 +86,7 @@ def score(
     ] = None,
     device: Device = "auto",
     packages: Packages = None,
+    trust_source: TrustSource = False,
 ) -> None:
     """Score runs, or codes from anywhere.
 
@@ -116,7 +117,7 @@ def score(
     place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     folders = [path for path in what if path not in files]
-    runs = cards.finished_runs(folders, parse_packages(packages)) if folders else []
+    runs = cards.finished_runs(folders, parse_trust(packages, trust_source)) if folders else []
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
     asked = "all" if chosen is None else chosen

@@ -12,6 +12,7 @@ from rich.text import Text
 from unbraid.cli.build import build_kind
 from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, known_flags
+from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
@@ -166,8 +167,8 @@ def complain_of_failures(carded: Sequence[Carded]) -> None:
         raise typer.Exit(1)
 
 
-def finished_runs(folders: Sequence[Path], packages: Sequence[str]) -> list[Run]:
-    found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
+def finished_runs(folders: Sequence[Path], trusted: Trusted) -> list[Run]:
+    found, named = open_runs(folders, trusted), {folder.resolve() for folder in folders}
     for run in found:
         if run.status != "finished" and run.folder.resolve() in named:
             run.codes()  # named, not found: refused, with what to do about it

@@ -7,7 +7,7 @@ import typer
 
 from unbraid.cli.console import output, say
 from unbraid.cli.flags import Given, known_flags, with_flags
-from unbraid.cli.options import CheckpointEvery, Device, OutFolder, Packages, parse_packages, parse_seeds
+from unbraid.cli.options import CheckpointEvery, Device, OutFolder, Packages, TrustSource, parse_seeds, parse_trust
 from unbraid.errors import SpecError
 
 _PANELS = {
@@ -60,6 +60,7 @@ def train(
         bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
     ] = False,
     packages: Packages = None,
+    trust_source: TrustSource = False,
 ) -> None:
     """Train models side by side, from one seed or many.
 
@@ -79,7 +80,7 @@ def train(
 
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
-    trusted = parse_packages(packages)
+    trusted = parse_trust(packages, trust_source)
     to_resume = resume and not given and seeds is None and spec is None
     runs = (
         unfinished_in(out, trusted)

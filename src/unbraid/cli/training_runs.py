@@ -8,36 +8,37 @@ from unbraid import files
 from unbraid.cli.build import build
 from unbraid.cli.console import say
 from unbraid.cli.flags import Given, known_flags, spelled
+from unbraid.cli.options import Trusted
 from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
 from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.names import kebab_case
-from unbraid.recipes import from_json
 from unbraid.runs.run import Run
+from unbraid.runs.run_source import read_spec_of
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import value_in_words
 from unbraid.training.options import TrainingOptions
 from unbraid.training.train import train_runs
 
 
-def specs_of(given: Given, path: Path | None, packages: Sequence[str]) -> list[RunSpec]:
+def specs_of(given: Given, path: Path | None, trusted: Trusted) -> list[RunSpec]:
     """Returns the specs that the flags give, or the one of a file, which flags may not contradict."""
     if path is None:
         return build(RunSpec, given, known_flags("train"))
-    spec = read_spec(path, packages)
+    spec = read_spec(path, trusted)
     if build(RunSpec, given, known_flags("train"), start=spec) != [spec]:
         typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)
         raise SpecError(f"--spec {path} says what to train, and {typed} says otherwise. Leave out one of them.")
     return [spec]
 
 
-def read_spec(path: Path, packages: Sequence[str] = ()) -> RunSpec:
+def read_spec(path: Path, trusted: Trusted) -> RunSpec:
     """Returns the spec of a spec.json that a run wrote, or of a file that holds a spec alone."""
     try:
         content = files.read_json(path)
-        content = content["spec"] if isinstance(content, dict) and "spec" in content else content
-        spec: RunSpec = from_json(content, RunSpec, packages=packages, where=str(path))
+        content = content if isinstance(content, dict) and "spec" in content else {"spec": content}
+        spec = read_spec_of(content, path, **trusted)
     except (OSError, ValueError, RecursionError) as error:
         raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
     return spec
@@ -50,8 +51,8 @@ def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Ru
     return [Run.place(out, spec, seed) for spec in specs for seed in seeds]
 
 
-def unfinished_in(out: Path, packages: Sequence[str] = ()) -> list[Run]:
-    return [run for run in open_runs([out], packages) if run.status == "unfinished"]
+def unfinished_in(out: Path, trusted: Trusted | None = None) -> list[Run]:
+    return [run for run in open_runs([out], trusted) if run.status == "unfinished"]
 
 
 def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:

@@ -13,6 +13,7 @@ from unbraid.metrics.settings import check_seed
 from unbraid.model_scores import ModelScore
 from unbraid.names import suggestion
 from unbraid.recipes import parse, text_of
+from unbraid.recipes.own_recipes import check_class
 from unbraid.recipes.registry import choices
 from unbraid.recipes.text import split
 
@@ -117,6 +118,7 @@ def _named(metrics: Iterable[Metric | ModelScore]) -> dict[str, Metric | ModelSc
 
 def _checked(metric: Any) -> Metric | ModelScore:
     if isinstance(metric, Metric | ModelScore):
+        check_class(type(metric))
         return metric
     is_class = inspect.isclass(metric) and issubclass(metric, Metric | ModelScore)
     called = f", such as {metric.__name__}()" if is_class else ""

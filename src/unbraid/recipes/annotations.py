@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.errors import SpecError
+from unbraid.recipes.own_recipes import check_class
 
 _IN_WORDS: dict[Any, str] = {
     int: "a whole number",
@@ -98,6 +99,8 @@ def _is_of(value: Any, kind: Any) -> bool:
 def _checked(value: Any, kind: Any, where: str) -> Any:
     if typing.get_origin(kind) is tuple:
         return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
+    if is_kind(kind):
+        check_class(type(value))
     if kind is str:
         _check_text(value, where)
     if kind in (int, float):

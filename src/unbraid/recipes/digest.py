@@ -8,15 +8,19 @@ from typing import Any
 
 from unbraid.recipes.annotations import check_value, default_of, hints_of
 from unbraid.recipes.json_form import Write, in_json, written
+from unbraid.recipes.own_recipes import own_source
 
 
 def digest(recipe: Any) -> str:
     """Returns twelve hexadecimal digits that name what the recipe makes: they change when any field does.
 
     A field that is added later leaves them as they were where it has its default. A default that changes would leave
-    them too, so its class then raises `recipe_version: ClassVar[int]`, which counts wherever it is not 1.
+    them too, so its class then raises `recipe_version: ClassVar[int]`, which counts wherever it is not 1. Of classes
+    that are not of unbraid the source counts.
     """
-    canonical = json.dumps(_without_defaults(recipe), sort_keys=True, allow_nan=False)
+    source = own_source(recipe)
+    content = _without_defaults(recipe) | ({"own source": source.identity} if source else {})  # no name of a field
+    canonical = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 

@@ -13,7 +13,9 @@ from typing import Any
 from unbraid.errors import SpecError, UntrustedError
 from unbraid.names import suggestion
 from unbraid.recipes.annotations import check_value, default_of, describe, entries_of, hints_of
+from unbraid.recipes.own_recipes import check_class
 from unbraid.recipes.registry import is_recipe_class, public_path
+from unbraid.source.kept_modules import source_in
 
 Write = Callable[[Any], dict[str, Any]]
 
@@ -27,6 +29,7 @@ def written(recipe: Any, write: Write) -> dict[str, Any]:
     """Returns the recipe as what JSON can hold, with the recipes in its fields as `write` writes them."""
     if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
         raise SpecError(f"{recipe!r} is a {type(recipe).__name__}; expected a recipe: an instance of a dataclass.")
+    check_class(type(recipe))
     # Checked, and so converted: 4 and 4.0 in a float field are the same recipe and must have the same digest.
     return {"type": public_path(type(recipe))} | {
         name: in_json(check_value(getattr(recipe, name), hint, place), place, write)
@@ -35,11 +38,14 @@ def written(recipe: Any, write: Write) -> dict[str, Any]:
     }
 
 
-def from_json(content: Any, expected: Any, *, packages: Collection[str] = (), where: str = "spec") -> Any:
+def from_json(
+    content: Any, expected: Any, *, packages: Collection[str] = (), kept: str = "", where: str = "spec"
+) -> Any:
     """Returns what `to_json` wrote. `expected` is a class or an annotation; only classes of unbraid and of
     these top-level `packages` are ever imported.
 
-    A class of one's own is read back by naming its package: `packages=["mine"]`.
+    A class of one's own is read back by naming its package: `packages=["mine"]`. If its source is `kept`
+    (`unbraid.source.keep`), it is made of that.
     """
     packages = [packages] if isinstance(packages, str) else packages
     entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
@@ -47,10 +53,10 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = (), wh
         indexed = (
             (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
         )
-        return tuple(from_json(item, entries, packages=packages, where=place) for item, place in indexed)
+        return tuple(from_json(item, entries, packages=packages, kept=kept, where=place) for item, place in indexed)
     if not isinstance(content, dict):
         return check_value(content, expected, where)
-    cls = _resolve(content.get("type"), expected, packages, where)
+    cls = _resolve(content.get("type"), expected, packages, kept, where)
     hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
     for name in given:
         if name not in hints:
@@ -58,7 +64,8 @@ def from_json(content: Any, expected: Any, *, packages: Collection[str] = (), wh
     if missing := [name for name in required_fields(cls) if name not in given]:
         raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
     values = {
-        name: from_json(value, hints[name], packages=packages, where=f"{where}.{name}") for name, value in given.items()
+        name: from_json(value, hints[name], packages=packages, kept=kept, where=f"{where}.{name}")
+        for name, value in given.items()
     }
     return cls(**values)
 
@@ -79,24 +86,28 @@ def in_json(value: Any, where: str, write: Write) -> Any:
     raise SpecError(f"{where} is {value!r}; a recipe holds numbers, texts, tuples of them and other recipes.")
 
 
-def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
+def _resolve(path: Any, expected: Any, packages: Collection[str], kept: str, where: str) -> type:
     """Returns the class that the path names, if it may be imported and is of the expected kind."""
     if not isinstance(path, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path):
         raise SpecError(
             f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
         )
-    package = path.partition(".")[0]
-    if package not in ("unbraid", *packages):
+    package, (parent, _, name) = path.partition(".")[0], path.rpartition(".")
+    is_kept = bool(kept) and parent in source_in(kept).modules
+    if package not in ("unbraid", *packages) and not is_kept:
         raise UntrustedError(
             f"{where}: the type {path!r} is not from {', '.join(dict.fromkeys(('unbraid', *packages)))}, so it is not "
             f"imported. If you trust it, name its package: packages=[{package!r}], or --packages {package}.",
             package,
         )
-    parent, _, name = path.rpartition(".")
     try:
-        module = importlib.import_module(parent)
+        module = importlib.import_module(f"{kept}.{parent}" if is_kept else parent)
     except ImportError as error:
         raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
+    except Exception as error:
+        if package == "unbraid":
+            raise
+        raise SpecError(f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}).") from error
     valid: dict[str, type] = {name: value for name, value in vars(module).items() if is_recipe_class(value, expected)}
     if name not in valid:
         raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")

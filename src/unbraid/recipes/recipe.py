@@ -2,8 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from unbraid.recipes.annotations import check_value, hints_of
+from unbraid.recipes.own_recipes import check_class
+from unbraid.source.own_classes import remember
 
 
 @dataclass(frozen=True, eq=False)  # a class without fields of its own would equal any other
@@ -13,9 +16,16 @@ class Recipe:
     A recipe that checks more in its own `__post_init__` calls that of its base first.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        remember(cls)
+
     def __post_init__(self) -> None:
-        """Refuses a field that does not hold what its annotation says; stores a list as a tuple, and so on."""
+        """Refuses a class that is no dataclass of its own, and a field that does not hold what its annotation says;
+        stores a list as a tuple, and so on.
+        """
         cls, hints = type(self), hints_of(type(self))
+        check_class(cls)
         for field in dataclasses.fields(self):
             given = getattr(self, field.name)
             checked = check_value(given, hints[field.name], f"{cls.__name__}: {field.name}")

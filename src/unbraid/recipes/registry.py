@@ -7,6 +7,7 @@ from typing import Any
 
 from unbraid.names import kebab_case
 from unbraid.recipes.annotations import kinds_of
+from unbraid.source.kept_modules import split_name
 
 
 def choices(base: type) -> dict[str, Any]:
@@ -30,12 +31,13 @@ def public_path(cls: type) -> str:
 
     Nor `unbraid.VAE`: which names the top of the package repeats may change, and digests must not change with them.
     """
-    parts = cls.__module__.split(".")
+    folder, name = split_name(cls.__module__)
+    parts = name.split(".")
     for depth in range(min(2, len(parts)), len(parts) + 1):
-        module = sys.modules.get(".".join(parts[:depth]))
+        module = sys.modules.get(".".join(([folder] if folder else []) + parts[:depth]))
         if module is not None and vars(module).get(cls.__name__) is cls:
             return ".".join([*parts[:depth], cls.__name__])
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{name}.{cls.__qualname__}"
 
 
 def is_recipe_class(cls: Any, annotation: Any) -> bool:

@@ -33,13 +33,13 @@ from unbraid.models.trained.batch_norm import has_batch_norm, set_population_sta
 from unbraid.models.trained.encode import encode
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.names import kebab_case
-from unbraid.recipes import from_json
 from unbraid.recipes.annotations import check_value
 from unbraid.runs.checkpoint_file import newest_weights
 from unbraid.runs.history import History
 from unbraid.runs.kept_scores import KeptScores
 from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
+from unbraid.runs.run_source import changed_source, read_spec_of, source_changes
 from unbraid.runs.scored_images import Scorable, settled
 from unbraid.runs.spec import RunSpec
 
@@ -54,7 +54,8 @@ class Run:
     """A folder that holds a spec and a seed, and what came of them. A run reads it; `train` makes it.
 
     ==================== ===============================================================================================
-    spec.json            the spec, its digest, the seed, and the versions that made it
+    spec.json            the spec, its digest, the seed, the versions that made it, and what own classes are made of
+    source/              the text of the modules of classes that are not of unbraid
     history.csv          the loss and its parts over training
     checkpoints/         the last two states of an unfinished run
     weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
@@ -79,19 +80,40 @@ class Run:
         return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{number}", spec, number)
 
     @classmethod
-    def open(cls, folder: Path, *, packages: Collection[str] = ()) -> "Run":
-        """Read a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported."""
+    def open(
+        cls,
+        folder: Path | str,
+        *,
+        packages: Collection[str] = (),
+        trust: str | None = None,
+        warn: Callable[[str], None] = log.warning,
+    ) -> "Run":
+        """Read a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported, and
+        `warn` hears of those that are not what they were when the run was begun. With `trust="source"` they are made
+        of the source that the run keeps, which is executed.
+        """
         path = Path(folder) / "spec.json"
         if not os.path.lexists(path):
             what = f"{folder} is not a run: it has no spec.json." if Path(folder).is_dir() else files.no_folder(folder)
             raise RunError(f"{what} `unbraid runs` lists the runs of a folder.")
         content = read_spec(path)
         seed = check_value(content.get("seed"), int, f"{path}: seed")
-        spec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec")
-        run = cls(Path(folder), spec, seed)
+        run = cls(Path(folder), read_spec_of(content, path, packages, trust), seed)
         if run.status != "unfinished":
             run._files.check(path)
+        if changes := source_changes(content, run.spec):
+            warn(changed_source(f"{folder} was", changes))
         return run
+
+    @property
+    def digest(self) -> str:
+        """Returns the digest of the spec as it was when the run was begun, when its classes may have been others."""
+        return self.spec.digest if self.status == "new" else str(read_spec(self.folder / "spec.json").get("digest"))
+
+    @property
+    def source_changes(self) -> list[str]:
+        """Returns the modules of the user's own that are not what they were when the run was begun."""
+        return [] if self.status == "new" else source_changes(read_spec(self.folder / "spec.json"), self.spec)
 
     @property
     def name(self) -> str:

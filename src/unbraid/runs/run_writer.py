@@ -15,9 +15,11 @@ from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import write_safetensors
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.recipes.own_recipes import own_source
 from unbraid.runs.history import History
 from unbraid.runs.records import FORMAT, fleet_in, read_record, read_spec
 from unbraid.runs.run import Run
+from unbraid.runs.run_source import in_words, write_source
 from unbraid.tensor_file import write_tensors
 from unbraid.version import __version__
 
@@ -64,6 +66,12 @@ class RunWriter:
         content = read_spec(path)
         if (content.get("seed"), content.get("digest")) != (self.run.seed, self.run.spec.digest):
             made_by = content.get("unbraid")
+            if changes := self.run.source_changes:
+                raise RunError(
+                    f"{self.run.folder} was begun with another state of {in_words(changes)} than there is now, so it "
+                    "cannot be gone on with as it is. Restore that state, go on with the source that it keeps "
+                    "(--trust-source), or give its spec anew: what is there now is another run."
+                )
             raise RunError(
                 f"{path} is the spec of another run than {self.run.name}"
                 + (f", as unbraid {made_by} wrote it; this is {__version__}" if made_by != __version__ else "")
@@ -77,6 +85,9 @@ class RunWriter:
         if self.run.status == "new":
             spec = self.run.spec
             content = {"format": FORMAT, "unbraid": __version__, "torch": torch.__version__, "digest": spec.digest}
+            if source := own_source(spec):
+                write_source(self.run.folder / "source", source)
+                content["source"] = source.identity
             files.write_sealed(self.run.folder / "spec.json", content | {"seed": self.run.seed, "spec": spec.to_json()})
         for path in self.run.folder.rglob(".*.part"):
             path.unlink()

@@ -1,6 +1,7 @@
 """runs_in: the runs of a folder, chosen by what they are, and as a table."""
 
 import dataclasses
+import functools
 import logging
 import os
 from collections import defaultdict
@@ -14,6 +15,7 @@ from unbraid.names import suggestion
 from unbraid.recipes.paths import fields_of
 from unbraid.recipes.registry import short_name
 from unbraid.runs.run import Run
+from unbraid.runs.run_source import changed_source
 from unbraid.table import Table
 
 log = logging.getLogger(__name__)
@@ -68,6 +70,7 @@ def runs_in(
     /,
     *,
     packages: Collection[str] = (),
+    trust: str | None = None,
     **fields: Any,
 ) -> Runs:
     """Returns the runs that a folder is or holds, at any depth: kin together, their weights and seeds ascending.
@@ -76,12 +79,15 @@ def runs_in(
     path (`runs_in("runs", {"objective.beta": 4})`), and of `seed` and `status`. A value that is a class asks for
     recipes of that class, a text for the recipe of that name ("beta-vae"), and a function is asked whether a value will
     do: `{"objective.beta": lambda beta: beta > 1}`. A run without such a field is left out; one that cannot be read is
-    passed over, with a warning. `packages` are those of classes of your own.
+    passed over, with a warning. `packages` are those of classes of your own, and `trust="source"` executes what
+    the runs keep of them, as in `Run.open`.
     """
-    return Runs(found_runs(Path(folder), packages, log.warning)).where(conditions, **fields)
+    return Runs(found_runs(Path(folder), log.warning, packages, trust)).where(conditions, **fields)
 
 
-def found_runs(folder: Path, packages: Collection[str], tell: Callable[[str], None]) -> list[Run]:
+def found_runs(
+    folder: Path, tell: Callable[[str], None], packages: Collection[str] = (), trust: str | None = None
+) -> list[Run]:
     """Returns the runs that this folder is or holds, in order. A run that is named must be readable; one that is found
     may be passed over, and `tell` is given a sentence about it.
     """
@@ -90,8 +96,12 @@ def found_runs(folder: Path, packages: Collection[str], tell: Callable[[str], No
             f"{files.no_folder(folder)} Name a run, or a folder that holds runs; `unbraid train` makes them."
         )
     if is_run(folder):
-        return [Run.open(folder, packages=packages)]
-    return sorted(_readable(run_folders(folder, tell), packages, tell), key=_order)
+        return [Run.open(folder, packages=packages, trust=trust)]
+    # What has changed is told of all runs at once.
+    open_run = functools.partial(Run.open, packages=packages, trust=trust, warn=lambda _: None)
+    found = sorted(_readable(run_folders(folder, tell), open_run, tell), key=_order)
+    _tell_changes(found, tell)
+    return found
 
 
 def run_folders(folder: Path, tell: Callable[[str], None]) -> list[Path]:
@@ -116,11 +126,24 @@ def is_run(folder: Path) -> bool:
     return os.path.lexists(folder / "spec.json")
 
 
-def _readable(folders: Iterable[Path], packages: Collection[str], tell: Callable[[str], None]) -> Iterator[Run]:
+def _tell_changes(runs: Iterable[Run], tell: Callable[[str], None]) -> None:
+    """Tells of runs that were trained with another state of the user's own code, in one sentence for each state."""
+    changed: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    for run in runs:
+        changed[tuple(run.source_changes)].append(run)
+    for changes, others in changed.items():
+        if changes:
+            which = (
+                f"{others[0].folder} was" if len(others) == 1 else f"{len(others)} runs ({others[0].name}, ...) were"
+            )
+            tell(changed_source(which, changes))
+
+
+def _readable(folders: Iterable[Path], open_run: Callable[[Path], Run], tell: Callable[[str], None]) -> Iterator[Run]:
     untrusted: dict[str, list[Path]] = defaultdict(list)
     for folder in folders:
         try:
-            yield Run.open(folder, packages=packages)
+            yield open_run(folder)
         except UntrustedError as error:
             untrusted[error.package].append(folder)
         except (UnbraidError, OSError) as error:
@@ -131,7 +154,7 @@ def _readable(folders: Iterable[Path], packages: Collection[str], tell: Callable
         tell(
             f"{single if len(of_package) == 1 else several} classes of {package}, which is not imported unless you "
             f"trust it. Then add --packages {package} (in Python, packages=[{package!r}]), or set "
-            f"UNBRAID_PACKAGES={package}."
+            f"UNBRAID_PACKAGES={package}; or execute the source that they keep, with --trust-source (trust='source')."
         )
 
 

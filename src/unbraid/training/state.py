@@ -16,6 +16,7 @@ from unbraid.models.architecture import ImageShape
 from unbraid.models.critic import Critic
 from unbraid.models.layers.seeded import seeded
 from unbraid.optimisers.optimiser import Optimiser
+from unbraid.recipes.own_recipes import own_source
 from unbraid.runs.spec import RunSpec
 from unbraid.training.trees import as_tree, named_leaves
 
@@ -102,7 +103,7 @@ def fleet_key(spec: RunSpec) -> str:
         {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
     ]
     del content["optimiser"]["learning_rate"]
-    return repr(content)
+    return repr((content, own_source(spec).identity))
 
 
 def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor) -> FleetState:

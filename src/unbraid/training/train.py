@@ -18,9 +18,11 @@ from unbraid.display import shown
 from unbraid.errors import RunError, TrainingError, TrainingInterrupted
 from unbraid.events import Event, Listener, listening, tell
 from unbraid.memory import give_back_memory, is_out_of_memory
+from unbraid.recipes.own_recipes import own_source
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
+from unbraid.source import check_current
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checkpoint_times import CheckpointTimes
@@ -93,6 +95,8 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
+    for run in runs:
+        check_current(own_source(run.spec))
     CheckpointTimes(options.checkpoint_every)  # raises if it makes no sense
     device = resolve_device(options.device)
     if device.type == "cpu":
