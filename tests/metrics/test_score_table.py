@@ -23,6 +23,7 @@ def test_a_card_is_a_row_and_a_score_a_column(cards):
 
 def test_cards_without_names_are_numbered(cards):
     assert score_table(cards.values())["codes"] == [0, 1]
+    assert score_table(cards["other"])["codes"] == [0]
 
 
 def test_every_number_of_every_card_is_a_row(cards):

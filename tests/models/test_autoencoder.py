@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from tests.training.squares import MLP_SPEC, PACKAGES
+from unbraid.codes import Codes
 from unbraid.distributions import (
     BernoulliLikelihood,
     ConcreteLatents,
@@ -22,7 +23,7 @@ from unbraid.distributions import (
     StandardNormal,
     UniformPrior,
 )
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.objectives import VAE
 from unbraid.runs import Run
@@ -230,6 +231,27 @@ def test_images_may_be_bytes_arrays_or_floats():
     expected = model.encode(images / 255).mean
     for given in (images, images[:, 0], images.numpy(), images.numpy()[:, 0] / 255, np.moveaxis(images.numpy(), 1, 3)):
         torch.testing.assert_close(model.encode(given).mean, expected)
+
+
+def test_one_image_needs_no_axis_of_its_own():
+    model = Autoencoder(SMALL).build((3, 4, 4), seed=0)
+    image = torch.rand(3, 4, 4, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(model.reconstruct(image), model.reconstruct(image[None]))
+
+
+def test_codes_may_be_arrays_lists_or_codes():
+    model = Autoencoder(SMALL, latents=MIXED).build(SHAPE, seed=0)
+    expected = model.decode(torch.tensor([[0.5, -1.0, 0.0, 1.0, 0.0]]))
+    for given in ([[0.5, -1.0, 0, 1, 0]], np.array([[0.5, -1.0, 0.0, 1.0, 0.0]])):
+        assert torch.equal(model.decode(given), expected)
+    codes = Codes.from_arrays([[0.5, -1.0]] * 2, [[1.0, 1.0]] * 2, probabilities=[[[0.1, 0.8, 0.1]] * 2])
+    torch.testing.assert_close(model.decode(codes), expected.expand(2, -1, -1, -1))
+
+
+@pytest.mark.parametrize("given", [torch.zeros(2, 4), [0.0] * 5, np.zeros((1, 2, 5))])
+def test_codes_of_another_shape_are_refused(given):
+    with pytest.raises(CodesError, match=r"The codes have shape .*; expected \(codes, 5\)"):
+        Autoencoder(SMALL, latents=MIXED).build(SHAPE, seed=0).decode(given)
 
 
 def test_a_double_model_takes_them_too():

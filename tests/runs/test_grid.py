@@ -31,7 +31,7 @@ def test_of_several_fields_every_combination_is_there_and_the_last_runs_fastest(
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({}, "no fields were given"),
+        ({}, "the values are {}; expected lists by field"),
         ({"objective.beta": 4}, r"'objective.beta' is 4; expected a list of values, such as \[4\]"),
         ({"precision": "float32"}, r"expected a list of values, such as \['float32'\]"),
         ({"objective": VAE()}, r"expected a list of values, such as \[VAE\(\)\]"),

@@ -75,10 +75,12 @@ def test_a_field_that_no_run_has_is_refused_with_those_there_are(folder):
 def test_the_table_tells_what_differs_how_far_they_are_and_the_scores(folder):
     table = runs_in(folder, packages=PACKAGES).table()
     assert table.columns[:2] == ("run", "objective")
-    assert {"objective.beta", "objective.beta.end", "seed", "status", "steps", "MIG"} <= {*table.columns}
+    assert {"objective.beta", "seed", "status", "steps", "MIG"} <= {*table.columns}
     assert "num_steps" not in table.columns
+    assert runs_in(folder, seed=0, packages=PACKAGES).table().columns[:3] == ("run", "objective", "seed")
+    assert runs_in(folder, {"objective.beta": 4.0}, packages=PACKAGES).table()["objective.beta"] == [4.0]
     assert table["objective"] == ["vae", "vae", "beta-vae", "beta-vae", "beta-vae"]
-    assert table["objective.beta"] == [None, None, 4.0, 16.0, "linear"]
+    assert table["objective.beta"] == [None, None, 4.0, 16.0, "linear:0:4"]
     assert table["status"] == ["finished", "failed", "unfinished", "unfinished", "unfinished"]
     assert table["steps"] == [50, 2, 0, 0, 0]
     assert table[0]["MIG"] == Run.open(folder / table[0]["run"], packages=PACKAGES).scores()[0].value

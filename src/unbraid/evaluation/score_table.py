@@ -8,14 +8,17 @@ from unbraid.evaluation.scorecard import Scorecard
 from unbraid.table import Table
 
 
-def score_table(cards: Mapping[Any, Scorecard] | Iterable[Scorecard], *, every_number: bool = False) -> Table:
+def score_table(
+    cards: Mapping[Any, Scorecard] | Iterable[Scorecard] | Scorecard, *, every_number: bool = False
+) -> Table:
     """Returns a row for each card: its name under "codes", then its scores, a column each. Cards without names are
     numbered.
 
     With `every_number` there is a row for each number of each card instead, as in `Scorecard.to_csv`: intervals, parts,
     scores per factor and per latent.
     """
-    named = cards if isinstance(cards, Mapping) else dict(enumerate(cards))
+    several = [cards] if isinstance(cards, Scorecard) else cards
+    named = several if isinstance(several, Mapping) else dict(enumerate(several))
     if every_number:
         return Table.of({"codes": name, **asdict(row)} for name, card in named.items() for row in card.rows)
     return Table.of(

@@ -11,13 +11,15 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from unbraid import draws
+from unbraid.arrays import as_tensor
+from unbraid.codes import Codes
 from unbraid.data.own.from_arrays import unlabelled
 from unbraid.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
 from unbraid.distributions.posteriors.categories import with_categories
 from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
 from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.distributions.priors.prior import Prior
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.seeded import seeded
@@ -25,6 +27,7 @@ from unbraid.models.mlp import MLP
 from unbraid.models.trained.decode import likeliest_code
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.recipes import Recipe
+from unbraid.recipes.annotations import check_value
 
 _SAMPLES_AT_ONCE = 1024
 
@@ -155,6 +158,7 @@ class AutoencoderModule(nn.Module):
 
         Image n is the same whatever their number. A decoder with noise inputs gets standard normal ones.
         """
+        num_images, seed = (check_value(n, int, name) for name, n in (("num_images", num_images), ("seed", seed)))
         if num_images < 1:
             raise SpecError(f"num_images is {num_images}; expected 1 or more.")
         rows = torch.arange(num_images, device=next(self.parameters()).device)
@@ -198,18 +202,35 @@ class AutoencoderModule(nn.Module):
             grid=grid,
         )
 
-    def decode(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
-        """E[x | z], with intensities in [0, 1] for a Bernoulli likelihood."""
-        return self.likelihood.mean(self.decoder(self.decoder_input(z)))
+    def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
+        """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood. `codes` are rows of numbers, or
+        `Codes`, of which the likeliest are taken.
+        """
+        return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
     def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
         """What the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
         seen = with_categories(z, self.latents.widths, self.latents.hard_latents)
         return with_noise_inputs(seen, self.noise_inputs)
 
+    def _columns(self, codes: Any) -> Float[Tensor, "batch column"]:
+        """Returns codes as the decoder takes them, in the type of the weights and where they lie."""
+        if isinstance(codes, Codes):
+            codes = likeliest_code(codes.mean, codes.probabilities, self.latents.widths)
+        z = codes if isinstance(codes, Tensor) else as_tensor("codes", codes)
+        expected = self.latents.num_columns
+        if z.ndim != 2 or z.shape[1] != expected:
+            raise CodesError(
+                f"The codes have shape {tuple(z.shape)}; expected (codes, {expected}): a row for each code, of as "
+                "many numbers as the latents of this model take."
+            )
+        return z.to(next(self.parameters()))
+
     def _inputs(self, images: Any) -> Float[Tensor, "batch channel height width"]:
         """Returns images as the encoder takes them, in the type of the weights and where they lie."""
         like, rank = next(self.parameters()), len(self.image_shape) + 1
+        if getattr(images, "shape", None) == self.image_shape:
+            images = images[None]  # one image
         is_ready = isinstance(images, Tensor) and images.is_floating_point() and images.ndim == rank
         x: Tensor = images if is_ready else unlabelled(images).batch(slice(None))
         if x.shape[1:] != self.image_shape:

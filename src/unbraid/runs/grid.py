@@ -16,8 +16,11 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     recipes: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
     its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
     """
-    if not values:
-        raise SpecError('grid: no fields were given; name some, such as {"objective.beta": [1, 4, 16]}.')
+    if not isinstance(spec, RunSpec):
+        raise SpecError(f"grid: the spec is a {type(spec).__name__}; expected one RunSpec.")
+    given: Any = values
+    if not isinstance(given, Mapping) or not given:
+        raise SpecError(f'grid: the values are {given!r}; expected lists by field: {{"objective.beta": [1, 4, 16]}}.')
     lists = {path: _listed(path, given) for path, given in values.items()}
     specs: dict[str, RunSpec] = {}
     for each in product(*lists.values()):

@@ -5,17 +5,20 @@ import functools
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
 from unbraid import files
 from unbraid.errors import RunError, SpecError, UnbraidError, UntrustedError
 from unbraid.names import suggestion
+from unbraid.recipes import text_of
 from unbraid.recipes.paths import fields_of
 from unbraid.recipes.registry import short_name
 from unbraid.runs.run import Run
 from unbraid.runs.run_source import changed_source
+from unbraid.runs.spec_words import worth_a_word
+from unbraid.schedule import Schedule
 from unbraid.table import Table
 
 log = logging.getLogger(__name__)
@@ -29,6 +32,8 @@ class Runs(tuple[Run, ...]):
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **fields: Any) -> "Runs":
         """Returns those of the runs that meet all conditions, as `runs_in` takes them."""
+        if not isinstance(conditions, Mapping | None):
+            raise SpecError(f'The conditions are {conditions!r}; expected values by field: {{"objective.beta": 4}}.')
         wanted = {**(conditions or {}), **fields}
         known = [_known(run) for run in self]
         names = {path for each in known for path in each}
@@ -41,14 +46,14 @@ class Runs(tuple[Run, ...]):
         )
 
     def table(self) -> Table:
-        """Returns a row for each run: its objective, the fields of the spec in which these runs differ, its seed, how
-        far it is, and the scores that were kept of it, the latest of each metric.
+        """Returns a row for each run: its objective with its weights, the fields of the spec in which these runs
+        differ, its seed, how far it is, and the scores that were kept of it, the latest of each metric.
         """
         told = [{path: _plain(value) for path, value in fields_of(run.spec).items()} for run in self]
-        paths = dict.fromkeys(path for each in told for path in each)
-        telling = [path for path in paths if path == "objective" or len({each.get(path) for each in told}) > 1]
+        telling = _telling(told) | {f"objective.{name}" for run in self for name in worth_a_word(run.spec.objective)}
         return Table.of(
-            _row(run, {path: has[path] for path in telling if path in has}) for run, has in zip(self, told, strict=True)
+            _row(run, {path: value for path, value in has.items() if path in telling})
+            for run, has in zip(self, told, strict=True)
         )
 
     def to_pandas(self) -> Any:
@@ -192,10 +197,21 @@ def _meets(value: Any, wanted: Any) -> bool:
     return bool(value == (tuple(wanted) if isinstance(wanted, list) else wanted))
 
 
+def _telling(told: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Returns the paths of the fields that differ between those that have them, and that of the objective."""
+    values: dict[str, set[Any]] = defaultdict(set)
+    for fields in told:
+        for path, value in fields.items():
+            values[path].add(value)
+    return {"objective"} | {path for path, found in values.items() if len(found) > 1}
+
+
 def _plain(value: Any) -> Any:
-    """Returns a value of a field as a table shows it: a recipe by its name, a tuple as a text."""
+    """Returns a value of a field as a table shows it: a recipe by its name, a schedule and a tuple as a text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Schedule):
+        return text_of(value)
     return ", ".join(str(_plain(entry)) for entry in value) if isinstance(value, tuple) else short_name(value)
 
 

@@ -26,7 +26,7 @@ def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     for spec in specs:
         words = described[spec.digest]
         kin = [other for other in described.values() if other["objective"] == words["objective"]]
-        worth = _worth_a_word(spec.objective)
+        worth = {f"objective {in_words(name)}" for name in worth_a_word(spec.objective)}
         telling = [
             name for name, text in words.items() if name in worth or any(other.get(name) != text for other in kin)
         ]
@@ -98,13 +98,13 @@ def _kind(annotation: Any, value: Any) -> type | None:
     return next((kind for kind in kinds_of(annotation) if isinstance(value, kind)), None)
 
 
-def _worth_a_word(objective: Objective) -> set[str]:
-    """The fields that are not at their defaults, and every weight but 0 and 1: a beta is told even where it is the
-    usual one.
+def worth_a_word(objective: Objective) -> set[str]:
+    """Returns the fields that are not at their defaults, and every weight but 0 and 1: a beta is told even where it is
+    the usual one.
     """
     weights = objective.hyperparameters
     return {
-        f"objective {in_words(field.name)}"
+        field.name
         for field in dataclasses.fields(objective)
         if getattr(objective, field.name) != default_of(field) or weights.get(field.name, 1.0) not in (0.0, 1.0)
     }

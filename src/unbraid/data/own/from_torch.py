@@ -45,6 +45,8 @@ def from_torch(
 
 
 def _items(dataset: Any) -> Iterable[Any]:
+    if not (hasattr(dataset, "__iter__") or hasattr(dataset, "__getitem__")):
+        raise DataError(f"from_torch was given a {type(dataset).__name__}; expected a torch.utils.data.Dataset.")
     if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__"):
         items: Iterable[Any] = dataset
         return items
