@@ -2,11 +2,13 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 
 from tests.cli.conftest import TINY
+from tests.words import words
 from unbraid import Scorecard, metrics
 from unbraid.cli import main
 from unbraid.codes import Codes
@@ -51,7 +53,7 @@ def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatc
     assert lines[1].startswith("MIG over shape, scale, position_x, position_y (")
     assert "estimator exact" in lines[1]
     factors = ["shape", "scale", "position_x", "position_y"]
-    columns = ["objective", "seed", "MIG", "95", "%", "interval", "mig:quantised", "unused", "latents"]
+    columns = [*words("objective seed MIG 95 % interval MIG, quantised unused latents")]
     columns += [*factors, "distortion", "rate"]
     assert lines[2].split() == columns
     names = ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
@@ -78,7 +80,7 @@ def test_one_run_gets_its_card_and_keeps_all_of_it(unbraid, trained):
     shown = rows(outcome)
     assert shown[0] == ["Scoring", one.name, "..."]
     assert shown[2] == ["metric", "value", "95", "%", "interval", "better", "settled"]
-    assert [row[0] for row in shown[3:5]] == ["mig", "mig:quantised"]
+    assert [row[0] for row in shown[3:5]] == ["MIG", "MIG,"]
     assert "left out: mig:sampled: is slow; ask for it by name." in outcome.out
     assert [score.settings["estimator"] for score in Run.open(one).scores()] == ["exact", "quantised"]
 
@@ -86,10 +88,24 @@ def test_one_run_gets_its_card_and_keeps_all_of_it(unbraid, trained):
 def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
     outcome = unbraid("score", trained, "--metrics", "all")
     assert outcome.code == 0, outcome.err
-    table = [line for line in outcome.out.splitlines() if line.startswith(("metric", "mig"))]
-    assert "vae (median of 2, 2 collapsed)" in table[0]
-    assert [line.split()[0] for line in table[1:]] == ["mig", "mig:quantised"]
-    assert all(len(line.split()) == 3 for line in table[1:])
+    table = [line for line in outcome.out.splitlines() if line.startswith(("metric", "MIG"))]
+    assert "vae (median and range of 2, 2 collapsed)" in table[0]
+    assert [line.partition("↑")[0].strip() for line in table[1:]] == ["MIG", "MIG, quantised (mig:quantised)"]
+    number = r"-?[0-9.e-]+"
+    spread = rf"{number} \({number} to {number}\)"
+    assert all(re.fullmatch(rf".*↑ +{spread} +{spread}", line) for line in table[1:])
+
+
+def test_what_is_to_know_of_some_runs_names_them(unbraid, arrays, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("both.npz", **arrays)
+    np.savez("means.npz", mean=arrays["mean"], factors=FACTORS)
+    outcome = unbraid("score", "both.npz", "means.npz", "--metrics", "mig,mig:means_histogram")
+    assert outcome.code == 0, outcome.err
+    assert "\nmeans.npz: not defined: mig: MIG does not take means without std." in outcome.out
+    assert "both.npz: " not in outcome.out
+    outcome = unbraid("score", "both.npz")
+    assert "\nleft out: mig:sampled: is slow" in outcome.out
 
 
 def test_the_settings_of_a_metric_are_flags(unbraid, trained):
@@ -122,7 +138,7 @@ def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
     assert outcome.code == 0, outcome.err
     codes = Codes.from_arrays(arrays["mean"], arrays["std"], factors=arrays["factors"])
     assert "60 images, 2 latents, 2 factors (hue, size)." in outcome.out
-    [mig] = [row for row in rows(outcome) if row[:1] == ["mig"]]
+    [mig] = [row for row in rows(outcome) if row[:1] == ["MIG"] and row[1] != "quantised" and len(row) > 5]
     assert float(mig[1]) == pytest.approx(MIG()(codes).value, abs=5e-4)
 
 

@@ -7,7 +7,7 @@ import math
 from rich.console import Console
 
 from unbraid import files
-from unbraid.cli.tables import Scored, card_table, comparison_table, median, run_row, score_row, score_table
+from unbraid.cli.tables import Scored, card_table, comparison_table, median, run_row, score_row, score_table, titled
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.metrics import Score
 from unbraid.runs import Run
@@ -92,26 +92,35 @@ def test_an_interval_stands_beside_its_score_and_not_beside_a_median():
 
 def card(num_unused: int = 0, **values: float) -> Scorecard:
     scores = tuple(Score(name.upper(), value, (0.0, 1.0), settled=False) for name, value in values.items())
-    return Scorecard(tuple(values), scores, dict.fromkeys(values, True), 10, 2, num_unused=num_unused)
+    return Scorecard(tuple(values), scores, {name: name != "jemmig" for name in values}, 10, 2, num_unused=num_unused)
 
 
 def test_a_card_is_a_row_for_each_score():
-    assert printed(card_table(card(mig=0.5)))[1] == ["mig", "0.500", "0.000", "to", "1.000", "↑", "no"]
+    assert printed(card_table(card(mig=0.5)))[1] == ["MIG", "0.500", "0.000", "to", "1.000", "↑", "no"]
 
 
-def test_cards_of_one_label_are_shown_by_their_median():
+def test_cards_of_one_label_are_shown_by_their_median_and_its_spread_and_keep_their_direction():
     shown = printed(
-        comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, sap=0.25))])
+        comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, jemmig=0.25))])
     )
-    assert shown[0] == ["metric", "vae", "(median", "of", "2)", "codes"]
-    assert shown[1:] == [["mig", "0.200", "0.700"], ["sap", "–", "0.250"]]
+    assert " ".join(shown[0]) == "metric better vae (median and range of 2) codes"
+    assert [" ".join(row) for row in shown[1:]] == ["MIG ↑ 0.200 (0.100 to 0.300) 0.700", "JEMMIG ↓ – 0.250"]
+
+
+def test_a_row_says_what_it_is():
+    assert titled("elbo-decomposition") == "total correlation (elbo-decomposition)"
+    assert titled("dci") == "DCI disentanglement, LASSO (dci)"
+    assert titled("dci:boosted_trees") == "DCI disentanglement, boosted trees (dci:boosted_trees)"
+    assert titled("mig") == "MIG"
+    assert titled("modularity") == "modularity"
+    assert titled("one-of-my-own") == "one-of-my-own"
 
 
 def test_medians_say_how_many_of_their_runs_are_collapsed():
     shown = printed(
         comparison_table([("vae", card(2, mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(1, mig=0.7, sap=0.25))])
     )
-    assert " ".join(shown[0]) == "metric vae (median of 2, 1 collapsed) codes (collapsed)"
+    assert " ".join(shown[0]) == "metric better vae (median and range of 2, 1 collapsed) codes (collapsed)"
     rows = printed(score_table([Scored("vae", 0, score(0.1), unused="6 of 6"), Scored("vae", 1, score(0.3))]))
     assert " ".join(rows[1]) == "objective seed MIG 95 % interval unused latents"
     assert " ".join(rows[2]) == "vae 0 0.100 6 of 6"

@@ -1,5 +1,6 @@
 """The scorecards of runs and of files of codes, computed and shown."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,17 +141,25 @@ def show(carded: Sequence[Carded], *, is_short: bool) -> None:
         output().print(card_table(carded[0].card))
     else:
         output().print(comparison_table([(each.label, each.card) for each in carded]))
-    said = set()
     for each in carded:
         if each.card.badge:
             say(f"{each.name}: {each.card.badge}.", style="bold")
+    for remark, whose in _remarks(carded).items():
+        # What holds for all needs no names.
+        say(remark if len(whose) == len(carded) else f"{', '.join(whose)}: {remark}", style="dim")
+
+
+def _remarks(carded: Sequence[Carded]) -> dict[str, list[str]]:
+    """What to know beside the numbers, and whose cards say so. What holds for all scores of a card was said while they
+    were computed.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
     for each in carded:
         for title, sentences in each.card.remarks.items():
             for sentence in sentences:
-                # What holds for all scores was said while they were computed.
-                if sentence not in each.card.notes and sentence not in said:
-                    said.add(sentence)
-                    say(f"{title}: {sentence}", style="dim")
+                if sentence not in each.card.notes:
+                    found[f"{title}: {sentence}"].append(each.name)
+    return found
 
 
 def complain_of_failures(carded: Sequence[Carded]) -> None:

@@ -12,9 +12,10 @@ from rich.table import Table
 
 from unbraid.cli.console import note
 from unbraid.errors import UnbraidError
-from unbraid.evaluation.score_rows import cells, interval_text, number_text
+from unbraid.evaluation.score_rows import ARROWS, cells, interval_text, number_text
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Scoring
+from unbraid.evaluation.selection import title_of
 from unbraid.metrics.metric import Score
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
@@ -98,7 +99,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
         *(["seed"] if are_runs else []),
         rows[0].score.metric,
         "95 % interval",
-        *others,
+        *map(title_of, others),
         *unused,
         *factors,
         *ends,
@@ -149,26 +150,30 @@ def card_table(card: Scorecard) -> Table:
     table = columns("metric")
     for name, justify in {"value": "right", "95 % interval": "right", "better": "center", "settled": "left"}.items():
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for line in cells(card.rows):
-        table.add_row(*line)
+    for name, *line in cells(card.rows):
+        table.add_row(titled(name) if name in card.names else name.replace("_", " "), *line)
     return table
 
 
 def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
-    """Metrics down, and a column for each label: the value, or the median over the cards that share the label."""
+    """Metrics down, which way is better, and a column for each label: the value, or the median over the cards that
+    share the label, with the least and the greatest of them.
+    """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for label, card in cards:
         by_label[label].append(card)
     table = columns("metric")
     table.title = _over(cards[0][1]) if len({_over(card) for _, card in cards}) == 1 else None
+    table.add_column("better", justify="center")
     for label, group in by_label.items():
         num_collapsed = sum(bool(card.badge) for card in group)
-        about = [f"median of {len(group)}"] if len(group) > 1 else []
+        about = [f"median and range of {len(group)}"] if len(group) > 1 else []
         about += [f"{num_collapsed} collapsed" if len(group) > 1 else "collapsed"] if num_collapsed else []
         table.add_column(f"{label} ({', '.join(about)})" if about else label, justify="right", overflow="fold")
+    directions = {name: better for _, card in reversed(cards) for name, better in card.higher_is_better.items()}
     for name in dict.fromkeys(name for _, card in cards for name in card.names):
         values = ([card[name].value for card in group if name in card] for group in by_label.values())
-        table.add_row(name, *(number_text(median(of_label)) for of_label in values))
+        table.add_row(titled(name), ARROWS[directions.get(name)], *map(_median_and_range, values))
     return table
 
 
@@ -177,6 +182,12 @@ def _over(card: Scorecard) -> str:
     factors = f"over {', '.join(card.scored_factors)}" if card.scored_factors else ""
     images = f"of images {', '.join(card.scoring.phrases)}" if card.scoring.phrases else ""
     return ", ".join(part for part in (factors, images) if part)
+
+
+def titled(name: str) -> str:
+    """What a score is, followed by the name by which its metric is asked for where that is another one."""
+    title = title_of(name)
+    return title if title.lower().replace(" ", "-") == name else f"{title} ({name})"
 
 
 def columns(*names: str) -> Table:
@@ -197,3 +208,10 @@ def median(values: Sequence[float]) -> float:
     """The median of those that are finite; NaN if none is."""
     finite = [value for value in values if math.isfinite(value)]
     return statistics.median(finite) if finite else math.nan
+
+
+def _median_and_range(values: Sequence[float]) -> str:
+    """For instance "0.200 (0.100 to 0.300)", the least and the greatest; a single value stands alone."""
+    finite = [value for value in values if math.isfinite(value)]
+    spread = f" ({interval_text(min(finite), max(finite))})" if len(finite) > 1 else ""
+    return number_text(median(values)) + spread

@@ -15,7 +15,7 @@ from unbraid.metrics.metric import Interval, Score
 # Of a score with many parts, a table on a screen shows the first few.
 _MAX_PARTS = 6
 _COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
-_ARROWS = {True: "↑", False: "↓", None: ""}
+ARROWS = {True: "↑", False: "↓", None: ""}
 _SETTLED = {True: "yes", False: "no", None: ""}
 
 
@@ -68,7 +68,7 @@ def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple
             num_parts = 0
             interval = interval_text(row.low, row.high)
             shown.append(
-                (row.name, number_text(row.value), interval, _ARROWS[row.higher_is_better], _SETTLED[row.settled])
+                (row.name, number_text(row.value), interval, ARROWS[row.higher_is_better], _SETTLED[row.settled])
             )
         elif row.quantity == "part":
             num_parts += 1

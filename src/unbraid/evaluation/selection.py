@@ -77,6 +77,15 @@ def metric_of(name: str) -> Metric | ModelScore:
     return typing.cast(Metric, parse(name, Metric, "metric"))
 
 
+def title_of(name: str) -> str:
+    """Returns what the score of this name is, in words; the name itself where no metric here has it."""
+    try:
+        metric = metric_of(name)
+    except SpecError:
+        return name
+    return metric.title if isinstance(metric, Metric) else name
+
+
 def _asked_for(metrics: Metrics) -> Selection:
     if not isinstance(metrics, str | Sequence):
         raise SpecError(

@@ -33,6 +33,7 @@ class AttributeVector(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "accuracy of attribute vectors"
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -29,6 +29,7 @@ class Correlations(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "mean correlation of latents"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 

@@ -63,6 +63,7 @@ class DCI(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "DCI disentanglement"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,6 +74,12 @@ class DCI(Metric):
                 f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at "
                 "least two."
             )
+
+    @property
+    def title(self) -> str:
+        # The usual predictor is told too: its numbers are not those of trees.
+        lasso = f"{self.quantity}, LASSO" if self.predictor == "lasso" else self.quantity
+        return super().title.replace(self.quantity, lasso, 1)
 
     @property
     def sees_scale(self) -> bool:

@@ -33,6 +33,7 @@ class ELBODecomposition(SampledMetric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    quantity: ClassVar[str] = "total correlation"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 

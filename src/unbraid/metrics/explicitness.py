@@ -39,6 +39,7 @@ class Explicitness(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "explicitness"
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -42,6 +42,7 @@ class FactorVAEScore(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "FactorVAE score"
     groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ class GaussianTotalCorrelation(Metric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    quantity: ClassVar[str] = "total correlation, Gaussian"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 

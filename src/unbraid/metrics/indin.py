@@ -1,7 +1,7 @@
 """What each latent says of the image, less what it shares with the others."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from torch import Tensor
 
@@ -19,6 +19,8 @@ class INDIN(WeightedSeparation):
     information is clipped at 0 inside rho only; their code clips everywhere. `normalise_bins` divides INDIN_i by H(z_i)
     in so many bins from -4 to 4, whose own error the interval leaves out.
     """
+
+    quantity: ClassVar[str] = "WINDIN"
 
     def of_latents(self, terms: Terms) -> Tensor:
         return terms.each - terms.separability

@@ -37,6 +37,7 @@ class Informativeness(Metric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    quantity: ClassVar[str] = "informativeness of all latents"
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
 

@@ -25,6 +25,7 @@ class Lemma2Gap(SampledMetric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    quantity: ClassVar[str] = "gap of Lemma 2"
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
 

@@ -14,7 +14,8 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes, settings_of
-from unbraid.recipes import Recipe
+from unbraid.recipes import Recipe, text_of
+from unbraid.recipes.text import split
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +136,8 @@ class Metric(Recipe, ABC):
     """
 
     bounds: ClassVar[Interval]
+    # What the value is, in words, where the name of the class does not say it.
+    quantity: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None] = True
     needs_factors: ClassVar[bool] = True
     # Whether images are grouped by the value of a factor, whatever the value is.
@@ -156,6 +159,12 @@ class Metric(Recipe, ABC):
         are.
         """
         return False
+
+    @property
+    def title(self) -> str:
+        """What the value is, in words, and the settings that are not those by default."""
+        _, *settings = split(text_of(self), ":")
+        return ", ".join([self.quantity or type(self).__name__, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def measure(self, statistics: Statistics) -> Score:

@@ -32,6 +32,7 @@ class Modularity(InformationMetric):
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    quantity: ClassVar[str] = "modularity"
     needs_factor_entropy: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
 

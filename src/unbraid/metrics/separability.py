@@ -23,6 +23,7 @@ class Separability(SeparationMetric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    quantity: ClassVar[str] = "information shared with other latents"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 

@@ -1,7 +1,7 @@
 """What each latent says of the image that no other latent says."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from torch import Tensor
 
@@ -18,6 +18,8 @@ class SEPIN(WeightedSeparation):
     information is clipped at 0 inside rho only; their code clips everywhere. `normalise_bins` divides SEPIN_i by H(z_i)
     in so many bins from -4 to 4, whose own error the interval leaves out.
     """
+
+    quantity: ClassVar[str] = "WSEPIN"
 
     def of_latents(self, terms: Terms) -> Tensor:
         return terms.joint - terms.without

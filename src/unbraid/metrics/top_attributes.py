@@ -30,6 +30,7 @@ class TopAttributes(Metric):
     num_top: int = 4
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "correlation of attributes with their best latent"
 
     @property
     def accepts(self) -> frozenset[Feature]:

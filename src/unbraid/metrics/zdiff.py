@@ -46,6 +46,7 @@ class ZDiff(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "Z-diff accuracy"
     groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
