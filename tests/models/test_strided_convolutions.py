@@ -12,7 +12,7 @@ from torch.nn.functional import conv2d, conv_transpose2d
 from tests.models.nets import SMALL, a_draw
 from tests.training.squares import CONV_SPEC
 from unbraid.distributions import GaussianLatents
-from unbraid.models import MLP, Critic
+from unbraid.models import MLP, Autoencoder, Conv, Critic
 from unbraid.models.layers import strided_convolutions
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
@@ -149,6 +149,15 @@ def test_a_traced_fleet_has_products_and_neither_convolutions_nor_gradients_scat
         "scatter",
     ):
         assert not [name for name in names if slow in name]
+
+
+@pytest.mark.parametrize("size", [(16, 16), (48, 48), (20, 100)])
+def test_as_products_a_net_for_any_size_reconstructs_as_on_a_cpu(size, request):
+    model = Autoencoder(Conv(channels=(3, 4), hidden=8), latents=GaussianLatents(2)).build((1, *size), seed=0).double()
+    images = a_draw(2, 1, *size).sigmoid()
+    on_the_cpu = model.reconstruct(images)
+    request.getfixturevalue("on_a_gpu")
+    torch.testing.assert_close(model.reconstruct(images), on_the_cpu, rtol=1e-12, atol=1e-12)
 
 
 # ---- the layers
