@@ -44,6 +44,17 @@ def test_below_its_capacity_a_rate_is_pushed_up():
     assert (high.total - low.total).item() == pytest.approx(2.0)
 
 
+def test_below_its_capacity_a_rate_is_pushed_up_by_upward_times_gamma_and_left_alone_with_upward_0():
+    step = a_step()
+    rate = rate_by_hand(step)
+    for upward in (0.0, 0.25):
+        found = AnnealedVAE(2.0, rate + 3.0, upward=upward)(step)
+        assert found.total.item() == pytest.approx(distortion_by_hand(step) + 2.0 * upward * 3.0)
+        above = AnnealedVAE(2.0, rate - 1.0, upward=upward)(step)
+        assert above.total.item() == pytest.approx(distortion_by_hand(step) + 2.0)
+        assert found.parts["capacity_distance"].item() == pytest.approx(3.0)
+
+
 def test_the_capacity_grows_over_training():
     step = a_step()
     rate = rate_by_hand(step)
@@ -71,7 +82,7 @@ def test_without_a_moment_the_growing_capacity_says_what_it_lacks():
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, Linear(-1.0, 5.0)])
-@pytest.mark.parametrize("name", ["gamma", "capacity"])
+@pytest.mark.parametrize("name", ["gamma", "capacity", "upward"])
 def test_a_number_that_is_negative_or_not_finite_is_refused_by_name(name, value):
     with pytest.raises(SpecError, match=f"AnnealedVAE: {name} is"):
         AnnealedVAE(**{name: value})

@@ -1,11 +1,13 @@
 """InfoGAN: a generator, a critic of images, and an encoder that reads the codes off what was generated."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import final
 
 import pytest
 import torch
 from scipy import stats
+from torch import nn
 from torch.func import grad
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -24,7 +26,8 @@ from unbraid.distributions import (
 )
 from unbraid.distributions.priors.uniform_prior import Uniform
 from unbraid.errors import SpecError
-from unbraid.models import Autoencoder, Critic
+from unbraid.models import Architecture, Autoencoder, Critic
+from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import InfoGAN
 from unbraid.schedule import Linear
 
@@ -39,7 +42,7 @@ def test_its_parts_are_those_of_the_paper_worked_out_one_by_one():
     step = a_step()
     code = torch.from_numpy(2 * stats.norm.cdf(step.draws["code"]) - 1)
     image = torch.sigmoid(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
-    read = encoded(image, 3)
+    read = encoded(image + 0.2 * step.draws["fake"], 3)
     log_q = stats.norm.logpdf(code, read.mean, read.std).sum(axis=1).mean()
     real, fake = step.critic(step.x + 0.2 * step.draws["real"]), step.critic(image + 0.2 * step.draws["fake"])
     ones, zeros = torch.ones_like(real), torch.zeros_like(real)
@@ -68,7 +71,8 @@ def test_what_is_read_off_is_never_more_than_the_mutual_information():
             x = x[:, 0, 0, :1]
             return DiagonalGaussian(scale * x, torch.full_like(x, log_var))
 
-        return OBJECTIVE(replace(step, encode=encode)).parts["code_information"].item()
+        silent = replace(OBJECTIVE, instance_noise=0.0)
+        return silent(replace(step, encode=encode)).parts["code_information"].item()
 
     # The error of the mean of 40,000 log densities is 0.005.
     assert information(math.log(v / (1 + v)), 1 / (1 + v)) == pytest.approx(bound, abs=0.025)
@@ -86,7 +90,7 @@ def test_instance_noise_is_on_real_and_generated_images_alike():
     step = replace(a_step(), critic_in_training=critic)
     OBJECTIVE(step)
     replace(OBJECTIVE, instance_noise=0.0)(step)
-    noisy_real, noisy_fake, real, fake = (half for images in seen for half in images.chunk(2))
+    noisy_real, noisy_fake, real, fake = seen
     torch.testing.assert_close(noisy_real - real, 0.2 * step.draws["real"])
     torch.testing.assert_close(noisy_fake - fake, 0.2 * step.draws["fake"])
 
@@ -145,7 +149,7 @@ def test_the_encoder_learns_from_generated_images_alone():
 
 
 def test_its_defaults():
-    assert InfoGAN() == InfoGAN(weight=0.1, discrete_weight=1.0, instance_noise=Linear(0.1, 0.0))
+    assert InfoGAN() == InfoGAN(weight=0.1, discrete_weight=1.0, instance_noise=Linear(0.1, 0.0), shared_trunk=True)
 
 
 @pytest.mark.parametrize("name", ["weight", "discrete_weight", "instance_noise"])
@@ -170,6 +174,34 @@ def test_codes_that_cannot_be_drawn_or_read_are_refused_when_the_spec_is_built()
         spec(DeterministicLatents(3))
     with pytest.raises(SpecError, match="InfoGAN draws from the prior"):
         spec(GaussianLatents(3, prior=LearnedGaussianPrior()))
+
+
+def test_the_critic_reads_what_the_encoder_makes_of_an_image_before_its_last_layer():
+    critic = seeded(spec(GaussianLatents(3)).make_critic, 0)
+    assert [layer.in_features for layer in critic if isinstance(layer, nn.Linear)] == [12, 8]
+    apart = replace(spec(GaussianLatents(3)), objective=InfoGAN(shared_trunk=False))
+    assert isinstance(seeded(apart.make_critic, 0)[0], nn.Conv2d)
+
+
+@final
+@dataclass(frozen=True)
+class OneLayer(Architecture):
+    """A net without a trunk."""
+
+    def make_encoder(self, image_shape, latents):
+        return nn.Sequential(nn.Sequential(nn.Flatten(), nn.Linear(math.prod(image_shape), latents.num_parameters)))
+
+    def make_decoder(self, num_inputs, image_shape):
+        return nn.Sequential(nn.Linear(num_inputs, math.prod(image_shape)), nn.Unflatten(1, image_shape))
+
+
+def test_an_encoder_without_a_trunk_is_refused_unless_the_critic_is_apart():
+    model = replace(MLP_SPEC.model, encoder=OneLayer())
+    with pytest.raises(SpecError, match="all but its last layer.*shared_trunk=False"):
+        replace(MLP_SPEC, model=model, objective=InfoGAN())
+    assert replace(
+        MLP_SPEC, model=model, objective=InfoGAN(shared_trunk=False), critic=Critic(hidden=(8,), channels=(4,))
+    )
 
 
 def test_a_variance_that_nothing_would_teach_is_refused_when_the_spec_is_built():

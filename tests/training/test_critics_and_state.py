@@ -20,11 +20,11 @@ from unbraid.distributions import ConcreteLatents, DeterministicLatents, Gaussia
 from unbraid.models import Critic
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE, Loss, Objective, Step
-from unbraid.optimisers import Adam
+from unbraid.optimisers import Adagrad, Adam
 from unbraid.schedule import Cosine, Linear
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
-from unbraid.training.state import Member, fleet_key
+from unbraid.training.state import Member, fleet_key, layout
 from unbraid.training.trees import named_leaves
 
 CRITIC = Critic(hidden=(16, 16), channels=(4,), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
@@ -49,6 +49,7 @@ SPECS = {
     "info-vae": spec_of(InfoVAE()),
     "info-vae-imq": spec_of(InfoVAE(alpha=1.0, kernel="imq", statistic="unbiased"), MIXED),
     "infogan": spec_of(InfoGAN(), CODES, noise_inputs=4),
+    "infogan-apart": spec_of(InfoGAN(shared_trunk=False), CODES, noise_inputs=4),
 }
 every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 # A critic, a state, and images that the critic reads. The others are in tests/test_every_combination.py.
@@ -145,9 +146,10 @@ def test_the_weights_of_critic_and_model_begin_as_different_numbers():
 # ---- nobody learns from another's loss
 
 
-@pytest.mark.parametrize(
-    "spec", [spec for spec in SPECS.values() if spec.critic], ids=[name for name, spec in SPECS.items() if spec.critic]
-)
+APART = {name: spec for name, spec in SPECS.items() if spec.critic and spec.objective.critic_reads != "features"}
+
+
+@pytest.mark.parametrize("spec", APART.values(), ids=APART)
 def test_what_the_critic_learns_changes_nothing_for_the_model_within_a_step(spec):
     """The first step of the models is the same whatever the critic minimises, and the critics' whatever the models
     do.
@@ -200,11 +202,67 @@ class _Half(Objective):
         return replace(loss, total=0 * loss.total.detach())
 
 
-def test_the_encoder_of_an_infogan_does_not_see_real_images():
+def test_where_critic_and_encoder_share_a_trunk_the_encoder_learns_from_both_losses_and_the_generator_from_its_own():
+    """After one step: what the critic minimises moves the encoder's trunk and nothing else of the model; the decoder
+    moves as it would without.
+    """
+    spec = SPECS["infogan"]
+    images = spec.dataset.load()
+    plain, muted, deaf = (
+        Fleet(seeds_of(replace(spec, objective=objective), 0), images)
+        for objective in (spec.objective, *(_Half(spec.objective, half) for half in ("model", "critic")))
+    )
+    start = tensors(plain, 0)
+    for fleet in (plain, muted, deaf):
+        fleet.advance()
+
+    def moved(fleet, than):
+        now = tensors(fleet, 0)
+        return {name.removeprefix("model.weights.") for name in now if not torch.equal(now[name], than[name])}
+
+    weights = {name.removeprefix("model.weights.") for name in start if name.startswith("model.weights.")}
+    trunk, head = ({name for name in weights if name.startswith(f"encoder.{layer}.")} for layer in (1, 3))
+    decoder = {name for name in weights if name.startswith("decoder.")}
+    assert weights == trunk | head | decoder
+    assert moved(deaf, start) & weights == trunk
+    assert moved(muted, start) & weights == weights
+    assert moved(plain, tensors(muted, 0)) & weights == trunk
+
+
+@pytest.mark.parametrize("kind", ["model", "critic"])
+def test_where_they_share_a_trunk_the_encoder_learns_at_the_rate_of_the_critic(kind):
+    """A step of Adam is the rate long: the first one, with a constant learning rate, in every weight."""
+    spec = SPECS["infogan"]
+    rates = {"model": 1e-3, "critic": 1e-3} | {kind: 1e-5}
+    spec = replace(
+        spec,
+        optimiser=Adam(rates["model"]),
+        critic=replace(CRITIC, optimiser=Adam(rates["critic"])),
+    )
+    fleet = Fleet(seeds_of(spec, 0), spec.dataset.load())
+    start = tensors(fleet, 0)
+    fleet.advance()
+    for name, tensor in tensors(fleet, 0).items():
+        if ".weights." in name:
+            rate = rates["model" if "decoder" in name else "critic"]
+            assert (tensor - start[name]).abs().max().item() == pytest.approx(rate, rel=1e-3)
+
+
+def test_an_encoder_that_learns_with_a_critic_of_another_optimiser_remembers_what_that_one_does():
+    spec = replace(SPECS["infogan"], critic=replace(CRITIC, optimiser=Adagrad(1e-3)))
+    names = layout(spec).model.memory
+    assert {name.split(".")[0] for name in names["sum_of_squares"]} == {"encoder"}
+    assert {name.split(".")[0] for name in names["first_moment"]} == {"decoder"}
+    fleet = Fleet(seeds_of(spec, 0), spec.dataset.load())
+    fleet.advance()
+    assert bool(fleet.alive.all())
+
+
+def test_the_encoder_of_an_infogan_whose_critic_is_apart_does_not_see_real_images():
     """Its weights move, in a fleet whose real images differ, in the same way for as long as the critic has not learned
     from them.
     """
-    spec = SPECS["infogan"]
+    spec = SPECS["infogan-apart"]
     images = spec.dataset.load()
     dark = replace(images, pixels=255 - images.pixels)
     one, other = (Fleet(seeds_of(spec, 0), each) for each in (images, dark))

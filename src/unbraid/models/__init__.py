@@ -10,6 +10,7 @@ from unbraid.models.do_tran_celeba import DoTranCelebA as DoTranCelebA
 from unbraid.models.esmaeili_celeba import EsmaeiliCelebA as EsmaeiliCelebA
 from unbraid.models.esmaeili_dsprites import EsmaeiliDSprites as EsmaeiliDSprites
 from unbraid.models.esmaeili_mnist import EsmaeiliMNIST as EsmaeiliMNIST
+from unbraid.models.infogan_conv import InfoGANConv as InfoGANConv
 from unbraid.models.mlp import MLP as MLP
 from unbraid.models.sharing_conv import SharingConv as SharingConv
 from unbraid.models.spatial_broadcast import SpatialBroadcast as SpatialBroadcast

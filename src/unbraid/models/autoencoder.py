@@ -1,5 +1,6 @@
 """Encoder, prior and decoder, put together."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
@@ -79,6 +80,12 @@ class Autoencoder(Recipe):
                 )
         for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
             _check_layers(name, net)
+
+    def num_features(self, image_shape: ImageShape) -> int:
+        """Returns how many numbers the encoder makes of an image before its last layer."""
+        with torch.device("meta"):
+            trunk = trunk_of(self.encoder.make_encoder(image_shape, self.latents))
+            return _tried(f"encoder {type(self.encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
 
     def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
         return AutoencoderModule(
@@ -243,6 +250,17 @@ class AutoencoderModule(nn.Module):
 
 def _described(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
+
+
+def trunk_of(encoder: nn.Module) -> nn.Sequential:
+    """Returns the encoder without its last layer, with the same weights under the same names."""
+    if not isinstance(encoder, nn.Sequential) or len(encoder) < 2:
+        raise SpecError(
+            "A critic that shares the encoder's trunk reads all but its last layer, and this encoder is a "
+            f"{type(encoder).__name__}. Make it an nn.Sequential of two layers or more, or give the critic a net of "
+            "its own (InfoGAN: shared_trunk=False)."
+        )
+    return nn.Sequential(OrderedDict(list(encoder.named_children())[:-1]))
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:

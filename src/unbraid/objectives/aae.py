@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_weights
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
 from unbraid.objectives.terms.prior_draws import check_fixed_prior
 from unbraid.schedule import Weight
@@ -25,7 +25,7 @@ class AAE(Objective):
 
     weight: Weight = 10.0
 
-    critic_reads: ClassVar[Literal["codes", "images"] | None] = "codes"
+    critic_reads: ClassVar[CriticReads | None] = "codes"
 
     def __post_init__(self) -> None:
         super().__post_init__()

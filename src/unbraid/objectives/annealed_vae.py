@@ -16,11 +16,14 @@ class AnnealedVAE(Objective):
     al., arXiv:1804.03599v1, eq. 8.
 
     The capacity, in nats, is let out over training: by default from 0 to 25 along a straight line. Averaging after the
-    distance, as some codes do, asks every single image to have the same KL, which is another objective.
+    distance, as some codes do, asks every single image to have the same KL, which is another objective. Below the
+    capacity the distance counts times `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
     """
 
     gamma: Weight = 1000.0
     capacity: Weight = field(default_factory=lambda: Linear(0.0, 25.0))
+
+    upward: Weight = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -28,5 +31,6 @@ class AnnealedVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        distance, logged = (rate(step) - self.capacity).abs(), (parts["rate"] - self.capacity).abs()
-        return Loss(total=parts["distortion"] + self.gamma * distance, parts=parts | {"capacity_distance": logged})
+        above, logged = rate(step) - self.capacity, (parts["rate"] - self.capacity).abs()
+        penalty = above.relu() + self.upward * (-above).relu()
+        return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

@@ -16,7 +16,7 @@ from unbraid.objectives.anchor_vae import anchor_information, check_anchors
 from unbraid.objectives.decomposed_elbo import Groups, check_groups, constant_of, trained_and_logged
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, critic_loss
-from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_finite, check_rate
 from unbraid.objectives.terms.adversary import judged
 from unbraid.objectives.terms.covariance import covariance_of_means, expected_covariance
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
@@ -76,7 +76,7 @@ class Composite(Objective):
         self._check_switch("critic_total_correlation", self.critic, "critic=True")
 
     @property
-    def critic_reads(self) -> Literal["codes", "images"] | None:
+    def critic_reads(self) -> CriticReads | None:
         return "codes" if self.critic else None
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -12,7 +12,7 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.terms.adversary import judged
 from unbraid.objectives.terms.parts import elbo_parts, rate
 from unbraid.objectives.terms.permuted_codes import permuted_codes
@@ -34,7 +34,7 @@ class FactorVAE(Objective):
     gamma: Weight = 35.0
     same_batch: bool = False
 
-    critic_reads: ClassVar[Literal["codes", "images"] | None] = "codes"
+    critic_reads: ClassVar[CriticReads | None] = "codes"
     critic_outputs: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float
@@ -12,8 +12,8 @@ from unbraid.arrays import columns
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.objective import Loss, Objective, Step, check_density, check_weights
-from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density, check_weights
+from unbraid.objectives.terms.adversary import critic_loss, generator_loss
 from unbraid.objectives.terms.prior_draws import check_fixed_prior
 from unbraid.schedule import Linear, Weight
 
@@ -26,20 +26,30 @@ class InfoGAN(Objective):
 
     The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is
     standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it sees generated images alone
-    in training, and real ones afterwards, so every metric applies. The critic D tells real images from generated ones,
-    both with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the `weight`, discrete
-    ones the `discrete_weight`.
+    in training, and real ones afterwards, so every metric applies. The critic D tells real images from generated ones.
+    D and Q see images with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the
+    `weight`, discrete ones the `discrete_weight`.
+
+    With `shared_trunk`, as published, D and Q are one net but for their last layers: D reads what the encoder makes of
+    an image before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimiser of the
+    spec is then that of G alone. Without, D is a net of its own.
     """
 
     weight: Weight = 0.1
     discrete_weight: Weight = 1.0
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
 
-    critic_reads: ClassVar[Literal["codes", "images"] | None] = "images"
+    shared_trunk: bool = True
+
+    recipe_version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self)
+
+    @property
+    def critic_reads(self) -> CriticReads:
+        return "features" if self.shared_trunk else "images"
 
     def check(self, model: Autoencoder) -> None:
         check_density(self, model)
@@ -73,7 +83,9 @@ class InfoGAN(Objective):
             fake + self.instance_noise * step.draws["fake"],
         )
         generator = generator_loss(step.critic(noisy_fake))
-        continuous, discrete = _information(step, code, fake)
+        continuous, discrete = _information(step, code, noisy_fake)
+        # One batch at a time: with BatchNorm, a critic that sees both at once is told by their statistics.
+        real_logits, fake_logits = step.critic_in_training(noisy_real), step.critic_in_training(noisy_fake)
         return Loss(
             total=generator - self.weight * continuous - self.discrete_weight * discrete,
             parts={
@@ -81,7 +93,7 @@ class InfoGAN(Objective):
                 "generator": generator,
                 "code_information": continuous + discrete,
             },
-            critic=critic_loss(*judged(step.critic_in_training, noisy_real, noisy_fake)),
+            critic=critic_loss(real_logits, fake_logits),
         )
 
 

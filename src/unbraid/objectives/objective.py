@@ -22,6 +22,8 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.recipes import Recipe
 from unbraid.schedule import Weight, extremes, value_at
 
+CriticReads = Literal["codes", "images", "features"]
+
 
 @final
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Step:
     step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, as the model
     says; without `widths`, each has one.
 
-    The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, for the loss of
-    the model; `critic_in_training` takes its input as a constant, for the loss of the critic.
+    The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, those of the
+    encoder's layers that it shares among them, for the loss of the model; `critic_in_training` takes its input as a
+    constant, for the loss of the critic.
     """
 
     x: Float[Tensor, "batch channel height width"]
@@ -76,8 +79,8 @@ class Loss:
     """What to minimise, and what it is made of.
 
     `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's
-    weights alone. `state` is handed back at the next step; it carries no gradient. `constant` is what an estimator adds
-    to `total` whatever the codes are: it is in no part.
+    weights alone, and those of the encoder where it reads features. `state` is handed back at the next step; it carries
+    no gradient. `constant` is what an estimator adds to `total` whatever the codes are: it is in no part.
     """
 
     total: Float[Tensor, ""]
@@ -122,9 +125,12 @@ class Objective(Recipe, ABC):
             general.check(model)
 
     @property
-    def critic_reads(self) -> Literal["codes", "images"] | None:
+    def critic_reads(self) -> CriticReads | None:
         """What the critic is shown. By default there is none. A class whose every member has one may say so with a
         class variable.
+
+        A critic of "features" is called with images too, and reads what the encoder makes of them before its last
+        layer. Then the encoder learns with the critic: by the critic's optimiser, and from its loss.
         """
         return None
 

@@ -134,6 +134,10 @@ class RunSpec(Recipe):
                 return critic.for_codes(self.model.latents.num_columns, self.objective.critic_outputs)
             case "images":
                 return critic.for_images(self.dataset.image_shape, self.objective.critic_outputs)
+            case "features":
+                return critic.for_codes(
+                    self.model.num_features(self.dataset.image_shape), self.objective.critic_outputs
+                )
 
     def to_json(self) -> dict[str, Any]:
         return to_json(self)

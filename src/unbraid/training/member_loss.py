@@ -1,18 +1,19 @@
 """The loss of one member of a fleet, as a function of its weights and of what it sees at a step."""
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.func import functional_call, replace_all_batch_norm_modules_
+from torch.func import functional_call
 
 from unbraid.distributions.posteriors.categories import with_categories
 from unbraid.distributions.posteriors.posterior import Posterior
-from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.autoencoder import AutoencoderModule, trunk_of, with_noise_inputs
+from unbraid.models.layers.batch_norm import normalise_by_the_batch
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.precision import nets_run_in
@@ -53,8 +54,9 @@ class MemberLoss:
         # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all
         # images.
         self._model = copy.deepcopy(template)
-        replace_all_batch_norm_modules_(self._model)
+        normalise_by_the_batch(self._model)
         self._critic = seeded(member.spec.make_critic, member.seed, "critic")
+        self._trunk = trunk_of(self._model.encoder) if self._objective.critic_reads == "features" else None
 
     def __call__(
         self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]
@@ -73,7 +75,7 @@ class MemberLoss:
 
     def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]) -> Step:
         """Returns what the objective sees of one member."""
-        model, critic, latents = self._model, self._critic, self._model.latents
+        model, latents = self._model, self._model.latents
 
         def of_model(module: str) -> dict[str, Tensor]:
             return _under(f"{module}.", learned["model"])
@@ -89,6 +91,7 @@ class MemberLoss:
             posterior = encode(inputs.x[which])
             return EncodedBatch(inputs.x[which], posterior, posterior.rsample(inputs.noise[which]))
 
+        critic = self._judge(learned)
         likelihood = functional_call(model.likelihood_module, of_model("likelihood_module"), ())
         first = encoded("first")
         x, z = first.x, first.z
@@ -105,15 +108,24 @@ class MemberLoss:
             weights=inputs.weights.get("first"),
             encode=encode,
             decode=decode,
-            critic=None if critic is None else lambda z: self._through(critic, _detached(learned["critic"]), z),
-            critic_in_training=None
-            if critic is None
-            else lambda z: self._through(critic, learned["critic"], z.detach()),
+            critic=self._judge({which: _detached(weights) for which, weights in learned.items()}),
+            critic_in_training=None if critic is None else lambda z: critic(z.detach()),
             state=inputs.objective,
             groups=latents.groups,
             widths=latents.widths,
             likelihood=likelihood,
         )
+
+    def _judge(self, learned: Weights) -> Callable[[Tensor], Tensor] | None:
+        """Returns the critic with these weights, behind the encoder's trunk where it shares that."""
+        critic, trunk = self._critic, self._trunk
+        if critic is None:
+            return None
+        if trunk is None:
+            return lambda seen: self._through(critic, learned["critic"], seen)
+        encoder = _under("encoder.", learned["model"])
+        of_trunk = {name: encoder[name] for name, _ in trunk.named_parameters()}
+        return lambda x: self._through(critic, learned["critic"], self._through(trunk, of_trunk, x).flatten(1))
 
     def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
         """Returns what the net makes of its inputs, computed in the type that the spec asks for."""

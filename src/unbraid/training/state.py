@@ -114,8 +114,8 @@ def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor
     models = [member.spec.model.build(image_shape, member.seed) for member in members]
     critics = [seeded(member.spec.make_critic, member.seed, "critic") for member in members]
     carried = Carried(
-        model=_stacked(models, spec.optimiser, like),
-        critic=_stacked(critics, (spec.critic or Critic()).optimiser, like),
+        model=_stacked("model", models, spec, like),
+        critic=_stacked("critic", critics, spec, like),
         objective={name: value.to(like).expand(count, *value.shape).clone() for name, value in initial.items()},
     )
     return FleetState(
@@ -158,13 +158,24 @@ def in_words(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
 
 
-def _stacked(nets: Sequence[nn.Module | None], optimiser: Optimiser, like: Tensor) -> Net:
-    """Returns the stacked weights of one kind of net, and what its optimiser remembers of them at first."""
+def learns_with(spec: RunSpec, which: str, name: str) -> str:
+    """Returns whose optimiser moves these weights of a net, "model" or "critic": that of its kind, and of an encoder
+    that shares its trunk with the critic, the critic's.
+    """
+    return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
+
+
+def optimisers(spec: RunSpec) -> dict[str, Optimiser]:
+    """Returns the optimisers of the model and of the critic."""
+    return {"model": spec.optimiser, "critic": (spec.critic or Critic()).optimiser}
+
+
+def _stacked(which: str, nets: Sequence[nn.Module | None], spec: RunSpec, like: Tensor) -> Net:
+    """Returns the stacked weights of one kind of net, and what optimisers remember of them at first."""
     named = [{} if net is None else dict(net.named_parameters()) for net in nets]
     weights = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
-    memory = {
-        name: {of: torch.full_like(tensor, first) for of, tensor in weights.items()}
-        for name, first in optimiser.memory.items()
-        if weights
-    }
+    memory: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in weights.items():
+        for kind, first in optimisers(spec)[learns_with(spec, which, name)].memory.items():
+            memory.setdefault(kind, {})[name] = torch.full_like(tensor, first)
     return Net(weights, memory)

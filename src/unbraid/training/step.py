@@ -16,7 +16,6 @@ from torch.func import grad, vmap
 from unbraid import draws
 from unbraid.data.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.critic import Critic
 from unbraid.optimisers.optimiser import Pace, over_members
 from unbraid.precision import nets_run_in
 from unbraid.schedule import value_at
@@ -24,7 +23,7 @@ from unbraid.training.feed import Feed
 from unbraid.training.gradients import clipping, gradient_norm
 from unbraid.training.member_loss import Inputs, MemberLoss, Weights
 from unbraid.training.numbers import Numbers
-from unbraid.training.state import FleetState, Member, Net, fleet_key
+from unbraid.training.state import FleetState, Member, Net, fleet_key, learns_with, optimisers
 from unbraid.training.trees import as_tree
 
 _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
@@ -78,7 +77,7 @@ class FleetStep:
         like = torch.empty(0, dtype=spec.dtype, device=images.device)
         self._members, self._spec, self._images = tuple(members), spec, images
         self._objective = spec.objective.general()
-        self._optimisers = {"model": spec.optimiser, "critic": (spec.critic or Critic()).optimiser}
+        self._optimisers = optimisers(spec)
         self._seeds = torch.tensor([member.seed for member in members], device=images.device)
         batches = ("first", "other") if self._objective.needs_other_batch else ("first",)
         self.feeds = {which: Feed(images, self._seeds, spec.batch_size, _STREAMS[which][0]) for which in batches}
@@ -171,10 +170,13 @@ class FleetStep:
             old.copy_(torch.where(over_members(alive, new), new, old))
         scale = None if spec.max_gradient_norm is None else clipping(norms["model"], spec.max_gradient_norm)
         rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
-        self._descend("model", given, gradient["model"], Pace(rate, alive, given.of_step["model"]), scale)
+        paces = {"model": Pace(rate, alive, given.of_step["model"])}
         if "critic" in gradient:
             rate = value_at(self._optimisers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
-            self._descend("critic", given, gradient["critic"], Pace(rate, alive, given.of_step["critic"]))
+            paces["critic"] = Pace(rate, alive, given.of_step["critic"])
+        self._descend("model", given, gradient["model"], paces, scale)
+        if "critic" in gradient:
+            self._descend("critic", given, gradient["critic"], paces)
         return losses if log else {}
 
     def _descend(
@@ -182,7 +184,7 @@ class FleetStep:
         which: str,
         given: Given,
         gradient: Mapping[str, Tensor],
-        pace: Pace,
+        paces: Mapping[str, Pace],
         scale: Float[Tensor, " member"] | None = None,
     ) -> None:
         """Takes one step with one kind of net, down the gradient times `scale`.
@@ -192,12 +194,14 @@ class FleetStep:
         net: Net = given.kept.state.carried.nets[which]
         rounded = given.kept.rounded.get(which, {})
         for name, weights in net.weights.items():
+            learner = learns_with(self._spec, which, name)
+            pace = paces[learner]
             slope = gradient[name].to(weights.dtype)
             slope = slope if scale is None else slope * over_members(scale, slope)
-            self._optimisers[which].descend_(
+            self._optimisers[learner].descend_(
                 weights,
                 torch.where(over_members(pace.alive, slope), slope, 0),
-                {kind: of_weights[name] for kind, of_weights in net.memory.items()},
+                {kind: of_weights[name] for kind, of_weights in net.memory.items() if name in of_weights},
                 pace,
             )
             if name in rounded:
