@@ -13,7 +13,7 @@ from unbraid import evaluate
 from unbraid.distributions import DeterministicLatents
 from unbraid.errors import CodesError, RunError, SpecError
 from unbraid.evaluation import Scoring
-from unbraid.metrics import MIG
+from unbraid.metrics import DCI, MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import encode
 from unbraid.objectives import AAE
@@ -209,3 +209,15 @@ def test_deterministic_codes_have_a_distortion_and_no_bound(tmp_path):
     card = finish(Run.place(tmp_path, spec, 3), seed=7).score("distortion,elbo")
     assert card.names == ("distortion",)
     assert "needs the density" in card.refused["elbo"]
+
+
+# ---- predictors
+
+
+def test_predictors_can_be_fitted_on_what_was_trained_on_and_tested_on_what_was_not(split):
+    dci = DCI(num_refits=2)
+    [score] = split.score([dci], part="test", fit="train")
+    assert score == evaluate(split.codes(), [dci], test=split.codes("test"))[0]
+    assert split.scores(Scoring(part="test", fit="train")) == [score]
+    with pytest.raises(SpecError, match="tested on part 'test'; part is 'all'"):
+        split.score([dci], part="all", fit="train")

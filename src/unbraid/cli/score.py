@@ -75,6 +75,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="part|train",
+            help="Of runs, with --part test: fit predictors on the images trained on. Default: on some of the part.",
+            show_default=False,
+        ),
+    ] = None,
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False),
@@ -111,7 +119,9 @@ def score(
     chosen = cards.chosen_metrics(given, metrics, like)
     if chosen is not None:
         select(chosen, seed)
-    scoring = cards.chosen_scoring(part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction)
+    scoring = cards.chosen_scoring(
+        part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction, fit=fit
+    )
     if save is not None:
         check_save(save, what, force=force)
     place = resolve_device(device)

@@ -24,6 +24,7 @@ from unbraid.codes.checks import (
 )
 from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
 from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
+from unbraid.codes.joining import check_alike, described, joined_labels, joined_weights
 from unbraid.codes.labels import Labels, Missing
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
@@ -201,6 +202,28 @@ class Codes:
             probabilities=tuple(table[index] for table in self.probabilities),
             factors=tuple(labels[index] for labels in self.factors),
             weights=of(self.weights),
+        )
+
+    def joined(self, others: "Codes") -> "Codes":
+        """Returns these codes and those of other images below them. They must have the same latents and factors; groups
+        and prior are these codes' own. Weights of either are scaled to sum to the number of its images.
+        """
+        tables = ("mean", "std", "covariance", "samples", "probabilities", "factors")
+        ours, theirs = ({name: getattr(codes, name) for name in tables} for codes in (self, others))
+        check_alike(described(**ours), described(**theirs))
+
+        def both(name: str, axis: int = 0) -> Any:
+            return None if ours[name] is None else torch.cat([ours[name], theirs[name]], dim=axis)
+
+        return replace(
+            self,
+            mean=both("mean"),
+            std=both("std"),
+            covariance=both("covariance"),
+            samples=both("samples", 1),
+            probabilities=tuple(map(torch.vstack, zip(self.probabilities, others.probabilities, strict=True))),
+            factors=tuple(map(joined_labels, self.factors, others.factors)),
+            weights=joined_weights(self.weights, len(self), others.weights, len(others), self.mean),
         )
 
     def without_discrete(self) -> "Codes":

@@ -24,6 +24,7 @@ from unbraid.version import __version__
 log = logging.getLogger(__name__)
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
+_FITS_NONE = "fits no predictor, so there is nothing to fit on some codes and test on others. Score either alone."
 _NEEDS_MODEL = "reads the model and its images, not codes alone. Score the run instead: run.score(...), or its folder."
 _FAILED = (
     "{} failed ({}: {}) and has no score; the others stand. Unless memory ran out, this is a bug in unbraid: please "
@@ -35,6 +36,7 @@ def evaluate(
     codes: Codes,
     metrics: Metrics = "all",
     *,
+    test: Codes | None = None,
     factors: str | Sequence[str] = (),
     discrete: Discrete | None = None,
     fraction: float = 1.0,
@@ -55,10 +57,15 @@ def evaluate(
     `factors` names those to look at; by default, all. `discrete` is how discrete latents are shown to metrics that do
     not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the codes below 1
     is drawn at random, always the same.
+
+    With `test`, codes of other images, predictors are fitted on `codes` and tested on `test`; metrics that fit none are
+    left out.
     """
     scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction)
     with shown(progress), listening(*([watch] if watch else [])):
-        return evaluate_as(scoring, codes, metrics, seed)
+        if test is None:
+            return evaluate_as(scoring, codes, metrics, seed)
+        return evaluate_as(replace(scoring, part="test", fit="train"), test, metrics, seed, fitted_on=codes)
 
 
 def evaluate_as(
@@ -67,23 +74,26 @@ def evaluate_as(
     metrics: Metrics,
     seed: int | None = None,
     trained: Callable[[], Trained] | None = None,
+    fitted_on: Codes | None = None,
 ) -> Scorecard:
     """Returns the scores of these codes, which are those of the part and under the weights of the scoring; and those
-    of the model that `trained` returns, with the images of the same rows.
+    of the model that `trained` returns, with the images of the same rows. Predictors are fitted on `fitted_on`, where
+    that is given.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
-    rows = scoring.rows(len(codes))
-    codes = codes if rows is None else codes.rows(rows)
-    codes = codes.with_factors(scoring.factors) if scoring.factors else codes
+    codes = _scored(codes, scoring)
     left_out = dict(selection.left_out)
     chosen = selection.metrics
+    if fitted_on is not None:
+        left_out |= {name: _FITS_NONE for name, metric in chosen.items() if not metric.fits_predictor}
+        chosen = {name: metric for name, metric in chosen.items() if metric.fits_predictor}
     if not codes.factors:
         needy = [name for name, metric in chosen.items() if metric.needs_factors]
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
     number = len(chosen) + bool(selection.model_scores)
-    work = _Work(codes, scoring, number)
+    work = _Work(_statistics(codes, scoring, fitted_on), scoring, number)
     notes = _constant_factors(work.statistics, chosen)
     for name, metric in chosen.items():
         work.do(name, metric)
@@ -121,13 +131,13 @@ def evaluate_as(
 class _Work:
     """Scores metric after metric, from the same statistics."""
 
-    def __init__(self, codes: Codes, scoring: Scoring, num_metrics: int) -> None:
+    def __init__(self, statistics: Statistics, scoring: Scoring, num_metrics: int) -> None:
         self._scoring = scoring
         self.scores: dict[str, Score] = {}
         self.refused: dict[str, str] = {}
         self.failed: dict[str, Exception] = {}
         self._num_metrics, self._num_done = num_metrics, 0
-        self.statistics = Statistics(codes)
+        self.statistics = statistics
 
     def do(self, name: str, metric: Metric) -> None:
         event = Event("scoring", self._num_done, self._num_metrics, "metrics", name)
@@ -135,7 +145,8 @@ class _Work:
             try:
                 statistics, note = _seen_by(metric, self.statistics, self._scoring.discrete)
                 score = _score(metric, statistics)
-                self.scores[name] = replace(score, notes=(*score.notes, *note), scoring=self._scoring.changes())
+                notes = (*score.notes, *note, *_rows_note(statistics))
+                self.scores[name] = replace(score, notes=notes, scoring=self._scoring.changes())
             except CodesError as error:
                 self.refused[name] = str(error)
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
@@ -158,6 +169,28 @@ class _Work:
                 self.failed |= dict.fromkeys(scores, error)
 
 
+def _scored(codes: Codes, scoring: Scoring) -> Codes:
+    """Returns the rows and the factors that are scored."""
+    rows = scoring.rows(len(codes))
+    codes = codes if rows is None else codes.rows(rows)
+    return codes.with_factors(scoring.factors) if scoring.factors else codes
+
+
+def _statistics(codes: Codes, scoring: Scoring, fitted_on: Codes | None) -> Statistics:
+    """Returns the statistics of the codes, with those that predictors are fitted on before them."""
+    if fitted_on is None:
+        return Statistics(codes)
+    fitted = _scored(Statistics(fitted_on).codes, scoring)
+    return Statistics(fitted.joined(codes), num_fitted=len(fitted))
+
+
+def _rows_note(statistics: Statistics) -> tuple[str, ...]:
+    if statistics.num_fitted is None:
+        return ()
+    num_tested = len(statistics.codes) - statistics.num_fitted
+    return (f"fitted on rows of {statistics.num_fitted:,} images, and tested on rows of {num_tested:,} others.",)
+
+
 def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) -> tuple[Statistics, tuple[str, ...]]:
     """Returns the statistics with discrete latents as the metric can take them, and a note of what was done to them."""
     codes = statistics.codes
@@ -165,12 +198,17 @@ def _seen_by(metric: Metric, statistics: Statistics, discrete: Discrete | None) 
         return statistics, ()
     first = codes.mean.shape[1]
     if discrete == "left_out":
-        without = statistics.once(discrete, lambda: Statistics(codes.without_discrete()))
+        without = statistics.once(discrete, lambda: _with(statistics, codes.without_discrete()))
         return without, (f"discrete latents were left out: {_numbers(range(first, codes.num_latents))}.",)
-    as_columns = statistics.once(discrete, lambda: Statistics(codes.with_discrete_as_columns()))
+    as_columns = statistics.once(discrete, lambda: _with(statistics, codes.with_discrete_as_columns()))
     places = column_places(first, codes.probabilities)[first:]
     where = "; ".join(f"latent {first + index} is {_numbers(place)}" for index, place in enumerate(places))
     return as_columns, (f"discrete latents were taken as columns of probabilities: {where}.",)
+
+
+def _with(statistics: Statistics, codes: Codes) -> Statistics:
+    """Returns the same images with other codes."""
+    return Statistics(codes, num_fitted=statistics.num_fitted)
 
 
 def _numbers(places: range) -> str:
@@ -220,5 +258,7 @@ def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
         return next(iter(refused.values()))
     if refused:
         return "None of the metrics is defined for these codes. " + " ".join(by_reason(refused))
+    if _NEEDS_FACTORS not in left_out.values():
+        return " ".join(by_reason(left_out))
     names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
     return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."

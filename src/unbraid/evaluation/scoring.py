@@ -15,6 +15,7 @@ from unbraid.sampling import Joint
 
 ScoredPart = Literal["train", "test", "all"]
 Discrete = Literal["columns", "left_out"]
+Fit = Literal["part", "train"]
 Sampling = Literal["data"] | Joint | None
 
 
@@ -28,7 +29,8 @@ class Scoring(Recipe):
     at; without any, all. `sampling` says how likely images are: as in training (None), as in the data set itself
     ("data"), or by a joint table of factors. `discrete` is how discrete latents are shown to metrics that do not take
     them: the probabilities of their categories as "columns", or "left_out"; None refuses them. A `fraction` of the
-    images below 1 is drawn, without replacement, always the same.
+    images below 1 is drawn, without replacement, always the same. `fit` is what predictors are fitted on: images of the
+    same "part", set apart for that, or, to be tested on the part "test", those that the run was trained on ("train").
     """
 
     part: ScoredPart = "train"
@@ -36,6 +38,7 @@ class Scoring(Recipe):
     sampling: Sampling = None
     discrete: Discrete | None = None
     fraction: float = 1.0
+    fit: Fit = "part"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,6 +46,11 @@ class Scoring(Recipe):
             raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number above 0, and at most 1.")
         if len(set(self.factors)) < len(self.factors):
             raise SpecError(f"Scoring: factors is {', '.join(self.factors)}: one of them twice. Name each once.")
+        if self.fit == "train" and self.part != "test":
+            raise SpecError(
+                f"Scoring: predictors fitted on what was trained on (fit 'train') are tested on part 'test'; part is "
+                f"{self.part!r}. Ask for part 'test', or leave fit out."
+            )
 
     def changes(self) -> dict[str, Any]:
         """Returns the fields that differ from their defaults, as JSON. Scores keep these: two scores of one metric and
@@ -86,6 +94,8 @@ class Scoring(Recipe):
     def phrases(self) -> list[str]:
         """What to say of the images beside their number: how they differ from all that a run was trained on."""
         said = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}[self.part]
+        if self.fit == "train":
+            said.append("with predictors fitted on those trained on")
         if self.fraction < 1:
             said.append(f"a random {100 * self.fraction:g} %")
         if self.sampling is not None:

@@ -34,6 +34,7 @@ class AttributeVector(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "accuracy of attribute vectors"
+    fits_predictor: ClassVar[bool] = True
 
     @property
     def accepts(self) -> frozenset[Feature]:

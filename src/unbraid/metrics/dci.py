@@ -64,6 +64,7 @@ class DCI(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "DCI disentanglement"
+    fits_predictor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -40,6 +40,7 @@ class Explicitness(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "explicitness"
+    fits_predictor: ClassVar[bool] = True
 
     @property
     def accepts(self) -> frozenset[Feature]:

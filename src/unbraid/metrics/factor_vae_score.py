@@ -16,8 +16,8 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
     chunks,
+    drawn_points,
     of_one_factor,
-    value_groups,
     varying_factors,
 )
 
@@ -44,6 +44,7 @@ class FactorVAEScore(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "FactorVAE score"
     groups_by_value: ClassVar[bool] = True
+    fits_predictor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,10 +58,16 @@ class FactorVAEScore(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         codes, varying = statistics.codes, varying_factors(statistics)
-        variance = weighted_variance(codes.mean, codes.weights)
+        fitted = statistics.fitted_part
+        variance = weighted_variance(fitted.codes.mean, fitted.codes.weights)
         active = active_latents(variance, self.min_std)
-        factor, batches = sampling.batches_sharing_a_value(
-            value_groups(statistics), self.num_train + self.num_test, self.batch_size, self.seed, "factor_vae_score"
+        factor, batches = drawn_points(
+            statistics,
+            self.num_train,
+            self.num_test,
+            lambda groups, number, part: sampling.batches_sharing_a_value(
+                groups, number, self.batch_size, self.seed, f"factor_vae_score{part}"
+            ),
         )
         vote = votes(normalised_variances(codes.mean, batches, variance), active) if bool(active.any()) else None
         train, test = slice(self.num_train), slice(self.num_train, None)
@@ -91,7 +98,7 @@ class FactorVAEScore(Metric):
             interval=interval,
             parts={
                 "train_accuracy": Value(train_share, wilson(train_share, self.num_train)),
-                "num_active": Value(float(active.sum()), _num_active_interval(statistics, variance, self.min_std)),
+                "num_active": Value(float(active.sum()), _num_active_interval(fitted, variance, self.min_std)),
             },
             per_factor={name: recalls.get(k, math.nan) for k, name in enumerate(codes.factor_names)},
             tables={"votes": _with_constant_factors(table, varying, len(codes.factors)), "latent_std": variance.sqrt()},

@@ -142,6 +142,8 @@ class Metric(Recipe, ABC):
     needs_factors: ClassVar[bool] = True
     # Whether images are grouped by the value of a factor, whatever the value is.
     groups_by_value: ClassVar[bool] = False
+    # Whether a predictor is fitted on some images and tested on others.
+    fits_predictor: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Types and sizes of the settings; a metric with checks of its own calls this first."""

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.events import Event, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
@@ -47,6 +46,7 @@ class SAP(Metric):
     seed: int = 0
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    fits_predictor: ClassVar[bool] = True
 
     @property
     def sees_scale(self) -> bool:
@@ -69,7 +69,7 @@ class SAP(Metric):
             if reason := self._cannot_score(task):
                 left_out.append(f"{labels.name} ({reason})")
             elif self._is_measured(task):
-                matrix[:, k], resampled[:, :, k] = _correlations(statistics, labels, task)
+                matrix[:, k], resampled[:, :, k] = _correlations(statistics.tested_part, k, task)
                 half[:, k] = matrix[:, k]
             else:
                 is_fitted = True
@@ -223,9 +223,10 @@ def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
     return gaps(matrix).nanmean()
 
 
-def _correlations(statistics: Statistics, labels: Labels, task: PredictionTask) -> tuple[Tensor, Tensor]:
+def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> tuple[Tensor, Tensor]:
     """Squared correlations over all images, and how they scatter, judged by the rows of the task."""
     codes = statistics.codes
+    labels = codes.factors[factor]
     known = slice(None) if labels.known is None else labels.known
     weights = None if codes.weights is None else codes.weights[known]
     column = squared_correlations(codes.mean[known], label_numbers(labels)[known], weights).cpu()

@@ -16,8 +16,8 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
     chunks,
+    drawn_points,
     of_one_factor,
-    value_groups,
     varying_factors,
 )
 
@@ -48,6 +48,7 @@ class ZDiff(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "Z-diff accuracy"
     groups_by_value: ClassVar[bool] = True
+    fits_predictor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,9 +64,13 @@ class ZDiff(Metric):
         return always if self.latents == "samples" else always | {"means without std", "draws without densities"}
 
     def measure(self, statistics: Statistics) -> Score:
-        num_points = self.num_train + self.num_test
-        factor, first, second = sampling.pairs_sharing_a_value(
-            value_groups(statistics), num_points, self.pairs_per_point, self.seed, "z_diff"
+        factor, first, second = drawn_points(
+            statistics,
+            self.num_train,
+            self.num_test,
+            lambda groups, number, part: sampling.pairs_sharing_a_value(
+                groups, number, self.pairs_per_point, self.seed, f"z_diff{part}"
+            ),
         )
         features = self._features(statistics, first, second)
         train, test = slice(self.num_train), slice(self.num_train, None)

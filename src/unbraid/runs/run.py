@@ -23,7 +23,7 @@ from unbraid.display import shown
 from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
-from unbraid.evaluation.scoring import Discrete, Sampling, ScoredPart, Scoring, named
+from unbraid.evaluation.scoring import Discrete, Fit, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.events import Listener, listening
 from unbraid.figures.traversal import Traversal
@@ -256,6 +256,7 @@ class Run:
         sampling: Sampling = None,
         discrete: Discrete | None = None,
         fraction: float = 1.0,
+        fit: Fit = "part",
         seed: int | None = None,
         device: torch.device | str = "auto",
         watch: Listener | None = None,
@@ -264,10 +265,10 @@ class Run:
         """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics,
         settings and scorings. If the folder may not be written, a warning says that they could not be kept.
 
-        `part`, `factors`, `sampling`, `discrete` and `fraction` say which codes are scored and how, as the fields of a
-        `Scoring` do; a `scoring` may be given in place of all of them.
+        `part`, `factors`, `sampling`, `discrete`, `fraction` and `fit` say which codes are scored and how, as the
+        fields of a `Scoring` do; a `scoring` may be given in place of all of them.
         """
-        asked = Scoring(part, named(factors), sampling, discrete, fraction)
+        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit)
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)
@@ -275,9 +276,9 @@ class Run:
         self.scores()  # nor are scores that cannot be read found out after the work
         place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
         with shown(progress), listening(*([watch] if watch else [])):
-            codes = scorable.codes(place)
+            codes, fitted_on = scorable.codes(place), scorable.fitted_on(place)
             try:
-                card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place))
+                card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place), fitted_on)
             except CodesError as error:  # not one of them is defined
                 refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
                 self._keep(lambda kept: kept.add_answers({}, refused, scoring))

@@ -53,6 +53,12 @@ class Scorable:
         model = self.model().to(device)
         return encode(model, self._images.open().streamed_to(device), precision=self.spec.precision)
 
+    def fitted_on(self, device: torch.device) -> Codes | None:
+        """Returns the codes that predictors are fitted on, if not on some of those that are scored."""
+        if self.scoring.fit == "part":
+            return None
+        return replace(self, scoring=replace(self.scoring, part="train", fit="part")).codes(device)
+
     def trained(self, device: torch.device) -> Trained:
         """Returns the model and the images of the rows that are scored."""
         images = self._images.open()

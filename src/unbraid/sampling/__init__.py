@@ -21,6 +21,7 @@ from unbraid.sampling.rows import images as images
 from unbraid.sampling.rows import normal as normal
 from unbraid.sampling.rows import pairs_sharing_a_value as pairs_sharing_a_value
 from unbraid.sampling.rows import permuted_rows as permuted_rows
+from unbraid.sampling.rows import rows_of_part as rows_of_part
 from unbraid.sampling.rows import train_and_test_rows as train_and_test_rows
 from unbraid.sampling.rows import uniform as uniform
 from unbraid.sampling.subset import Subset as Subset

@@ -79,6 +79,28 @@ def train_and_test_rows(
     return chosen[0], chosen[1] if len(chosen) > 1 else test
 
 
+def rows_of_part(
+    part: range,
+    num_rows: int,
+    seed: int,
+    stream: str,
+    known: Bool[Tensor, " image"] | None = None,
+    weights: Float[Tensor, " image"] | None = None,
+) -> Int64[Tensor, " row"]:
+    """Some of the rows from the first of a part to its last, at most as many as asked for: among those that are
+    `known`, and with weights p(n) drawn by them with replacement.
+    """
+    order = part.start + permuted_rows(len(part), seed, stream)
+    if known is not None:
+        order = order[known.cpu()[order]]
+    if weights is None:
+        return order[:num_rows]
+    order = order[weights.cpu()[order] > 0]
+    if len(order) == 0:
+        return order
+    return order[images(min(num_rows, len(order)), len(order), seed, stream, weights.cpu()[order])]
+
+
 @final
 @dataclass(frozen=True)
 class ImagesByValue:

@@ -70,9 +70,7 @@ def check_classes(metric: str, task: PredictionTask) -> None:
 
 def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int) -> PredictionTask:
     codes = statistics.codes
-    train, test = sampling.train_and_test_rows(
-        len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
-    )
+    train, test = _rows(statistics, labels, num_train, num_test, seed)
     if len(test) == 0 or len(train) < 2:
         raise CodesError(
             f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
@@ -91,3 +89,19 @@ def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int,
         test_labels=pick(values, test),
         ordered=labels.ordered,
     )
+
+
+def _rows(
+    statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int
+) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
+    codes, num_fitted = statistics.codes, statistics.num_fitted
+    if num_fitted is None:
+        return sampling.train_and_test_rows(
+            len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
+        )
+    parts = {"train": (range(num_fitted), num_train), "test": (range(num_fitted, len(codes)), num_test)}
+    train, test = (
+        sampling.rows_of_part(part, number, seed, f"prediction/{name}", labels.known, codes.weights)
+        for name, (part, number) in parts.items()
+    )
+    return train, test

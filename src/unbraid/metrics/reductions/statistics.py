@@ -33,10 +33,11 @@ Influences = dict[str, Tensor]
 class Statistics:
     """Codes, and what was computed from them so far.
 
-    `draws`, where given, are used by every sampled estimator in place of draws of its own.
+    `draws`, where given, are used by every sampled estimator in place of draws of its own. `num_fitted`, where given,
+    says that predictors are fitted on the first so many images, and tested on the others.
     """
 
-    def __init__(self, codes: Codes, draws: Draws | None = None) -> None:
+    def __init__(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> None:
         if not isinstance(codes, Codes):
             raise CodesError(
                 f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with "
@@ -44,6 +45,7 @@ class Statistics:
             )
         self.codes = _with_sane_weights(codes)
         self.given_draws = draws
+        self.num_fitted = num_fitted
         self._kept: dict[Any, Any] = {}
         # Where only some factors are looked at, what has nothing to do with factors is still shared by all.
         self._whole = self
@@ -64,7 +66,7 @@ class Statistics:
         names = tuple(labels.name for labels in factors)
 
         def compute() -> Statistics:
-            part = Statistics(replace(self.codes, factors=factors), self.given_draws)
+            part = Statistics(replace(self.codes, factors=factors), self.given_draws, self.num_fitted)
             part._whole = self._whole
             return part
 
@@ -76,11 +78,24 @@ class Statistics:
             return self
         return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
 
+    @cached_property
+    def fitted_part(self) -> "Statistics":
+        """The images that predictors are fitted on; all of them, unless some are set apart for tests."""
+        return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted)))
+
+    @cached_property
+    def tested_part(self) -> "Statistics":
+        """The images that predictors are tested on; all of them, unless some are set apart for that."""
+        return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted, None)))
+
     # ---- factors
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
-        """Which factors take more than one value in these codes."""
+        """Which factors take more than one value in these codes; where some are for tests alone, in both parts."""
+        if self.num_fitted is not None:
+            parts = (self.fitted_part.varies, self.tested_part.varies)
+            return tuple(fitted and tested for fitted, tested in zip(*parts, strict=True))
         return tuple(_varies(labels, self.codes.weights) for labels in self.codes.factors)
 
     @cached_property

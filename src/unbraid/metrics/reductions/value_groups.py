@@ -1,10 +1,15 @@
 """The images of each value of each factor, from which pairs and batches that share a value are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.sampling import ImagesByValue
+
+Groups = tuple[ImagesByValue, ...]
 
 # Images in all points together: their numbers take 8 GB.
 _MAX_DRAWN = 10**9
@@ -15,16 +20,29 @@ def varying_factors(statistics: Statistics) -> tuple[int, ...]:
     return tuple(k for k, varies in enumerate(statistics.varies) if varies)
 
 
-def value_groups(statistics: Statistics) -> tuple[ImagesByValue, ...]:
-    """The images by value of each factor that varies."""
-    codes = statistics.codes
+def drawn_points(
+    statistics: Statistics, num_train: int, num_test: int, draw: Callable[[Groups, int, str], tuple[Tensor, ...]]
+) -> tuple[Tensor, ...]:
+    """Points to fit on and, behind them, points to test on: the number of a factor that varies, and rows of images.
 
-    def compute() -> tuple[ImagesByValue, ...]:
-        return tuple(
-            ImagesByValue.of(codes.factors[k].assignment(), codes.weights) for k in varying_factors(statistics)
+    `draw` takes the images by value of each such factor, how many points to draw, and what to add to the name of the
+    stream. Where some images are for tests alone, the points to test on are drawn from those.
+    """
+    num_fitted, varying = statistics.num_fitted, varying_factors(statistics)
+
+    def groups(part: Statistics) -> Groups:
+        codes = part.codes
+        key = ("value_groups", varying)
+        return part.once(
+            key, lambda: tuple(ImagesByValue.of(codes.factors[k].assignment(), codes.weights) for k in varying)
         )
 
-    return statistics.once("value_groups", compute)
+    if num_fitted is None:
+        return draw(groups(statistics), num_train + num_test, "")
+    factor, *rows = draw(groups(statistics.fitted_part), num_train, "/train")
+    test_factor, *test_rows = draw(groups(statistics.tested_part), num_test, "/test")
+    below = (torch.cat([ours, num_fitted + theirs]) for ours, theirs in zip(rows, test_rows, strict=True))
+    return torch.cat([factor, test_factor]), *below
 
 
 def chunks(num_points: int, num_each: int) -> Sequence[slice]:
