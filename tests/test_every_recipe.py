@@ -101,7 +101,7 @@ def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kin
     for name, hint in hints_of(cls).items():
         with pytest.raises(SpecError) as refused:
             dataclasses.replace(example(cls), **{name: Exception})
-        assert str(refused.value) == f"{cls.__name__}: {name} is {Exception!r}; expected {describe(hint)}."
+        assert str(refused.value) == f"{cls.__name__}: {name} is the class Exception; expected {describe(hint)}."
 
 
 @every_recipe

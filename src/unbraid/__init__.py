@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
 from unbraid.version import __version__ as __version__
@@ -57,8 +58,13 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if not name.startswith("_") and importlib.util.find_spec(f"unbraid.{name}"):
         return importlib.import_module(f"unbraid.{name}")
-    raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
+    from unbraid.names import suggestion
+
+    raise AttributeError(f"module 'unbraid' has no attribute {name!r}. {suggestion(name, __dir__())}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    """Returns every public name, and the modules that hold the others."""
+    return sorted({*__all__, *(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")})

@@ -54,6 +54,13 @@ def no_folder(path: Path | str) -> str:
     return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
 
 
+def folder_path(folder: Any) -> Path:
+    """Returns the path of a folder that was named by a path or a text."""
+    if not isinstance(folder, (str, os.PathLike)):
+        raise RunError(f"A folder was given as {folder!r}; expected a path, such as 'runs'.")
+    return Path(folder)
+
+
 def read_json(path: Path) -> Any:
     """Returns what a JSON file holds. A file that is not JSON gives a ValueError."""
     try:

@@ -221,9 +221,9 @@ def test_the_encoder_takes_new_images_as_arrays(finished):
     assert len(encoder(pixels[:1])) == 1
 
 
-@pytest.mark.parametrize("shape", [(2, 4, 16), (2, 16, 4), (2, 9, 9), (2, 8, 8, 3), (2, 3, 8, 8)])
+@pytest.mark.parametrize("shape", [(2, 4, 16), (2, 16, 4), (2, 9, 9), (2, 9, 9, 3)])
 def test_images_of_another_size_are_refused(finished, shape):
-    with pytest.raises(DataError, match="this run was trained on 8 x 8 pixels .* with 1 channel"):
+    with pytest.raises(DataError, match=r"this run was trained on 8 x 8\. Resize or crop it first"):
         finished.encoder()(np.zeros(shape, dtype=np.uint8))
 
 

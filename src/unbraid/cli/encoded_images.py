@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unbraid import files
 from unbraid.cli.console import say, stage
-from unbraid.cli.image_files import fitted, picture_paths, read_pictures
+from unbraid.cli.image_files import picture_paths, read_pictures
 from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import loaded_model
 from unbraid.codes import Codes
@@ -14,6 +14,7 @@ from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
 from unbraid.data.dataset import FactorImages
 from unbraid.data.own.from_arrays import FromArrays
+from unbraid.data.pictures.fitting import fitted
 from unbraid.device import resolve_device
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.evaluation.score_rows import plain_text

@@ -16,6 +16,7 @@ from torch.utils.data import Dataset
 
 from unbraid.codes import Labels
 from unbraid.data.pixels.pixels import Pixels
+from unbraid.device import resolve_device
 from unbraid.errors import DataError
 from unbraid.recipes import Recipe
 
@@ -228,7 +229,7 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
         """All images, verified, on the device."""
-        return self.open(verify=True).to(device)
+        return self.open(verify=True).to(resolve_device(device))
 
 
 @functools.lru_cache(maxsize=1)

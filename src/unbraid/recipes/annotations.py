@@ -78,7 +78,21 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
     for kind in alternatives(annotation):
         if _is_of(plain, kind):
             return _checked(plain, kind, where)
-    raise SpecError(f"{where} is {value!r}; expected {describe(annotation)}.")
+    is_class = inspect.isclass(value) and any(issubclass(value, kind) for kind in kinds_of(annotation))
+    hint = f" Give an instance: {value.__name__}()." if is_class else ""
+    raise SpecError(f"{where} is {in_short(value)}; expected {describe(annotation)}.{hint}")
+
+
+def in_short(value: Any) -> str:
+    """Returns what was given, in a message: a class by its name, arrays and nets by their type, and else as Python
+    would write it, cut short.
+    """
+    if inspect.isclass(value):
+        return f"the class {value.__name__}"
+    text = repr(value)
+    if shape := getattr(value, "shape", None):
+        return f"a {type(value).__name__} of shape {tuple(shape)}"
+    return f"a {type(value).__name__}" if "\n" in text or len(text) > 200 else text
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -2,8 +2,10 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+from unbraid.errors import SpecError
+from unbraid.names import suggestion
 from unbraid.recipes.annotations import check_value, hints_of
 from unbraid.recipes.own_recipes import check_class
 from unbraid.source.own_classes import remember
@@ -19,6 +21,18 @@ class Recipe:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         remember(cls)
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuses a field that there is not, and names the one that may have been meant."""
+        if "__dataclass_fields__" not in vars(cls):  # made by hand: refused once it is made, with what to do
+            return super().__new__(cls)
+        valid = [field.name for field in dataclasses.fields(cls) if field.init]
+        for name in named:
+            if name not in valid:
+                raise SpecError(f"{cls.__name__} has no field {name!r}. {suggestion(name, valid)}")
+        if len(given) > len(valid):
+            raise SpecError(f"{cls.__name__} was given {len(given)} values, and has these fields: {', '.join(valid)}.")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Refuses a class that is no dataclass of its own, and a field that does not hold what its annotation says;

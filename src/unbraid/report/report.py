@@ -12,6 +12,7 @@ from unbraid.errors import RunError
 from unbraid.evaluation.scoring import Scoring, named
 from unbraid.evaluation.usage import UNUSED
 from unbraid.pages.fill import filled
+from unbraid.recipes.annotations import in_short
 from unbraid.report import loss_curves, strip_plot, traversals
 from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
@@ -41,6 +42,10 @@ def write_report(
     left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
     names of those that scores are over; by default, all.
     """
+    if isinstance(runs, (str, Path, Run)) or not all(isinstance(run, Run) for run in runs):
+        raise RunError(
+            f"runs is {in_short(runs)}; expected a list of runs, such as runs_in(folder) or train(...) gives."
+        )
     finished = [run for run in runs if run.status == "finished"]
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"

@@ -6,7 +6,7 @@ import logging
 import operator
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -18,9 +18,10 @@ from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.data.own.from_arrays import unlabelled
+from unbraid.data.pictures.fitting import fitted
 from unbraid.device import resolve_device
 from unbraid.display import shown
-from unbraid.errors import CodesError, DataError, RunError, SpecError
+from unbraid.errors import CodesError, RunError, SpecError
 from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Discrete, Fit, Sampling, ScoredPart, Scoring, named
@@ -33,7 +34,7 @@ from unbraid.models.trained.batch_norm import has_batch_norm, set_population_sta
 from unbraid.models.trained.encode import encode
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.names import kebab_case
-from unbraid.recipes.annotations import check_value
+from unbraid.recipes.annotations import check_value, in_short
 from unbraid.runs.checkpoint_file import newest_weights
 from unbraid.runs.history import History
 from unbraid.runs.kept_scores import KeptScores
@@ -73,11 +74,19 @@ class Run:
     spec: RunSpec
     seed: int
 
+    def __new__(cls, *given: Any, **named: Any) -> "Run":
+        if len(given) + len(named) == 1:
+            raise RunError("A run is opened from its folder with Run.open(folder), and made by train.")
+        return super().__new__(cls)
+
     @classmethod
-    def place(cls, parent: Path, spec: RunSpec, seed: Any) -> "Run":
+    def place(cls, parent: Path | str, spec: RunSpec, seed: Any) -> "Run":
         """The run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
         number = whole_seed(seed)
-        return cls(parent / f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{number}", spec, number)
+        if not isinstance(spec, RunSpec):
+            raise SpecError(f"A spec is {in_short(spec)}; expected a RunSpec, such as RunSpec(DSprites()).")
+        name = f"{kebab_case(type(spec.objective))}-{spec.digest}-seed{number}"
+        return cls(files.folder_path(parent) / name, spec, number)
 
     @classmethod
     def open(
@@ -92,7 +101,7 @@ class Run:
         `warn` hears of those that are not what they were when the run was begun. With `trust="source"` they are made
         of the source that the run keeps, which is executed.
         """
-        path = Path(folder) / "spec.json"
+        path = files.folder_path(folder) / "spec.json"
         if not os.path.lexists(path):
             what = f"{folder} is not a run: it has no spec.json." if Path(folder).is_dir() else files.no_folder(folder)
             raise RunError(f"{what} `unbraid runs` lists the runs of a folder.")
@@ -199,18 +208,13 @@ class Run:
         """A function from new images to their codes.
 
         It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without
-        channels. Images of another size than the run was trained on, or with other channels, are refused.
+        channels. Grey and colour are converted, as `unbraid encode` does; images of another size are refused.
         """
         model, expected = self.model(), self.spec.dataset.image_shape
 
         def encoder(images: Any) -> Codes:
             read = unlabelled(images)
-            if read.image_shape != expected:
-                raise DataError(
-                    f"The images are {_sizes(read.image_shape)}; this run was trained on {_sizes(expected)}. Resize, "
-                    "crop or convert them first."
-                )
-            return encode(model, read)
+            return encode(model, replace(read, pixels=fitted(read, expected, "An image")))
 
         return encoder
 
@@ -325,8 +329,3 @@ def whole_seed(seed: Any) -> int:
     if number is None or not -(2**63) <= number < 2**63:
         raise SpecError(f"A seed is {seed!r}; expected a whole number from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
     return number
-
-
-def _sizes(image_shape: tuple[int, int, int]) -> str:
-    channels, height, width = image_shape
-    return f"{height} x {width} pixels (height x width) with {channels} channel{'s' * (channels != 1)}"

@@ -23,9 +23,9 @@ from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
 from unbraid.source import check_current
+from unbraid.training.asked import asked_runs, check_listener, check_options
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
-from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 
 
 def train(
-    specs: Sequence[RunSpec],
-    seeds: Iterable[Any],
+    specs: RunSpec | Sequence[RunSpec],
+    seeds: Iterable[Any] = (0,),
     *,
     folder: Path | str = "runs",
     device: torch.device | str = "auto",
@@ -75,8 +75,8 @@ def train(
     TrainingInterrupted, a KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
     A program that does not catch it ends with its sentence.
     """
-    numbers = list(seeds)
-    runs = [Run.place(Path(folder), spec, seed) for spec in specs for seed in numbers]
+    runs = asked_runs(specs, seeds, folder)
+    check_listener(watch)
     options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic)
     with shown(progress) as say, listening(*([watch] if watch else [])):
         _say_found(runs, options, say)
@@ -97,7 +97,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
         raise RunError("The same spec and seed were given twice. Give each once.")
     for run in runs:
         check_current(own_source(run.spec))
-    CheckpointTimes(options.checkpoint_every)  # raises if it makes no sense
+    check_options(options)
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()

@@ -184,7 +184,15 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
     elif is_masked(values):
         raise DataError(f"{name} has masked entries; drop the images that have one, or fill them.")
     else:
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            raise DataError(f"{name} is a list whose entries differ in shape. Give all of them one shape.") from None
+    if array.dtype.kind == "U":
+        raise DataError(
+            f"{name} is text; expected numbers. FromArrays(path) reads an .npz file, FromFolder(path) a folder of "
+            "pictures."
+        )
     if array.dtype.hasobject:
         raise DataError(
             f"{name} is an array of Python objects; give numbers of one type (a ragged list does not make an array)."

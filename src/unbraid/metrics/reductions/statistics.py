@@ -1,6 +1,7 @@
 """What metrics reduce codes to, each computed once for all metrics that ask."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,8 +41,7 @@ class Statistics:
     def __init__(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> None:
         if not isinstance(codes, Codes):
             raise CodesError(
-                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. Make them with "
-                "Codes.from_arrays(mean, std, factors=labels)."
+                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. {_how_to_score(codes)}"
             )
         self.codes = _with_sane_weights(codes)
         self.given_draws = draws
@@ -241,3 +241,12 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
         p = given.double().mean(dim=0)
         return float(-torch.xlogy(p, p).sum()) > 1e-13 * math.e
     return bool((given != given[0]).any())
+
+
+def _how_to_score(given: Any) -> str:
+    """What to write where something else was given in place of codes."""
+    if isinstance(given, (str, os.PathLike)):
+        return "Read them from a file with Codes.load(path)."
+    if hasattr(given, "score"):
+        return "Score a run with run.score(...)."
+    return "Make them with Codes.from_arrays(mean, std, factors=labels)."

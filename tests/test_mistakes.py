@@ -1,0 +1,276 @@
+"""Mistakes that people make in Python, and the sentence that each gets."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import unbraid
+from tests.training.squares import MLP_SPEC
+from unbraid import (
+    MIG,
+    MLP,
+    Autoencoder,
+    BetaVAE,
+    Codes,
+    Conv,
+    DSprites,
+    FromArrays,
+    Run,
+    RunSpec,
+    evaluate,
+    grid,
+    runs_in,
+    train,
+    write_report,
+)
+from unbraid.distributions import GaussianLatents
+from unbraid.errors import UnbraidError
+from unbraid.metrics import DCI
+from unbraid.metrics.estimators import Quantised
+from unbraid.optimisers import Adam
+from unbraid.sampling import RandomSplit
+from unbraid.schedule import Linear
+
+SPEC = replace(MLP_SPEC, num_steps=2)
+IMAGES = np.full((5, 8, 8), 200, dtype=np.uint8)
+MEAN = np.arange(12.0).reshape(6, 2)
+LABELS = np.arange(6) % 3
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    [run] = train(SPEC, folder=tmp_path_factory.mktemp("runs"))
+    return run
+
+
+# What is written, and what is said of it. Each is given a finished run and an empty folder.
+MISTAKES = {
+    # ---- train
+    "a number of seeds": (
+        lambda run, at: train(SPEC, seeds=3, folder=at),
+        r"seeds is 3; expected a list.*seeds=range\(3\)",
+    ),
+    "seeds as one types them": (
+        lambda run, at: train(SPEC, "0-3", folder=at),
+        r"seeds is '0-3'; expected a list of seeds",
+    ),
+    "half a seed": (lambda run, at: train(SPEC, [0.5], folder=at), r"A seed is 0.5; expected a whole number"),
+    "an objective in place of a spec": (
+        lambda run, at: train([BetaVAE()], folder=at),
+        r"A spec is BetaVAE.*expected a RunSpec",
+    ),
+    "an objective alone": (
+        lambda run, at: train(BetaVAE(), folder=at),
+        r"specs is BetaVAE.*expected a RunSpec, or a list",
+    ),
+    "a spec as a dict": (lambda run, at: train({"objective": "vae"}, folder=at), r"specs is \{.*expected a RunSpec"),
+    "a class of spec": (
+        lambda run, at: train([RunSpec], folder=at),
+        r"A spec is the class RunSpec; expected a RunSpec",
+    ),
+    "the same twice": (lambda run, at: train([SPEC, SPEC], folder=at), r"given twice. Give each once"),
+    "no such device": (
+        lambda run, at: train(SPEC, folder=at, device="gpu"),
+        r"device is 'gpu'; expected 'auto', 'cpu' or 'cuda'",
+    ),
+    "checkpoints never": (
+        lambda run, at: train(SPEC, folder=at, checkpoint_every=0),
+        r"checkpoint_every is 0; expected 1",
+    ),
+    "checkpoints as text": (
+        lambda run, at: train(SPEC, folder=at, checkpoint_every="9"),
+        r"checkpoint_every is '9'; expected a whole",
+    ),
+    "no folder": (lambda run, at: train(SPEC, folder=None), r"A folder was given as None; expected a path"),
+    "a file as folder": (
+        lambda run, at: train(SPEC, folder=run.folder / "spec.json"),
+        r"spec.json, which is a file. Name a folder",
+    ),
+    "resume and force": (
+        lambda run, at: train(SPEC, folder=at, resume=True, force=True),
+        r"resume goes on .* force starts it afresh",
+    ),
+    "watch=True": (
+        lambda run, at: train(SPEC, folder=at, watch=True),
+        r"watch is True; expected a function.*watch=print",
+    ),
+    # ---- specs and recipes
+    "a data set by its name": (lambda run, at: RunSpec("dsprites"), r"dataset is 'dsprites'; expected a FactorDataset"),
+    "the class of a data set": (
+        lambda run, at: RunSpec(DSprites),
+        r"dataset is the class DSprites.*Give an instance: DSprites\(\)",
+    ),
+    "images as a data set": (
+        lambda run, at: RunSpec(IMAGES),
+        r"dataset is a ndarray of shape \(5, 8, 8\); expected a FactorDataset",
+    ),
+    "a net as a model": (lambda run, at: RunSpec(DSprites(), MLP()), r"model is MLP\(.*expected an Autoencoder"),
+    "a module as a model": (
+        lambda run, at: RunSpec(DSprites(), torch.nn.ReLU()),
+        r"model is ReLU.*expected an Autoencoder",
+    ),
+    "an objective by its name": (
+        lambda run, at: RunSpec(DSprites(), objective="vae"),
+        r"objective is 'vae'; expected an Objective",
+    ),
+    "no steps": (lambda run, at: RunSpec(DSprites(), num_steps=0), r"num_steps is 0; expected 1 or more"),
+    "steps as a float": (
+        lambda run, at: RunSpec(DSprites(), num_steps=1e3),
+        r"num_steps is 1000.0; expected a whole number",
+    ),
+    "a batch of one": (lambda run, at: RunSpec(DSprites(), batch_size=1), r"batch_size is 1; expected 2"),
+    "a field that there is not": (
+        lambda run, at: RunSpec(DSprites(), learning_rate=1e-3),
+        r"no field 'learning_rate'.*optimiser",
+    ),
+    "a number as optimiser": (
+        lambda run, at: RunSpec(DSprites(), optimiser=1e-3),
+        r"optimiser is 0.001; expected an Optimiser",
+    ),
+    "no such precision": (
+        lambda run, at: RunSpec(DSprites(), precision="half"),
+        r"precision is 'half'; expected one of float32",
+    ),
+    "beta as text": (lambda run, at: BetaVAE(beta="4"), r"beta is '4'; expected a number or a Schedule"),
+    "several betas": (lambda run, at: BetaVAE(beta=[1, 4]), r"beta is \[1, 4\]; expected a number"),
+    "beta that is no number": (lambda run, at: BetaVAE(beta=float("nan")), r"beta is nan; expected a finite weight"),
+    "a misspelt field": (lambda run, at: BetaVAE(betta=4.0), r"BetaVAE has no field 'betta'. Did you mean 'beta'"),
+    "too many values": (lambda run, at: Adam(1e-3, 0.9, 0.999, 1e-8, 5, 6, 7), r"Adam was given 7 values"),
+    "a negative learning rate": (lambda run, at: Adam(-1.0), r"learning_rate is -1.0; expected a positive"),
+    "a schedule that ends before it begins": (lambda run, at: Linear(0, 1, begin=0.9, finish=0.1), r"Linear"),
+    "latents as a number": (lambda run, at: Autoencoder(MLP(), latents=10), r"latents is 10; expected a Latents"),
+    "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; a code needs at least 1 latent"),
+    "one layer as a number": (lambda run, at: MLP(hidden=64), r"hidden is 64; expected a list"),
+    "channels as words": (lambda run, at: Conv(channels=("a",)), r"channels is 'a'; expected a whole number"),
+    "one shape as text": (lambda run, at: DSprites(shapes="heart"), r"shapes is 'heart'; expected a list"),
+    "a misspelt shape": (lambda run, at: DSprites(shapes=("hart",)), r"did you mean 'heart'"),
+    "a fraction above 1": (lambda run, at: RandomSplit(1.5), r"1.5"),
+    # ---- data
+    "a file that is not there": (lambda run, at: FromArrays(at / "no.npz").load(), r"There is no file .*no.npz"),
+    "arrays where a path belongs": (lambda run, at: FromArrays(IMAGES), r"path is a ndarray of shape.*expected a text"),
+    "a path where arrays belong": (
+        lambda run, at: FromArrays.of("images.npz"),
+        r"images is text.*FromArrays\(path\) reads an .npz",
+    ),
+    "images of several sizes": (
+        lambda run, at: FromArrays.of([IMAGES[0], IMAGES[0, :4]]),
+        r"differ in shape. Give all of them one",
+    ),
+    "labels of other images": (
+        lambda run, at: FromArrays.of(IMAGES, np.arange(4)),
+        r"factors has shape \(4, 1\) for 5 images",
+    ),
+    "floats up to 255": (
+        lambda run, at: FromArrays.of(IMAGES.astype(float)),
+        r"floats from 200 to 200; expected 0 to 1",
+    ),
+    "a device of the data": (lambda run, at: SPEC.dataset.load("gpu"), r"device is 'gpu'; expected 'auto'"),
+    # ---- runs
+    "a run that is not there": (lambda run, at: Run.open(at / "nowhere"), r"There is no folder .*nowhere"),
+    "a folder of runs": (
+        lambda run, at: Run.open(run.folder.parent),
+        r"is not a run: it has no spec.json. `unbraid runs`",
+    ),
+    "a file of a run": (lambda run, at: Run.open(run.folder / "spec.json"), r"is a file, not a folder"),
+    "a run made by hand": (lambda run, at: Run(at), r"opened from its folder with Run.open\(folder\)"),
+    "nothing to open": (lambda run, at: Run.open(None), r"A folder was given as None; expected a path"),
+    "codes of a run that was never begun": (
+        lambda run, at: Run.place(at, SPEC, 5).codes(),
+        r"is new, so it has no codes",
+    ),
+    "images of another size": (
+        lambda run, at: run.encoder()(np.ones((2, 9, 9))),
+        r"is 9 x 9 pixels.*trained on 8 x 8. Resize",
+    ),
+    "a misspelt column": (lambda run, at: run.history.column("losss"), r"no column 'losss'. Did you mean 'loss'"),
+    "a misspelt metric": (lambda run, at: run.score("migg"), r"no metric 'migg'. Did you mean 'mig'"),
+    "the class of a metric": (lambda run, at: run.score([MIG]), r"expected a name or an instance, such as MIG\(\)"),
+    "no folder of runs": (lambda run, at: list(runs_in(at / "nowhere")), r"There is no folder .*nowhere"),
+    "a misspelt field of a grid": (
+        lambda run, at: grid(SPEC, {"objective.betta": [1.0]}),
+        r"no field 'betta'. Did you mean 'beta'",
+    ),
+    "one value of a grid": (
+        lambda run, at: grid(SPEC, {"objective.beta": 4.0}),
+        r"expected a list of values, such as \[4.0\]",
+    ),
+    "a report of a folder": (
+        lambda run, at: write_report("runs", at / "r.html"),
+        r"runs is 'runs'; expected a list of runs",
+    ),
+    "a report of one run": (lambda run, at: write_report(run, at / "r.html"), r"expected a list of runs"),
+    "a report of nothing": (
+        lambda run, at: write_report([], at / "r.html"),
+        r"A report needs at least one finished run",
+    ),
+    # ---- codes and scores
+    "an array in place of codes": (
+        lambda run, at: evaluate(MEAN),
+        r"given as ndarray; expected unbraid.Codes.*from_arrays",
+    ),
+    "a run in place of codes": (
+        lambda run, at: evaluate(run),
+        r"given as Run; expected unbraid.Codes. Score a run with run.score",
+    ),
+    "a path in place of codes": (lambda run, at: evaluate("codes.npz"), r"given as str.*Codes.load\(path\)"),
+    "a seed as text": (lambda run, at: evaluate(run.codes(), "mig", seed="0"), r"seed is '0'; expected a whole number"),
+    "an estimator by its name": (lambda run, at: MIG("quantised"), r"estimator is 'quantised'; expected an Estimator"),
+    "the class of an estimator": (
+        lambda run, at: MIG(Quantised),
+        r"estimator is the class Quantised.*Give an instance",
+    ),
+    "no such predictor": (lambda run, at: DCI("tree"), r"predictor is 'tree'; expected one of"),
+    "codes in a row": (
+        lambda run, at: Codes.from_arrays(MEAN[:, 0]),
+        r"mean has shape \(6,\); expected \(images, latents\)",
+    ),
+    "negative std": (lambda run, at: Codes.from_arrays(MEAN, -np.ones((6, 2))), r"std"),
+    "labels of fewer images": (lambda run, at: Codes.from_arrays(MEAN, factors=LABELS[:4]), r"4"),
+    "no codes": (lambda run, at: Codes.from_arrays(), r"No codes were given. Give mean"),
+    "codes of another library": (
+        lambda run, at: Codes.load(at / "codes.pt"),
+        r"is not a file of codes that unbraid reads",
+    ),
+    "codes to another format": (lambda run, at: run.codes().save(at / "codes.pt"), r"Name one that ends in .npz"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_a_sentence(mistake, run, tmp_path):
+    make, said = MISTAKES[mistake]
+    with pytest.raises(UnbraidError) as told:
+        make(run, tmp_path)
+    assert re.search(said, str(told.value), re.DOTALL), str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_there_are_fifty():
+    assert len(MISTAKES) >= 50
+
+
+@pytest.mark.parametrize(("name", "meant"), [("BetaVea", "BetaVAE"), ("metric", "metrics"), ("Trian", "train")])
+def test_a_misspelt_name_of_the_package_is_an_attribute_error_that_names_the_nearest(name, meant):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. Did you mean '{meant}'"):
+        getattr(unbraid, name)
+
+
+def test_dir_lists_all_public_names_and_nothing_else():
+    listed = dir(unbraid)
+    assert set(unbraid.__all__) <= set(listed)
+    assert {"metrics", "objectives", "models", "events", "training"} <= set(listed)
+    assert not {name for name in listed if name.startswith("_")} - {"__version__"}
+    assert not {"importlib", "pkgutil", "Any", "TYPE_CHECKING"} & set(listed)
+    assert all(hasattr(unbraid, name) for name in listed if name != "cli")
+
+
+def test_one_spec_needs_no_list_and_no_seed(run):
+    assert train(SPEC, folder=run.folder.parent) == [run]
+
+
+def test_an_encoder_takes_grey_and_colour_as_encode_does(run):
+    images = SPEC.dataset.load()
+    colour = images.pixels.expand(-1, 3, -1, -1)
+    assert torch.equal(run.encoder()(colour.contiguous()).mean, run.encoder()(images.pixels).mean)
