@@ -9,10 +9,11 @@ import pytest
 import torch
 
 import unbraid.cli.app as app_module
+from unbraid.cli.commands import below
 from unbraid.errors import SpecError, TrainingError
 from unbraid.version import __version__
 
-COMMANDS = ["quickstart", "train", "score", "report", "runs", "datasets", "encode", "sample"]
+COMMANDS = list(below())
 
 
 def test_the_version_is_one_line(unbraid):

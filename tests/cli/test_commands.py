@@ -32,6 +32,9 @@ ANSWERED_AT_ONCE = {
     **{f"{words} --help": 0 for words in COMMANDS},
     "train --objective factor-vae --help": 0,
     "train --objectve vae": 2,
+    "objectives": 0,
+    "metrics": 0,
+    "models": 0,
     "datasets shw": 2,
 }
 

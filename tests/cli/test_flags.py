@@ -11,6 +11,7 @@ from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, G
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG, Metric
 from unbraid.metrics.estimators import Exact, Quantised
+from unbraid.model_scores import ModelScore
 from unbraid.models import MLP, Autoencoder, Conv, Critic
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
 from unbraid.optimisers import Adagrad, Adam
@@ -180,6 +181,7 @@ def test_the_flags_that_are_shipped_are_those_of_the_classes():
     assert TABLES.read_text() == tables_text()
     assert known_flags("train") == FLAGS
     assert known_flags("score") == METRIC
+    assert known_flags("model_scores") == flags_of_kind(ModelScore, "score")
 
 
 def test_a_flag_says_what_to_type():

@@ -10,12 +10,17 @@ from unbraid.cli.flags import TABLES, to_json
 from unbraid.cli.recipe_flags import flags_of, flags_of_kind
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
+from unbraid.model_scores import ModelScore
 from unbraid.runs.spec import RunSpec
 
 
 def tables_text() -> str:
     """The flags of the classes as they are, a line for each class that has a field."""
-    tables = {"train": flags_of(RunSpec), "score": flags_of_kind(Metric, "metric", MIG())}
+    tables = {
+        "train": flags_of(RunSpec),
+        "score": flags_of_kind(Metric, "metric", MIG()),
+        "model_scores": flags_of_kind(ModelScore, "score"),
+    }
     written = []
     for name, flags in tables.items():
         lines = [

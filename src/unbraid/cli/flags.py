@@ -103,7 +103,9 @@ def spelled(path: str) -> str:
 
 @functools.cache
 def known_flags(table: str) -> dict[str, Flag]:
-    """The flags of a table, by path: "train" has the fields of a spec, "score" those of a metric."""
+    """The flags of a table, by path: "train" has the fields of a spec, "score" those of a metric, and "model_scores"
+    those of the scores of a model.
+    """
     content = files.read_json(TABLES)[table]
     return {path: Flag(path, tuple(Holder(**holder) for holder in holders)) for path, holders in content.items()}
 

@@ -58,7 +58,7 @@ def kind_of(annotation: Any) -> type | None:
 def first_sentence(cls: type) -> str:
     """The first sentence of the docstring, which says what the class is."""
     words = " ".join((inspect.getdoc(cls) or "").split())
-    sentence = re.match(r".+?(?<!et al)(?<!\bv)\.(?= [A-Z`]|$)", words)
+    sentence = re.match(r".+?(?:(?<!et al)\.|\?)(?= [A-Z`]|$)", words)
     return sentence[0] if sentence else words
 
 
