@@ -40,7 +40,10 @@ def test_it_is_the_model_that_so_many_steps_make(unfinished, tmp_path):
     model = unfinished.model()
     assert not model.training
     assert_same(model, of_steps(6, tmp_path))
+    images = Squares().open().pixels[:2]
     assert model.sample(3).shape == (3, 1, 8, 8)
+    assert model.reconstruct(images).shape == model(images).images.shape == (2, 1, 8, 8)
+    assert model.traverse(images[:1]).array().shape == (3, 9, 1, 8, 8)
     assert len(unfinished.encoder()(Squares().open().pixels[:2])) == 2
 
 
