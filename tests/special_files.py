@@ -1,17 +1,16 @@
-"""Reads a pipe, or a link to a device that never ends, in place of each file that unbraid reads. Run as a module, with
-the kind of file and an empty folder.
+"""Reads a pipe, or a link to a device that never ends, in place of each file that unbraid reads; in its own process.
 
-A line is printed before each reader is called and one after it, so that whoever waits knows which of them hangs.
+A line is printed before each reader is called and one after it, so that the process that waits can say which of them
+hangs.
 """
 
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
@@ -90,14 +89,7 @@ RUN_FILES = ("spec.json", "finished.json", "weights.safetensors", "codes.safeten
 def run_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[[], Any]]:
     """Readers of a run, each of which finds one of its files replaced."""
     readers: dict[str, Callable[[], Any]] = {}
-    for name in (
-        "spec.json",
-        "finished.json",
-        "weights.safetensors",
-        "codes.safetensors",
-        "history.csv",
-        "scores.json",
-    ):
+    for name in RUN_FILES:
         run = finish(Run.place(folder / name, MLP_SPEC, 0), seed=0)
         place(run.folder / name)
         readers[f"{name} of a run"] = partial(_all_of_a_run, run.folder)
@@ -163,14 +155,16 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (in_use + _BYTES_A_READER,) * 2)
 
 
-def main(kind: str, folder: Path) -> None:
+def read_all(kind: str, folder: Path, said: TextIO) -> None:
+    """Calls every reader, each with a pipe or a device of its own in the folder. The process is expected to end."""
+    torch.set_num_threads(1)  # a pool of threads does not survive a fork
     place = PLACES[kind]
     os.environ["UNBRAID_CACHE"] = str(folder / "cache")
     readers = {name: partial(read, place(folder / name / "file")) for name, read in READERS.items()}
     readers |= run_files(folder / "runs", place) | cached_files(folder / "caches", place)
     _limit_memory()
     for name, read in readers.items():
-        print(f"{name}:", end=" ", flush=True)
+        print(f"{name}:", end=" ", file=said, flush=True)
         signal.alarm(_SECONDS_A_READER)  # ends the process
         try:
             read()
@@ -180,8 +174,4 @@ def main(kind: str, folder: Path) -> None:
         except BaseException as error:  # noqa: BLE001 (whatever it is, it is what is asked for)
             outcome = f"failed, {error!r}"
         signal.alarm(0)
-        print(" ".join(outcome.split()), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+        print(" ".join(outcome.split()), file=said, flush=True)

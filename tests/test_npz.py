@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from tests.data.mutants import mutants, num_read
+from tests.data.mutants import assert_damaged_are_read_or_refused
 from unbraid import npz as npz_module
 from unbraid.errors import DataError
 from unbraid.npz import Header, Npz
@@ -291,10 +291,10 @@ def zipped(method):
 
 
 @pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
-def test_two_thousand_damaged_files_are_read_or_refused(tmp_path, monkeypatch):
+def test_damaged_files_are_read_or_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     makers = [*zipped(zipfile.ZIP_STORED), *zipped(zipfile.ZIP_DEFLATED)]
-    assert 100 < num_read(parse, mutants(makers, seed=0), tmp_path / "mutants", "images.npz", 2**22) < 1_900
+    assert_damaged_are_read_or_refused(parse, makers, tmp_path, "images.npz", 2**22)
 
 
 def num_steps(path):

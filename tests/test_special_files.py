@@ -1,29 +1,30 @@
 """Regular files alone are opened: a pipe in place of a file would be waited for, and a device might never end."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import unbraid
+from tests.crash.processes import exit_code, forked
 from tests.slow import slow_but
-from tests.special_files import PLACES, READERS
+from tests.special_files import PLACES, READERS, read_all
 
 SOURCES = Path(unbraid.__file__).parent
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(params=slow_but(["pipe"], PLACES))
 def outcomes(request, tmp_path):
     """What each reader made of a special file. They run in another process, which ends if one of them hangs."""
-    command = [sys.executable, "-m", "tests.special_files", request.param, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=600, check=False)
-    assert done.returncode == 0, f"This one never ended, or ended all: {done.stdout.splitlines()[-1:]}"
-    return dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    with (tmp_path / "said.txt").open("w+") as said:
+        ended = exit_code(forked(lambda: read_all(request.param, tmp_path / "files", said), tmp_path / "printed.txt"))
+        said.seek(0)
+        lines = said.read().splitlines()
+    assert ended == 0, f"This one never ended, or ended all: {lines[-1:]}"
+    return dict(line.split(": ", 1) for line in lines)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_pipe_or_a_device_in_place_of_any_file_is_refused_or_replaced(outcomes):
     assert len(outcomes) >= len(READERS) + 14
     assert {name: outcome for name, outcome in outcomes.items() if not outcome.startswith(("refused", "made"))} == {}

@@ -6,6 +6,7 @@ A request is a line of JSON: ["begin", folder, {disturbance: {option: value}}] b
 """
 
 import contextlib
+import gc
 import json
 import sys
 import tempfile
@@ -56,4 +57,6 @@ if __name__ == "__main__":
     quiet = contextlib.redirect_stdout(None), contextlib.redirect_stderr(None)
     with tempfile.TemporaryDirectory() as warm_up, quiet[0], quiet[1], contextlib.suppress(SystemExit):
         job.command(Path(warm_up))
+    gc.collect()
+    gc.freeze()  # a life need not look through all that was imported when it gives memory back
     serve()

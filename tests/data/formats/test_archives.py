@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from tests.data.mutants import mutants, num_read
+from tests.data.mutants import assert_damaged_are_read_or_refused
 from unbraid.data.formats import archives
 from unbraid.data.formats.archives import ArchiveMember, Folder, Tar, Zip
 from unbraid.errors import DataError
@@ -175,7 +175,7 @@ def test_a_file_that_goes_or_changes_while_the_folder_is_read_is_named(tmp_path)
         source.members()
 
 
-def test_two_thousand_damaged_tars_are_read_or_refused(tmp_path):
+def test_damaged_tars_are_read_or_refused(tmp_path):
     def parse(path):
         members = Tar(path).members()
         assert sum(map(len, Tar(path).contents(members))) == sum(member.num_bytes for member in members)
@@ -183,7 +183,5 @@ def test_two_thousand_damaged_tars_are_read_or_refused(tmp_path):
     few = {"top/a": b"first" * 20, "b": bytes(range(256))}
     with_comment = tarred(few, format=tarfile.PAX_FORMAT, pax_headers={"comment": "x" * 600})
     with_long_name = tarred({"long" * 60: b"name", **few}, format=tarfile.GNU_FORMAT)
-    makers = [lambda damage: damage(tarred(few)), lambda damage: damage(with_comment)]
-    makers.append(lambda damage: damage(with_long_name))
-    # Some edits fall on the content, which has no checksum, or behind the end.
-    assert 100 < num_read(parse, mutants(makers, seed=0), tmp_path / "mutants", "some.archive", 2**22) < 1_900
+    some = [tarred(few), with_comment, with_long_name]
+    assert_damaged_are_read_or_refused(parse, some, tmp_path, "some.archive", 2**22)

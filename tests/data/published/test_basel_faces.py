@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.data.mutants import mutants, num_read
+from tests.data.mutants import assert_damaged_are_read_or_refused
 from unbraid.data import BaselFaces, Factor
 from unbraid.data.published import basel_faces
 from unbraid.errors import DataError
@@ -132,12 +132,11 @@ def test_without_the_file_it_says_how_to_get_it_and_names_the_stand_in():
 
 @pytest.mark.parametrize("zipped", [True, False])
 @pytest.mark.usefixtures("small_grid")
-def test_two_thousand_damaged_files_are_read_or_refused(tmp_path, zipped):
+def test_damaged_files_are_read_or_refused(tmp_path, zipped):
     put(tmp_path / "whole", IMAGES[:1].expand(NUM_IMAGES, 64, 64), zipped)
     content = (tmp_path / "whole" / "basel_face_renders.pth").read_bytes()
 
     def parse(path):
         assert sum(map(len, BaselFaces().plan((path,)).blocks(0))) == NUM_IMAGES
 
-    some = mutants([lambda damage: damage(content)], seed=7)
-    assert 30 < num_read(parse, some, tmp_path / "data", "basel_face_renders.pth", 2**24) < 1_900
+    assert_damaged_are_read_or_refused(parse, [content], tmp_path, "basel_face_renders.pth", 2**24)
