@@ -17,8 +17,9 @@ from tests import shapes, shared_state
 shapes.check_no_others()
 
 # The same examples every time, so that a failure seen once can be seen again; and few, because more would be the same
-# every time too. No deadline, because a shared machine stalls.
-hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None, max_examples=25)
+# every time too: `--hypothesis-profile full` has many and new ones. No deadline, because a shared machine stalls.
+hypothesis.settings.register_profile("unbraid", derandomize=True, deadline=None, max_examples=12)
+hypothesis.settings.register_profile("full", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("unbraid")
 
 # As in a terminal: a shell in the background, or nohup, would have them ignored, here and in all that the tests start.

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
@@ -125,7 +125,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         PLAIN.save(tmp_path / "codes.pt")
 
 
-@settings(max_examples=30)  # each writes a file
 @given(columns=st.lists(st.lists(st.integers(-300, 300), min_size=4, max_size=4), max_size=3))
 def test_any_value_indices_survive(tmp_path_factory, columns):
     codes = Codes(MEAN, factors=tuple(Labels(f"factor_{k}", torch.tensor(column)) for k, column in enumerate(columns)))

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -86,9 +86,8 @@ def test_a_symmetric_channel_has_the_information_of_its_integral():
     assert float(found.mutual_information) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_it_matches_an_independent_slow_computation(seed):
-    mean, std, labels = random_codes(seed, num_images=15, num_latents=1)
+def test_it_matches_an_independent_slow_computation():
+    mean, std, labels = random_codes(0, num_images=15, num_latents=1)
     found = exact_information(mean, std, ValueTable.of(labels, 15)).mutual_information[0]
     for k in range(2):
         assert float(found[k]) == pytest.approx(
@@ -99,7 +98,6 @@ def test_it_matches_an_independent_slow_computation(seed):
 # Laws
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 300))
 def test_information_is_bounded_by_the_image_and_by_the_factor(seed):
     mean, std, labels = random_codes(seed)
@@ -111,7 +109,6 @@ def test_information_is_bounded_by_the_image_and_by_the_factor(seed):
     assert bool((found.informativeness < math.log(40) + 1e-9).all())
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 300), scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100))
 def test_information_ignores_units(seed, scale, shift):
     mean, std, labels = random_codes(seed)
@@ -122,7 +119,6 @@ def test_information_ignores_units(seed, scale, shift):
     torch.testing.assert_close(moved.entropy, here.entropy + math.log(scale), atol=1e-8, rtol=0)
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 300), cut=st.integers(1, 7))
 def test_weights_count_like_repetitions(seed, cut):
     mean, std, labels = random_codes(seed)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -188,7 +188,6 @@ def test_deterministic_codes_have_the_discrete_information_of_their_bins():
 # Laws of information
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 500), masses=st.sampled_from(MODES), num_bins=st.integers(2, 60))
 def test_information_is_bounded_by_every_entropy(seed, masses, num_bins):
     mean, std, values = random_codes(seed)
@@ -203,7 +202,6 @@ def test_information_is_bounded_by_every_entropy(seed, masses, num_bins):
     )
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 200))
 def test_bins_cannot_add_information(seed):
     """Data processing: 20 bins say at most what 100 say, and those at most what the latent itself says."""

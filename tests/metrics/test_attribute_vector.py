@@ -43,7 +43,6 @@ def test_the_bias_is_the_middle_of_the_best(scores, positive, bias):
     assert hinge_bias(torch.tensor(scores, dtype=torch.float64), torch.tensor(positive)) == pytest.approx(bias)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), num_images=st.integers(2, 12))
 def test_no_other_bias_has_a_smaller_hinge_loss(seed, num_images):
     generator = torch.Generator().manual_seed(seed)

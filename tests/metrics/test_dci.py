@@ -155,7 +155,6 @@ def test_lasso_scores_ignore_order_scale_and_sign_of_latents(seed, order):
     assert theirs.parts["completeness"].value == pytest.approx(ours.parts["completeness"].value, abs=1e-6)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.lists(st.floats(0, 10), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_every_score_lies_between_zero_and_one(rows):
     importance = torch.tensor(rows).double()

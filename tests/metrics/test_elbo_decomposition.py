@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.latent_codes import correlated_codes, grid, prior_like, random_codes
@@ -27,7 +27,6 @@ def total(score):
     return score.value + score.parts["mutual_information"].value + score.parts["dimension_wise_kl"].value
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 100), num_latents=st.integers(1, 4))
 def test_the_parts_sum_to_the_analytic_kl(seed, num_latents):
     codes = random_codes(seed, num_latents=num_latents)
@@ -46,7 +45,6 @@ def test_the_kl_of_correlated_posteriors_is_that_of_the_full_gaussian():
     assert total(ELBODecomposition(Sampled(num_samples=30))(codes)) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 100))
 def test_on_draws_the_parts_sum_to_the_average_log_ratio(seed):
     codes = random_codes(seed)

@@ -124,7 +124,6 @@ def test_draws_without_densities_are_counted_in_bins():
 # Laws
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 100), num_bins=st.integers(2, 60))
 def test_quantised_information_is_within_its_bounds(seed, num_bins):
     """0 <= I(x, z_i) <= log N and log B; and bins lose, never add: no more than the exact value."""
@@ -136,7 +135,6 @@ def test_quantised_information_is_within_its_bounds(seed, num_bins):
     assert bool((told <= torch.tensor(Informativeness(Exact())(codes).per_latent, dtype=torch.float64) + 1e-7).all())
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 100))
 def test_on_the_same_draws_it_never_exceeds_log_n(seed):
     """The own image is one of the mixture."""

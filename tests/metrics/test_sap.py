@@ -59,7 +59,6 @@ def test_continuous_factors_are_scored_by_squared_correlation():
         assert score.interval[0] < score.value < score.interval[1]
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), num_rows=st.integers(3, 12))
 def test_the_threshold_is_the_best_there_is(seed, num_rows):
     """Every cut and both directions, by brute force."""

@@ -98,7 +98,6 @@ def test_it_can_be_divided_by_the_entropy_in_bins():
 # Laws
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 100), num_latents=st.integers(1, 4), conditional=st.sampled_from(["analytic", "mc"]))
 def test_it_equals_indin_where_latents_are_independent_given_the_image(seed, num_latents, conditional):
     """Draw by draw, clipped nowhere (spec decision 9): no tolerance but rounding."""

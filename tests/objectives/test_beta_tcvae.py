@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import grad
 
@@ -60,7 +60,6 @@ def test_weighted_images_weigh_by_their_probability():
 
 
 @every_estimator
-@settings(max_examples=30)
 @given(seed=st.integers(0, 1000))
 def test_with_all_weights_1_it_is_the_vae_with_a_sampled_rate(estimator, seed):
     step = a_step(seed)
@@ -75,7 +74,6 @@ def test_with_all_weights_1_and_the_analytic_kl_it_is_the_vae(estimator):
     assert found.item() == pytest.approx(distortion_by_hand(step) + rate_by_hand(step), rel=1e-12)
 
 
-@settings(max_examples=20)  # the slow way is slow
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 50))
 def test_beta_weighs_the_total_correlation_and_nothing_else(seed, beta):
     # One peer adds (beta - 1) TC to beta KL, which weighs the whole rate.

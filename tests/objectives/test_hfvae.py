@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import scipy.stats
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -88,7 +88,6 @@ def test_with_all_weights_1_it_is_the_vae_with_a_sampled_rate(seed, groups):
     assert found.item() == pytest.approx(distortion_by_hand(step) + sampled_rate_by_hand(step), rel=1e-11)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), gamma=st.floats(0, 10))
 def test_groups_of_one_latent_are_the_beta_tcvae_with_equation_13(seed, gamma):
     """And gamma has no effect."""
@@ -98,7 +97,6 @@ def test_groups_of_one_latent_are_the_beta_tcvae_with_equation_13(seed, gamma):
         torch.testing.assert_close(HFVAE(0.5, 4.0, gamma, groups=groups)(step).total, expected, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 50))
 def test_with_one_group_beta_has_no_effect_and_gamma_weighs_the_total_correlation(seed, beta):
     step = a_step(seed)

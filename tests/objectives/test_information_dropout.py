@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.objectives.steps import a_step, distortion_by_hand, parts_by_hand
@@ -17,7 +17,6 @@ from unbraid.objectives import BetaTCVAE, DecomposedELBO, InformationDropout
 from unbraid.runs.spec import RunSpec
 
 
-@settings(max_examples=20)  # the slow way is slow
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 20), gamma=st.floats(0, 20))
 def test_it_is_distortion_plus_beta_information_plus_gamma_total_correlation(seed, beta, gamma):
     step = a_step(seed)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.errors import RunError
@@ -33,7 +33,6 @@ def test_what_is_read_back_is_what_was_written(tmp_path):
     assert History.read(tmp_path / "history.csv") == example()
 
 
-@settings(max_examples=30)  # each writes a file
 @given(rows=st.lists(st.lists(st.floats(allow_nan=False), min_size=2, max_size=2)))
 def test_every_bit_survives(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "every_bit.csv"

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.discovery import concrete_subclasses
@@ -26,7 +26,6 @@ def test_every_joint_has_an_example():
 
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)
-@settings(max_examples=20)
 @given(sizes=st.tuples(st.integers(2, 40), st.integers(2, 40)))
 def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
     joint = EXAMPLES[cls](sizes)

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.data.drawing import sprites
@@ -57,7 +57,6 @@ def slow_outline(shape, resolution):
     return [(pixel * x, pixel * y) for x, y in corners]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     shape=st.sampled_from(sprites.SHAPES),
     scale=st.floats(0.5, 1.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.data import DSprites
@@ -131,7 +131,6 @@ def test_loading_gives_the_bits_in_order():
     np.testing.assert_array_equal(SMALL.load().pixels[:][:, 0].numpy() // 255, as_pixels(bits_of(SMALL), 16))
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     resolution=st.integers(8, 64),
     shapes=st.permutations(["square", "ellipse", "heart"]),
