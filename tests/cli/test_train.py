@@ -58,6 +58,19 @@ def test_force_says_so_and_keeps_the_old_folder(unbraid, tiny, tmp_path):
     assert Run.open(tmp_path / ".aside" / f"{name}-1").status == "finished"
 
 
+def test_weights_on_the_way_and_the_last_state_are_kept_if_asked_for(unbraid, tiny, tmp_path):
+    asked = ("train", *tiny[:-3], "4", *tiny[-2:], "--out", tmp_path)
+    assert unbraid(*asked, "--snapshots", "3,1", "--keep-state").code == 0
+    [run] = [Run.open(tmp_path / name) for name in names(tmp_path)]
+    assert (run.snapshots, run.has_state) == ((1, 3), True)
+    again = unbraid(*asked, "--snapshots", "2")
+    assert again.code == 0
+    assert "have not kept a snapshot of step 2" in again.err
+    refused = unbraid(*asked, "--snapshots", "1,x")
+    assert refused.code == 2
+    assert "--snapshots is '1,x'; expected steps from 1 on, such as 1000, or 1000,5000." in refused.err
+
+
 def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_path):
     unbraid("train", *tiny, "--objective", "beta-vae:beta=linear:0:7", "--out", tmp_path)
     (first,) = [Run.open(path) for path in tmp_path.iterdir() if not path.name.startswith(".")]

@@ -31,4 +31,5 @@ def live(folder: Path, dies_at: int | None = None) -> None:
 
     for name in ("replace", "unlink", "rmdir"):
         setattr(os, name, mortal(getattr(os, name)))
-    train([SPEC], SEEDS, folder=folder / "runs", resume=True, checkpoint_every=2, device="cpu")
+    options = {"resume": True, "checkpoint_every": 2, "snapshots": [3], "keep_state": True}
+    train([SPEC], SEEDS, folder=folder / "runs", device="cpu", **options)

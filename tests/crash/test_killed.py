@@ -90,7 +90,10 @@ def test_killed_before_any_one_of_its_changes_to_the_disk_a_run_resumes_to_the_s
         assert nursery.live(folder, small_fleet={}).code == 0
         runs = [Run.place(folder / "runs", small_fleet.SPEC, seed) for seed in small_fleet.SEEDS]
         assert not any((run.folder / "checkpoints").exists() for run in runs)
-        return [result(run) for run in runs]
+        kept = [[*run.folder.glob("snapshots/*"), *run.folder.glob("state.*")] for run in runs]
+        assert [len(paths) for paths in kept] == [4, 4]
+        extras = [{path.name: path.read_bytes() for path in paths} for paths in kept]
+        return [result(run) | extra for run, extra in zip(runs, extras, strict=True)]
 
     expected = results_in(tmp_path / "undisturbed")
     for number in itertools.count(1):

@@ -94,3 +94,11 @@ def parse_seeds(text: str) -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise SpecError(f"--seeds is {text!r}, which names a seed twice. Give each once.")
     return seeds
+
+
+def parse_steps(text: str | None) -> tuple[int, ...]:
+    """Returns the steps after which weights are to be kept: `1000`, or `1000,5000`."""
+    parts = [] if text is None else [part.strip().replace("_", "") for part in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,18}", part) and int(part) > 0 for part in parts):
+        raise SpecError(f"--snapshots is {text!r}; expected steps from 1 on, such as 1000, or 1000,5000.")
+    return tuple(sorted({int(part) for part in parts}))

@@ -7,7 +7,16 @@ import typer
 
 from unbraid.cli.console import output, say
 from unbraid.cli.flags import Given, known_flags, with_flags
-from unbraid.cli.options import CheckpointEvery, Device, OutFolder, Packages, TrustSource, parse_seeds, parse_trust
+from unbraid.cli.options import (
+    CheckpointEvery,
+    Device,
+    OutFolder,
+    Packages,
+    TrustSource,
+    parse_seeds,
+    parse_steps,
+    parse_trust,
+)
 from unbraid.errors import SpecError
 
 _PANELS = {
@@ -56,6 +65,16 @@ def train(
             help="On a GPU, compile steps that are the same on every machine of its kind. Up to an eighth slower.",
         ),
     ] = False,
+    snapshots: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS", help="1000,5000: keep the weights after these steps as well.", show_default=False
+        ),
+    ] = None,
+    keep_state: Annotated[
+        bool,
+        typer.Option("--keep-state", help="Keep the state of the last step, so that run.extend() can go on from it."),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
     ] = False,
@@ -80,7 +99,7 @@ def train(
 
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
-    trusted = parse_trust(packages, trust_source)
+    trusted, steps = parse_trust(packages, trust_source), parse_steps(snapshots)
     to_resume = resume and not given and seeds is None and spec is None
     runs = (
         unfinished_in(out, trusted)
@@ -90,7 +109,8 @@ def train(
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    train_and_tell(runs, TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic))
+    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state)
+    train_and_tell(runs, options)
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)
     say(f"Score them with: unbraid score {out}")

@@ -31,6 +31,7 @@ class Scoring(Recipe):
     them: the probabilities of their categories as "columns", or "left_out"; None refuses them. A `fraction` of the
     images below 1 is drawn, without replacement, always the same. `fit` is what predictors are fitted on: images of the
     same "part", set apart for that, or, to be tested on the part "test", those that the run was trained on ("train").
+    `step` is the one after which the model is scored, where a run has a snapshot of it; None is the end of training.
     """
 
     part: ScoredPart = "train"
@@ -39,11 +40,14 @@ class Scoring(Recipe):
     discrete: Discrete | None = None
     fraction: float = 1.0
     fit: Fit = "part"
+    step: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.fraction <= 1:
             raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number above 0, and at most 1.")
+        if self.step is not None and self.step < 1:
+            raise SpecError(f"Scoring: step is {self.step}; expected a step from 1 on, or None: the end of training.")
         if len(set(self.factors)) < len(self.factors):
             raise SpecError(f"Scoring: factors is {', '.join(self.factors)}: one of them twice. Name each once.")
         if self.fit == "train" and self.part != "test":
@@ -96,6 +100,8 @@ class Scoring(Recipe):
         said = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}[self.part]
         if self.fit == "train":
             said.append("with predictors fitted on those trained on")
+        if self.step is not None:
+            said.append(f"after {self.step:,} steps")
         if self.fraction < 1:
             said.append(f"a random {100 * self.fraction:g} %")
         if self.sampling is not None:

@@ -1,7 +1,7 @@
 """One checkpoint on disk, read and checked: a safetensors file, and the JSON beside it that vouches for both."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -60,8 +60,25 @@ def newest_weights(paths: Iterable[Path], digest: str, seed: int) -> dict[str, T
             raise
         except UNREADABLE:
             continue
-        return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
+        return _of_model(tensors)
     return {}
+
+
+def _of_model(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
+
+
+def snapshot_weights(path: Path, digest: str, seed: int) -> dict[str, Tensor]:
+    """Returns the weights of the model in this snapshot, by the names that it has for them."""
+    try:
+        _, tensors = read_checkpoint(path, digest, seed)
+    except OtherRunError:
+        raise
+    except UNREADABLE as error:
+        raise RunError(
+            f"The snapshot {path} cannot be used ({error}). Restore it, or train this run again with --force."
+        ) from None
+    return _of_model(tensors)
 
 
 def tensors_beside(path: Path) -> Path:

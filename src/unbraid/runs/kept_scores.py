@@ -1,7 +1,10 @@
 """The scores that a run keeps in its folder, beside the codes that they are of."""
 
+import contextlib
+import errno
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -14,6 +17,10 @@ from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.selection import LEFT_OUT
 from unbraid.metrics.metric import Score
 from unbraid.runs.records import FORMAT, read_record
+
+log = logging.getLogger(__name__)
+
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @final
@@ -85,6 +92,23 @@ class KeptScores:
     @property
     def _path(self) -> Path:
         return self.folder / "scores.json"
+
+
+@contextlib.contextmanager
+def unless_read_only(name: str) -> Iterator[None]:
+    """Within the block scores of the run of this name are kept. Where its folder may not be written, that is logged."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise
+        log.warning(
+            "The scores of %s could not be kept (%s: %s). To keep them, score a copy in a folder that you may write "
+            "to.",
+            name,
+            error.filename,
+            error.strerror,
+        )
 
 
 def question_key(name: str, changes: Mapping[str, Any]) -> str:

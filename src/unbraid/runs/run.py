@@ -1,9 +1,7 @@
 """Run: one trained model, read from its folder on disk."""
 
 import builtins
-import errno
 import logging
-import operator
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,18 +33,18 @@ from unbraid.models.trained.encode import encode
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
 from unbraid.names import kebab_case
 from unbraid.recipes.annotations import check_value, in_short
-from unbraid.runs.checkpoint_file import newest_weights
+from unbraid.runs.extras import STATE
 from unbraid.runs.history import History
-from unbraid.runs.kept_scores import KeptScores
+from unbraid.runs.kept_scores import KeptScores, unless_read_only
 from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
 from unbraid.runs.run_source import changed_source, read_spec_of, source_changes
 from unbraid.runs.scored_images import Scorable, settled
+from unbraid.runs.seeds import whole_seed
 from unbraid.runs.spec import RunSpec
+from unbraid.runs.weights_in_between import weights_in_between
 
 log = logging.getLogger(__name__)
-
-_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @final
@@ -66,6 +64,9 @@ class Run:
     failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
     environment.json     where it was trained, from which step on: device, versions, settings of the compiler
     scores.json          the scores so far, with the tables behind them
+    snapshots/           the weights after the steps that training was asked to keep them of
+    state.json           with state.safetensors: the state of the last step, where it was to be kept
+    extras.json          which of these two were asked for
     log.txt              what happened, line by line
     ==================== ===============================================================================================
     """
@@ -172,16 +173,25 @@ class Run:
     def _files(self) -> RunFiles:
         return RunFiles(self.folder)
 
-    def model(self) -> AutoencoderModule:
-        """Returns the trained model, on the CPU. Of an unfinished run it is that of the newest checkpoint, which has
-        taken `steps_done` steps.
+    @property
+    def snapshots(self) -> tuple[int, ...]:
+        """Returns the steps after which the weights were kept, as `train(snapshots=...)` asked."""
+        return tuple(self._files.snapshots)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the state of the last step was kept, as `train(keep_state=True)` asked."""
+        return (self.folder / STATE).exists()
+
+    def model(self, step: int | None = None) -> AutoencoderModule:
+        """Returns the trained model, on the CPU; with a `step`, that of a snapshot. Of an unfinished run it is that of
+        the newest checkpoint, which has taken `steps_done` steps.
 
         Its weights are constants: nothing that it returns has a gradient with respect to them, unless
         `requires_grad_()` asks for one.
         """
         model = self.spec.model.build(self.spec.dataset.image_shape, self.seed).to(self.spec.dtype)
-        paths = reversed(self.checkpoints.values()) if self.status == "unfinished" else ()
-        if in_between := newest_weights(paths, self.spec.digest, self.seed):
+        if in_between := weights_in_between(self._files, self.spec, self.digest, self.seed, step):
             model.load_state_dict(model.state_dict() | in_between)
             if has_batch_norm(model):  # whose statistics are taken from all images, at the end of training
                 set_population_statistics(model, self.spec.training_data.open(), self.seed)
@@ -189,20 +199,50 @@ class Run:
             model.load_state_dict(load_file(self._files.checked("weights.safetensors")))
         return model.eval().requires_grad_(False)
 
-    def codes(self, part: ScoredPart = "train", *, device: torch.device | str = "cpu") -> Codes:
-        """Returns q(z | x) of every image that the run was trained on, as encoded at the end of training; or of the
-        "test" part, which its subset held out; or of "all" images of the data set, in its order. Those that training
-        did not encode are encoded now, on the device.
+    def extend(
+        self,
+        num_steps: int,
+        *,
+        device: torch.device | str = "auto",
+        snapshots: Iterable[int] = (),
+        keep_state: bool = True,
+        watch: Listener | None = None,
+        progress: bool = True,
+    ) -> "Run":
+        """Trains on to `num_steps` steps in all, and returns the longer run, which lies beside this one. It needs the
+        state of the last step (`train(keep_state=True)`) and a spec without schedules, as `unbraid.training.extend`
+        explains, which takes several runs.
         """
-        scoring = settled(self.spec, Scoring(part=part))
+        from unbraid.training.extension import extend  # the one way up, which the import contract names
+
+        [longer] = extend(
+            [self],
+            num_steps,
+            device=device,
+            snapshots=snapshots,
+            keep_state=keep_state,
+            watch=watch,
+            progress=progress,
+        )
+        return longer
+
+    def codes(
+        self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
+    ) -> Codes:
+        """Returns q(z | x) of every image that the run was trained on, as encoded at the end of training; or of the
+        "test" part, which its subset held out; or of "all" images of the data set, in its order; or from the snapshot
+        of a `step`. Those that training did not encode are encoded now, on the device.
+        """
+        scoring = settled(self.spec, Scoring(part=part, step=step))
         return Scorable(self.spec, scoring, self._kept_codes, self._finished_model).codes(resolve_device(device))
 
     def _kept_codes(self) -> Codes:
         return read_safetensors(self._files.checked("codes.safetensors"))
 
-    def _finished_model(self) -> AutoencoderModule:
-        self._files.checked("weights.safetensors")
-        return self.model()
+    def _finished_model(self, step: int | None) -> AutoencoderModule:
+        if step is None:
+            self._files.checked("weights.safetensors")
+        return self.model(step)
 
     def encoder(self) -> Callable[[Any], Codes]:
         """A function from new images to their codes.
@@ -261,6 +301,7 @@ class Run:
         discrete: Discrete | None = None,
         fraction: float = 1.0,
         fit: Fit = "part",
+        step: int | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
         watch: Listener | None = None,
@@ -269,13 +310,14 @@ class Run:
         """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics,
         settings and scorings. If the folder may not be written, a warning says that they could not be kept.
 
-        `part`, `factors`, `sampling`, `discrete`, `fraction` and `fit` say which codes are scored and how, as the
-        fields of a `Scoring` do; a `scoring` may be given in place of all of them.
+        `part`, `factors`, `sampling`, `discrete`, `fraction`, `fit` and `step` say which codes are scored and how, as
+        the fields of a `Scoring` do; a `scoring` may be given in place of all of them.
         """
-        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit)
+        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit, step)
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)
+        self._files.check_finished("codes.safetensors")
         selection = select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
         place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
@@ -285,25 +327,12 @@ class Run:
                 card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place), fitted_on)
             except CodesError as error:  # not one of them is defined
                 refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
-                self._keep(lambda kept: kept.add_answers({}, refused, scoring))
+                with unless_read_only(self.name):
+                    self._kept_scores.add_answers({}, refused, scoring)
                 raise
-        self._keep(lambda kept: kept.add(card))
+        with unless_read_only(self.name):
+            self._kept_scores.add(card)
         return card
-
-    def _keep(self, add: Callable[[KeptScores], None]) -> None:
-        """Keeps scores; warns if the folder may not be written."""
-        try:
-            add(self._kept_scores)
-        except OSError as error:
-            if error.errno not in _READ_ONLY:
-                raise
-            log.warning(
-                "The scores of %s could not be kept (%s: %s). To keep them, score a copy in a folder that you may "
-                "write to.",
-                self.name,
-                error.filename,
-                error.strerror,
-            )
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has no codes, and
@@ -318,14 +347,3 @@ class Run:
     @property
     def _kept_scores(self) -> KeptScores:
         return KeptScores(self.folder, self._files.checksums.get("codes.safetensors"))
-
-
-def whole_seed(seed: Any) -> int:
-    """Return the seed as a plain integer of 64 bits, whichever library's integer it is."""
-    try:
-        number = None if isinstance(seed, bool) else operator.index(seed)
-    except TypeError:
-        number = None
-    if number is None or not -(2**63) <= number < 2**63:
-        raise SpecError(f"A seed is {seed!r}; expected a whole number from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
-    return number

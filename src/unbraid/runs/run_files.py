@@ -44,10 +44,16 @@ class RunFiles:
         """Returns by its step where the JSON of each checkpoint is or should be, the oldest first. Files with other
         names are not ours.
         """
+        return self._by_step("checkpoints")
+
+    @property
+    def snapshots(self) -> dict[int, Path]:
+        """Returns by its step where the JSON of each snapshot is that was written to its end, the oldest first."""
+        return {step: path for step, path in self._by_step("snapshots").items() if path.exists()}
+
+    def _by_step(self, kind: str) -> dict[int, Path]:
         found = {
-            path.with_suffix(".json")
-            for path in self.folder.glob("checkpoints/step-*")
-            if _CHECKPOINT.fullmatch(path.name)
+            path.with_suffix(".json") for path in self.folder.glob(f"{kind}/step-*") if _CHECKPOINT.fullmatch(path.name)
         }
         return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
 
@@ -68,6 +74,12 @@ class RunFiles:
 
     def checked(self, name: str) -> Path:
         """Returns the path of a file, if it is what finished.json says it is."""
+        self.check_finished(name)
+        self.check(self.folder / name)
+        return self.folder / name
+
+    def check_finished(self, name: str) -> None:
+        """Refuses a run that has no file of this name because it is not finished."""
         if failure := self.failure:
             raise RunError(
                 f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
@@ -78,8 +90,6 @@ class RunFiles:
                 f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
                 f"{self.folder.parent}`."
             )
-        self.check(self.folder / name)
-        return self.folder / name
 
     def check(self, path: Path) -> None:
         """Refuses a file that is not what finished.json or failed.json says it is."""

@@ -16,6 +16,7 @@ from unbraid.codes.safetensors_file import write_safetensors
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.recipes.own_recipes import own_source
+from unbraid.runs.extras import NOTHING_ELSE, Extras
 from unbraid.runs.history import History
 from unbraid.runs.records import FORMAT, fleet_in, read_record, read_spec
 from unbraid.runs.run import Run
@@ -78,10 +79,11 @@ class RunWriter:
                 + ". Restore it, or train this run again with --force."
             )
 
-    def begin(self) -> None:
-        """Makes the folder and writes the spec, unless it is there. Removes half-written files, and what was kept of an
-        end that did not come.
+    def begin(self, extras: Extras = NOTHING_ELSE) -> None:
+        """Makes the folder and writes what else is to be kept and the spec, unless they are there. Removes half-written
+        files, and what was kept of an end that did not come.
         """
+        extras.with_those_of(self.run.folder).write(self.run.folder)
         if self.run.status == "new":
             spec = self.run.spec
             content = {"format": FORMAT, "unbraid": __version__, "torch": torch.__version__, "digest": spec.digest}

@@ -21,13 +21,18 @@ from unbraid.runs.spec import RunSpec
 
 def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     """Returns the scoring in the one form that scores of a run of this spec are kept under, so that one question has
-    one name: without a subset "all" is "train", and a sampling that is that of the run is None.
+    one name: without a subset "all" is "train", a sampling that is that of the run is None, and so is its last step.
     """
     has_discrete = spec.model.latents.num_discrete > 0
     scoring = scoring.settled([factor.name for factor in spec.dataset.factors], has_discrete=has_discrete)
     is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
     part = "train" if spec.subset is None and scoring.part == "all" else scoring.part
-    return replace(scoring, part=part, sampling=None if is_own else scoring.sampling)
+    return replace(
+        scoring,
+        part=part,
+        sampling=None if is_own else scoring.sampling,
+        step=None if scoring.step == spec.num_steps else scoring.step,
+    )
 
 
 @final
@@ -38,19 +43,19 @@ class Scorable:
     spec: RunSpec
     scoring: Scoring
     kept_codes: Callable[[], Codes]
-    model: Callable[[], AutoencoderModule]
+    model: Callable[[int | None], AutoencoderModule]
 
     def codes(self, device: torch.device) -> Codes:
-        """Returns the codes of the part, with the weights of the sampling. Those of images that were held out are
-        encoded now.
+        """Returns the codes of the part, with the weights of the sampling. Those of images that were held out, or of
+        another step than the last, are encoded now.
         """
-        if self.scoring.part == "train":
+        if self.scoring.part == "train" and self.scoring.step is None:
             codes = self.kept_codes()
             if self.scoring.sampling is not None:
                 weights = self._images.open().weights
                 codes = replace(codes, weights=None if weights is None else weights.to(codes.mean))
             return codes.to(device)
-        model = self.model().to(device)
+        model = self.model(self.scoring.step).to(device)
         return encode(model, self._images.open().streamed_to(device), precision=self.spec.precision)
 
     def fitted_on(self, device: torch.device) -> Codes | None:
@@ -64,7 +69,7 @@ class Scorable:
         images = self._images.open()
         rows = self.scoring.rows(len(images))
         images = images if rows is None else rows_of(images, rows)
-        return Trained(self.model().to(device), images.streamed_to(device), self.spec.precision)
+        return Trained(self.model(self.scoring.step).to(device), images.streamed_to(device), self.spec.precision)
 
     @property
     def _images(self) -> TrainingData:

@@ -26,10 +26,11 @@ from unbraid.runs.checkpoint_file import (
     read_checkpoint,
     tensors_beside,
 )
+from unbraid.runs.extras import STATE
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.tensor_file import write_tensors
-from unbraid.training.state import Carried, MemberState, from_named
+from unbraid.training.state import Carried, MemberState, Net, from_named
 from unbraid.training.trees import named_leaves
 from unbraid.version import __version__
 
@@ -73,6 +74,17 @@ def save_last_good(run: Run, state: MemberState) -> Path:
     if not path.exists():
         _write(path, run, good, ())
     return tensors_beside(path)
+
+
+def save_snapshot(run: Run, state: MemberState) -> None:
+    """Keep the weights of the model after this step, for good."""
+    weights = Carried(Net(state.carried.model.weights, {}), Net({}, {}), {})
+    _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, carried=weights), ())
+
+
+def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
+    """Keep the state of the last step, for good, so that a longer run can go on from it."""
+    _write(run.folder / STATE, run, state, fleet, history)
 
 
 def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:

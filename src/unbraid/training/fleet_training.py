@@ -17,6 +17,7 @@ from unbraid.training.environment import Environment
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet
 from unbraid.training.interrupt import GO_ON, Interrupt, interruptible
+from unbraid.training.kept_extras import KeptExtras
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
@@ -62,6 +63,7 @@ class FleetTraining:
         self._reporter = Reporter(start.runs, self._fleet, self._num_steps, later, histories=start.histories())
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
+        self._extras = KeptExtras(start.runs, self._fleet)
 
     def run(self) -> bool:
         """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop
@@ -86,6 +88,7 @@ class FleetTraining:
             losses = fleet.advance(log=self._reporter.wants_losses)
             for index in self._reporter.after_step(losses):
                 self._keep_last_good(index)
+            self._extras.after_step()  # before a checkpoint is, which says that nothing before it is left to do
             is_last = fleet.step == self._num_steps or not bool(self._reporter.alive.any())
             if self._times.is_due(fleet.step, is_last=is_last):
                 self._checkpoint()
@@ -109,6 +112,7 @@ class FleetTraining:
             tell(Event("encoding images", num_all - len(remaining), num_all, "models", runs=names))
             if interrupt.requested:
                 self._leave()
+            self._extras.keep_states(members, self._reporter.histories)
             outcomes = keep(self._fleet, members, self._runs, self._images, time.monotonic() - self._began)
             errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
             remaining = remaining[at_once:]

@@ -5,6 +5,8 @@ from typing import final
 
 import torch
 
+from unbraid.runs.extras import Extras
+
 
 @final
 @dataclass(frozen=True)
@@ -17,3 +19,10 @@ class TrainingOptions:
     checkpoint_every: int | None = None
     stream: bool | None = None
     deterministic: bool = False
+    snapshots: tuple[int, ...] = ()
+    keep_state: bool = False
+
+    @property
+    def extras(self) -> Extras:
+        """What each run is to keep beside its end."""
+        return Extras(self.snapshots, self.keep_state)

@@ -49,7 +49,6 @@ class Reporter:
         self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
         self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
-        self._every = max(1, num_steps // _ROWS_OF_HISTORY)
         self._names, self._clock = tuple(run.name for run in runs), clock
         self._losses: dict[str, list[float]] = {}
         # The first step makes ready what all others use, so the clock starts after it.
@@ -59,7 +58,9 @@ class Reporter:
     @property
     def wants_losses(self) -> bool:
         """Whether the loss at the next step is to be written down or told."""
-        return self._is_row(self._fleet.step + 1) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
+        return (
+            is_row(self._fleet.step + 1, self._num_steps) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
+        )
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
         """See to what the last step is reason for; `losses` are given where they were wanted. Returns the members found
@@ -100,10 +101,6 @@ class Reporter:
             )
         return failed
 
-    def _is_row(self, step: int) -> bool:
-        """Whether the loss at this step belongs into the history."""
-        return step == 1 or step % self._every == 0 or step == self._num_steps
-
     def _take(self, losses: dict[str, Tensor]) -> None:
         """Write the losses of the step just taken down, if they belong into the history. Those of members that have
         failed mean nothing.
@@ -113,7 +110,7 @@ class Reporter:
             name: [value if alive else math.nan for value, alive in zip(values, self.alive.tolist(), strict=True)]
             for name, values in by_name.items()
         }
-        if not self._is_row(self._fleet.step):
+        if not is_row(self._fleet.step, self._num_steps):
             return
         for index, history in enumerate(self.histories):
             if self.alive[index]:
@@ -123,3 +120,8 @@ class Reporter:
         """On the average since the first step; 0 until there is one."""
         steps = self._fleet.step - self._first_step
         return steps / (now - self._began) if steps > 0 and now > self._began else 0.0
+
+
+def is_row(step: int, num_steps: int) -> bool:
+    """Whether the loss at this step belongs into the history of a run of so many steps."""
+    return step == 1 or step % max(1, num_steps // _ROWS_OF_HISTORY) == 0 or step == num_steps

@@ -19,6 +19,7 @@ from unbraid.errors import RunError, TrainingError, TrainingInterrupted
 from unbraid.events import Event, Listener, listening, tell
 from unbraid.memory import give_back_memory, is_out_of_memory
 from unbraid.recipes.own_recipes import own_source
+from unbraid.runs.extras import as_steps
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
 from unbraid.runs.spec import RunSpec
@@ -30,6 +31,7 @@ from unbraid.training.compiler import Inductor
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
 from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
+from unbraid.training.kept_extras import check_extras, name_missing
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream
 from unbraid.training.plan import plan_text
@@ -54,6 +56,8 @@ def train(
     checkpoint_every: int | None = None,
     stream: bool | None = None,
     deterministic: bool = False,
+    snapshots: Iterable[int] = (),
+    keep_state: bool = False,
     watch: Listener | None = None,
     progress: bool = True,
 ) -> list[Run]:
@@ -66,6 +70,10 @@ def train(
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
     steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md).
 
+    `snapshots` are steps after which the weights are kept, for `run.model(step)`, `run.codes(step=...)` and
+    `run.score(step=...)`. With `keep_state` the state of the last step is kept, so that `run.extend` can go on from it.
+    A run that is resumed keeps what it was begun with as well.
+
     `watch` hears how it goes (`unbraid.events.Event`): `watch=print` prints a line for each event. A terminal and a
     notebook show a bar, unless `progress` is False; what a person should know is logged as a warning.
 
@@ -77,7 +85,8 @@ def train(
     """
     runs = asked_runs(specs, seeds, folder)
     check_listener(watch)
-    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic)
+    kept = as_steps(snapshots)
+    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, kept, keep_state)
     with shown(progress) as say, listening(*([watch] if watch else [])):
         _say_found(runs, options, say)
         return train_runs(runs, options)
@@ -98,6 +107,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     for run in runs:
         check_current(own_source(run.spec))
     check_options(options)
+    check_extras(runs, options.extras)
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()
@@ -110,6 +120,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
         _refuse_unfinished(runs)
     _check_specs(runs)
     _name_other_versions(runs)
+    name_missing(runs, options.extras)
     _tidy_up(runs)
     pending = _pending(runs)
     _refuse_those_in_use(pending)
@@ -221,7 +232,7 @@ def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -
         # Asked again under the locks: another process may have finished some of them while the images were loaded.
         pending = _pending(runs)
         for run in pending:
-            RunWriter(run).begin()
+            RunWriter(run).begin(options.extras)
         capacity = len(runs) if memory is None else memory.capacity
         fleets = [part for start in starts(pending) for part in _fitting(start, capacity)]
         _train_fleets(fleets, images, memory, num_later, options)

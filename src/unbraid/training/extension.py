@@ -1,0 +1,132 @@
+"""Runs that go on where shorter ones ended."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from unbraid import files
+from unbraid.display import shown
+from unbraid.errors import RunError, SpecError
+from unbraid.events import Listener, listening
+from unbraid.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
+from unbraid.runs.extras import STATE, as_steps
+from unbraid.runs.history import History
+from unbraid.runs.run import Run
+from unbraid.runs.run_source import changed_source
+from unbraid.runs.run_writer import RunWriter
+from unbraid.schedule import Schedule
+from unbraid.training.checkpoint import save_checkpoint
+from unbraid.training.environment import FILE as ENVIRONMENT
+from unbraid.training.options import TrainingOptions
+from unbraid.training.reporter import is_row
+from unbraid.training.state import MemberState, from_named, layout
+from unbraid.training.train import train_runs
+
+
+def extend(
+    runs: Sequence[Run],
+    num_steps: int,
+    *,
+    device: torch.device | str = "auto",
+    checkpoint_every: int | None = None,
+    stream: bool | None = None,
+    deterministic: bool = False,
+    snapshots: Iterable[int] = (),
+    keep_state: bool = True,
+    watch: Listener | None = None,
+    progress: bool = True,
+) -> list[Run]:
+    """Trains finished runs on to `num_steps` steps in all, and returns the longer runs, in the same order.
+
+    Each is a run of its own, with a spec and a digest of its own, beside the shorter one, which stays as it is. Runs
+    that were trained side by side have the bits that they would have had if asked for at once if they are extended
+    together. The runs must have kept their states (`train(keep_state=True)`), and may have no schedules, which run over
+    all of training. A longer run that was begun before is gone on with. The options are those of `train`; states are
+    kept again, unless `keep_state` is False.
+    """
+    options = TrainingOptions(
+        device, True, False, checkpoint_every, stream, deterministic, as_steps(snapshots), keep_state
+    )
+    for run in runs:
+        _check(run, num_steps)
+        options.extras.check(num_steps)
+    longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
+    names = {run.name: target.name for run, target in zip(runs, longer, strict=True)}
+    for run, target in zip(runs, longer, strict=True):
+        if target.status in ("new", "unfinished") and not target.checkpoints:
+            _hand_over(run, target, names)
+    with shown(progress), listening(*([watch] if watch else [])):
+        return train_runs(longer, options)
+
+
+def schedules_in(recipe: Any, path: str = "") -> Iterator[str]:
+    """Gives the path of every field of a recipe that holds a schedule, such as "objective.beta"."""
+    if isinstance(recipe, Schedule):
+        yield path
+    elif isinstance(recipe, tuple):
+        for item in recipe:
+            yield from schedules_in(item, path)
+    elif dataclasses.is_dataclass(recipe):
+        for field in dataclasses.fields(recipe):
+            yield from schedules_in(getattr(recipe, field.name), f"{path}.{field.name}".removeprefix("."))
+
+
+def _check(run: Run, num_steps: int) -> None:
+    """Refuses what cannot be extended to the bits that the longer run would have had."""
+    if run.status != "finished":
+        raise RunError(f"{run.folder} is {run.status}; only a finished run can be extended. Finish it first.")
+    if num_steps <= run.spec.num_steps:
+        raise SpecError(
+            f"num_steps is {num_steps}, and {run.name} has {run.spec.num_steps:,} steps already. Give the number of "
+            "steps of the longer run in all, which is more."
+        )
+    if changes := run.source_changes:
+        changed = changed_source(f"{run.name} was", changes)
+        raise RunError(f"{changed} It cannot be extended: it would go on as another run.")
+    if schedules := list(schedules_in(run.spec)):
+        raise SpecError(
+            f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
+            f"training, so the first {run.spec.num_steps:,} steps of a longer run are others. Train the longer run "
+            "from its beginning."
+        )
+    if not run.has_state:
+        raise RunError(
+            f"{run.folder} has not kept the state of its last step, so there is nothing to go on from. Train with "
+            "keep_state=True (--keep-state); this run again, with force=True (--force) as well."
+        )
+
+
+def _hand_over(run: Run, longer: Run, names: dict[str, str]) -> None:
+    """Begins the longer run with a checkpoint: the state in which the shorter one ended."""
+    path = run.folder / STATE
+    try:
+        record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
+        carried, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
+        company = [names[name] for name in record["fleet"] if name in names]
+        state = MemberState(record["step"], carried, failed_at=None)
+    except OtherRunError:
+        raise
+    except UNREADABLE as error:
+        raise RunError(
+            f"{path} cannot be used ({error}). Restore it and the tensors beside it, or train the longer run from its "
+            "beginning."
+        ) from None
+    writer = RunWriter(longer)
+    with writer.locked():
+        writer.begin()
+        environment = run.folder / ENVIRONMENT
+        if environment.exists():
+            files.write_bytes(longer.folder / ENVIRONMENT, files.read_bytes(environment))
+        save_checkpoint(longer, state, company, _thinned(history, longer.spec.num_steps))
+        writer.log(f"extends {run.name} from step {state.step}")
+
+
+def _thinned(history: History, num_steps: int) -> History:
+    """Returns the rows that the history of a longer run has, if all of them are there; else all that are."""
+    steps = {int(row[0]) for row in history.rows}
+    wanted = {step for step in range(1, max(steps, default=0) + 1) if is_row(step, num_steps)}
+    kept = [row for row in history.rows if int(row[0]) in wanted] if wanted <= steps else list(history.rows)
+    return History(history.columns, kept)
