@@ -1,11 +1,13 @@
 """Claims: what scores decide, and what they leave undecided."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.studies.made_scores import made_scores
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.recipes import from_json, to_json
-from unbraid.studies.claims import Claim, Correlated, Equivalent, Growing, Higher, Near
+from unbraid.studies.claims import Claim, Correlated, Equivalent, Growing, Higher, Near, decide_all
 
 LOW, HIGH = [0.10, 0.12, 0.14, 0.16, 0.18], [0.30, 0.33, 0.36, 0.39, 0.42]
 SCORES = made_scores(
@@ -81,6 +83,16 @@ def test_every_kind_is_a_recipe(cls):
         Near: Near("s", "mig", "a", 0.3, 0.1),
     }[cls]
     assert from_json(to_json(made), Claim) == made
+
+
+def test_many_tests_are_adjusted_for_being_many():
+    claims = [Higher(f"claim {i}", "mig", "b", "a") for i in range(20)]
+    alone, among_many = Higher("claim", "mig", "b", "a").decide(SCORES), decide_all(claims, SCORES)[0]
+    assert alone.verdict == "reproduced"
+    assert among_many.numbers["p among all"] == pytest.approx(20 * alone.p_value)
+    assert among_many.verdict == "undecided"
+    assert "Among 20 tests" in among_many.reason
+    assert decide_all(claims[:1], SCORES) == [replace(alone, numbers={**alone.numbers, "p among all": alone.p_value})]
 
 
 def test_growth_needs_two_settings():

@@ -8,7 +8,12 @@ from unbraid.studies.claims import Growing as Growing
 from unbraid.studies.claims import Higher as Higher
 from unbraid.studies.claims import Near as Near
 from unbraid.studies.claims import Verdict as Verdict
+from unbraid.studies.claims import decide_all as decide_all
 from unbraid.studies.collect import collect as collect
+from unbraid.studies.evidence import Evidence as Evidence
+from unbraid.studies.execute import Outcome as Outcome
+from unbraid.studies.execute import StudyOptions as StudyOptions
+from unbraid.studies.execute import run_study as run_study
 from unbraid.studies.study import Setting as Setting
 from unbraid.studies.study import Study as Study
 from unbraid.studies.study_scores import StudyScores as StudyScores

@@ -29,6 +29,7 @@ from unbraid.training.train import train_runs
 log = logging.getLogger(__name__)
 
 _MOST_SCORERS_ON_A_GPU = 12
+_MOST_IMAGES_FOR_A_CORE = 50_000
 
 
 @final
@@ -102,13 +103,19 @@ class _Execution:
         for each in plan.those_that_need("failed"):
             self._failures[each.run.name] = plan.records[each.run.name].reason
         asked = self._options.num_scorers
-        count = _num_scorers(self._device) if asked is None else asked
-        with scorers(count, str(self._device), list(self._options.packages)) as pool:
+        count = _num_scorers(self._scoring_device) if asked is None else asked
+        with scorers(count, self._scoring_device, list(self._options.packages)) as pool:
             self._order(plan.those_that_need("scoring"), plan.records, pool)
             not_begun, needed = self._train(plan, pool)
             self._wait_for_scores(pool)
         self._let_go(plan.those_that_need("nothing"))  # of which a process that died has left more than is kept
         return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed)
+
+    @property
+    def _scoring_device(self) -> str:
+        """Returns where scores are computed: on a GPU only if codes are so many that a core alone would take long."""
+        most = max(setting.spec.dataset.num_images for setting in self._study.settings)
+        return str(self._device) if most > _MOST_IMAGES_FOR_A_CORE else "cpu"
 
     def _train(self, plan: StudyPlan, pool: Scorers) -> tuple[tuple[StudyFleet, ...], float]:
         """Trains fleet after fleet while the budget lasts. Returns those that were not begun, and the seconds that the
@@ -220,6 +227,6 @@ def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
     return failed
 
 
-def _num_scorers(device: torch.device) -> int:
+def _num_scorers(device: str) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores - 1, _MOST_SCORERS_ON_A_GPU)) if device.type == "cuda" else max(1, cores)
+    return max(1, cores) if device == "cpu" else max(1, min(cores - 1, _MOST_SCORERS_ON_A_GPU))

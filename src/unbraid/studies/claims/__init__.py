@@ -3,6 +3,7 @@
 from unbraid.studies.claims.claim import Claim as Claim
 from unbraid.studies.claims.claim import Decision as Decision
 from unbraid.studies.claims.claim import Verdict as Verdict
+from unbraid.studies.claims.claim import decide_all as decide_all
 from unbraid.studies.claims.correlated import Correlated as Correlated
 from unbraid.studies.claims.equivalent import Equivalent as Equivalent
 from unbraid.studies.claims.growing import Growing as Growing

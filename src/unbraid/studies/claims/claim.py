@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
 from unbraid.errors import SpecError
 from unbraid.names import suggestion
 from unbraid.recipes import Recipe
+from unbraid.studies.statistics import holm
 from unbraid.studies.statistics.samples import StatisticsError
 from unbraid.studies.study_scores import StudyScores
 
@@ -69,6 +70,26 @@ class Claim(Recipe, ABC):
         for metric in measured_by:
             if metric not in metrics:
                 raise SpecError(f"A claim is about the metric {metric!r}. {suggestion(metric, metrics)}")
+
+
+def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
+    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm): one
+    that is then not significant is undecided.
+    """
+    decisions = [claim.decide(scores) for claim in claims]
+    tested = [(place, decision.p_value) for place, decision in enumerate(decisions) if decision.p_value is not None]
+    adjusted = holm([p_value for _, p_value in tested])
+    for (place, p_value), among_all in zip(tested, adjusted, strict=True):
+        decision, level = decisions[place], getattr(claims[place], "level", 0.05)
+        is_lost = decision.verdict in ("reproduced", "in part") and among_all > level
+        note = f" Among {len(tested)} tests, p = {among_all:.2g} (Holm)." if among_all != p_value else ""
+        decisions[place] = replace(
+            decision,
+            verdict="undecided" if is_lost else decision.verdict,
+            reason=decision.reason + note,
+            numbers={**decision.numbers, "p among all": among_all},
+        )
+    return decisions
 
 
 def judged(p_value: float, opposite: float, level: float) -> Verdict:

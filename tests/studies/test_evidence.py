@@ -1,0 +1,42 @@
+"""Evidence: scores that travel in one file, and are noticed if they are changed."""
+
+import math
+
+import pytest
+
+from tests.studies.made_scores import made_scores
+from unbraid.errors import UnbraidError
+from unbraid.studies.evidence import Evidence
+
+SCORES = made_scores({"a": {"mig": [0.1, 0.25, None], "sap": [1, math.inf, None]}, "b": {"mig": [0.5]}}, {"sap": None})
+EVIDENCE = Evidence("small", SCORES, {"command": "unbraid study run", "seconds": 3.5})
+
+
+def test_it_is_read_back(tmp_path):
+    read = Evidence.load(EVIDENCE.save(tmp_path / "evidence.json"))
+    assert read.made_by == EVIDENCE.made_by
+    assert read.study == "small"
+    for name in ("settings", "families", "metrics", "higher_is_better", "runs"):
+        assert getattr(read.scores, name) == getattr(SCORES, name)
+    for label in "ab":
+        for metric in ("mig", "sap"):
+            assert read.scores.values(label, metric) == SCORES.values(label, metric)
+
+
+def test_a_run_is_a_line(tmp_path):
+    lines = EVIDENCE.save(tmp_path / "evidence.json").read_text().splitlines()
+    assert sum('"seed"' in line for line in lines) == len(SCORES.runs)
+
+
+def test_a_changed_number_is_noticed(tmp_path):
+    path = EVIDENCE.save(tmp_path / "evidence.json")
+    path.write_text(path.read_text().replace("0.25", "0.95"))
+    with pytest.raises(UnbraidError, match="SHA-256"):
+        Evidence.load(path)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 9}'])
+def test_what_is_no_evidence_is_refused_by_name(tmp_path, content):
+    (tmp_path / "evidence.json").write_text(content)
+    with pytest.raises(UnbraidError, match="evidence.json"):
+        Evidence.load(tmp_path / "evidence.json")
