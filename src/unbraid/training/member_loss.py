@@ -17,6 +17,7 @@ from unbraid.models.layers.batch_norm import normalise_by_the_batch
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.precision import nets_run_in
+from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member
 from unbraid.training.trees import as_tree
 
@@ -69,7 +70,8 @@ class MemberLoss:
         # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
         # would multiply.
         objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
-        loss = objective(self._step(learned, inputs, progress))
+        with explained():
+            loss = checked(objective(self._step(learned, inputs, progress)), objective)
         total = loss.total if loss.critic is None else loss.total + loss.critic
         return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
 

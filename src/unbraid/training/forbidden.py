@@ -1,0 +1,124 @@
+"""What an objective or a net must not do where models are trained side by side, in our words and with its line.
+
+`vmap` maps the formula of one model over all: a number of it is then a tensor with a value for each model.
+"""
+
+import ast
+import contextlib
+import inspect
+import linecache
+import textwrap
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.objectives.objective import Loss, Objective
+
+_BRANCHES = (
+    "turns a number into one of Python's, or branches on it",
+    """The number is a tensor with a value for each model that is trained, so no one branch is right for all. Compute
+    both and choose with torch.where(condition, this, that); leave out float(), int(), .item(), min() and max(), for
+    which there are torch.minimum and torch.maximum. A setting that decides what is computed is a field that is no
+    float: a bool, an int, or one of the words of a Literal.""",
+)
+_DRAWS = (
+    "draws random numbers",
+    """What is random is drawn outside, so that a model is the same alone and beside others. An objective asks for
+    standard normal numbers by draw_shapes(), and finds them in step.draws. A net cannot draw: leave out Dropout, and
+    noise in forward().""",
+)
+_READS = (
+    "reads the values of a tensor",
+    """It has values for each model that is trained, and gradients are taken through it. Compute with torch in place of
+    NumPy, and leave out .numpy(), .tolist() and print().""",
+)
+_SIZES = (
+    "makes a tensor whose size depends on values",
+    """The size may be another for each model that is trained. Keep all entries, and weigh those that do not count by 0:
+    torch.where(mask, values, 0).sum().""",
+)
+_IN_PLACE = (
+    "changes a tensor in place",
+    """The tensor is shared by all models that are trained. Make a new one, with torch.stack, torch.cat or
+    torch.where.""",
+)
+# By what torch says: what was done, and what to do instead.
+_FORBIDDEN = {
+    "data-dependent control flow": _BRANCHES,
+    "randomness error mode": _DRAWS,
+    "access data pointer of Tensor": _READS,
+    "dynamic shape": _SIZES,
+    "inplace arithmetic": _IN_PLACE,
+}
+_OF_OTHERS = (Path(torch.__file__).parent, Path(__file__).parents[1], Path(contextlib.__file__).parent)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Within the block, what vmap forbids is refused with the line of the user's code and what to write instead. Other
+    errors, and those of code of unbraid, are left as they are.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        told = next((told for said, told in _FORBIDDEN.items() if said in str(error)), None)
+        place = None if told is None else _place(error)
+        if told is None or place is None:
+            raise
+        what, advice = told
+        raise SpecError(
+            f"{place} {what}, which cannot be done where models are trained side by side. {' '.join(advice.split())}"
+        ) from error
+
+
+def checked(loss: Any, objective: Objective) -> Loss:
+    """Returns what an objective returned, if it is a loss of one number with parts of one number."""
+    if not isinstance(loss, Loss):
+        raise SpecError(
+            f"{_returning(objective)} returns a {type(loss).__name__}; expected a Loss: what to minimise, and its "
+            'parts by name, such as Loss(total, {"distortion": distortion, "rate": rate}), from unbraid.objectives.'
+        )
+    numbers: dict[str, Any] = {"total": loss.total} | {f"part {name!r}": part for name, part in loss.parts.items()}
+    for name, number in numbers.items():
+        if not isinstance(number, Tensor) or number.dim() != 0:
+            found = f"a tensor of shape {tuple(number.shape)}" if isinstance(number, Tensor) else repr(number)
+            raise SpecError(
+                f"{_returning(objective)} returns a Loss whose {name} is {found}; expected a tensor of one number, "
+                "such as the average over the images of the batch: .mean()."
+            )
+    return loss
+
+
+def _place(error: BaseException) -> str | None:
+    """Returns the line of the user's code that an error came from, if it came from there."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if _is_of_the_user(frame.f_code.co_filename):
+            return f"{_line(frame.f_code.co_filename, line)}, in {frame.f_code.co_qualname},"
+    return None
+
+
+def _is_of_the_user(file: str) -> bool:
+    return not file.startswith("<frozen") and not any(Path(file).is_relative_to(folder) for folder in _OF_OTHERS)
+
+
+def _line(file: str, line: int) -> str:
+    text = linecache.getline(file, line).strip()
+    return f"{Path(file).name}, line {line}" + (f" (`{text}`)" if text else "")
+
+
+def _returning(objective: Objective) -> str:
+    """Returns the line of an objective that returns its loss, or the one that its `__call__` begins with."""
+    call = inspect.unwrap(type(objective).__call__)
+    try:
+        lines, first = inspect.getsourcelines(call)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return f"{type(objective).__name__}.__call__"
+    returns = [node.lineno - 1 for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    place = _line(call.__code__.co_filename, first + (returns[0] if len(returns) == 1 else 0))
+    return f"{place}, in {call.__qualname__},"
