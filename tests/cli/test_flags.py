@@ -158,13 +158,25 @@ def test_a_flag_applies_to_those_that_have_the_field():
 
 
 def test_a_flag_says_its_default_and_who_has_another():
-    assert "4 for beta-svae, beta-vae, hfvae" in FLAGS["objective.beta"].help
-    assert "6 for beta-tcvae" in FLAGS["objective.beta"].help
+    assert "beta-svae: Weight of the KL. Default 4. " in FLAGS["objective.beta"].help
+    assert FLAGS["optimiser.learning_rate"].help.endswith("Default 0.01 for adagrad, 0.001 for adam.")
     assert FLAGS["dataset.path"].help.endswith("Required.")
     assert "efault" not in FLAGS["dataset.sha256"].help
     assert FLAGS["num_steps"].help.endswith("Default 10000.")
     assert "beta-tcvae (default), beta-vae, " in FLAGS["objective"].help
     assert "conv, do-tran-celeba, " in FLAGS["model.decoder"].help
+
+
+@pytest.mark.parametrize("table", ["train", "score", "model_scores"])
+def test_every_field_says_what_it_means(table):
+    """By the text below it in its class."""
+    silent = [
+        f"{flag.spelling} of {holder.name}"
+        for flag in known_flags(table).values()
+        for holder in flag.holders
+        if not holder.meaning.endswith(".") and "." in flag.path
+    ]
+    assert not silent
 
 
 def test_what_several_families_share_is_named_once():

@@ -43,10 +43,13 @@ class Holder:
 @final
 @dataclass(frozen=True)
 class Flag:
-    """One flag: the path of its field, and the classes that have such a field."""
+    """One flag: the path of its field, the classes that have such a field, and whether others that were named have
+    none.
+    """
 
     path: str
     holders: tuple[Holder, ...]
+    of_some: bool = False
 
     @property
     def spelling(self) -> str:
@@ -70,14 +73,14 @@ class Flag:
 
     @property
     def help(self) -> str:
-        """What the field means, and its default; or the names to choose from."""
+        """What the field means, and its default; or the names to choose from. Who has it, where not all do."""
         if self.recipes:
             return " ".join([*self._meanings(), self._names()])
         by_meaning: dict[str, list[Holder]] = defaultdict(list)
         for holder in self.holders:
             by_meaning[holder.meaning].append(holder)
         texts = {meaning: f"{meaning} {_defaults(group)}".strip() for meaning, group in by_meaning.items()}
-        if len(texts) == 1:
+        if len(texts) == 1 and not self.of_some:
             return next(iter(texts.values()))
         return " ".join(f"{', '.join(Flag('', tuple(by_meaning[each])).owners)}: {texts[each]}" for each in texts)
 
@@ -136,7 +139,8 @@ def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
             if not each.name or each.name in taken.get(each.at or above, [each.name])
         )
         if holders:
-            found[path] = Flag(path, holders)
+            named = taken.get(above, [])
+            found[path] = Flag(path, holders, len({holder.name for holder in holders} & {*named}) < len({*named}))
         if flags[path].recipes and path not in taken:
             taken[path] = [str(holder.default) for holder in holders]
     return {path: found[path] for path in flags if path in found}

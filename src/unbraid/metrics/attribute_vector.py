@@ -29,8 +29,11 @@ class AttributeVector(Metric):
     """
 
     num_train: int = 10_000
+    """How many rows it is fitted on."""
     num_test: int = 5_000
+    """How many other rows it is tested on."""
     seed: int = 0
+    """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "accuracy of attribute vectors"

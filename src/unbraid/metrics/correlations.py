@@ -27,6 +27,7 @@ class Correlations(Metric):
     """
 
     seed: int = 0
+    """Which draws the stochastic correlations are of."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "mean correlation of latents"

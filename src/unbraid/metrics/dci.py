@@ -52,15 +52,25 @@ class DCI(Metric):
     """
 
     predictor: Predictor = "lasso"
+    """What predicts a factor from the latents."""
     alpha: float = 0.002
+    """Penalty of the LASSO."""
     standardise: bool = True
+    """Whether latents and labels are standardised for the LASSO."""
     completeness: CompletenessAverage = "mean"
+    """Whether completeness is averaged over factors plainly or weighted by importance."""
     num_trees: int | None = None
+    """How many trees; without it 10 in a forest and 100 boosted ones."""
     max_depth: int | None = None
+    """Depth of the trees; without it 8 in a forest and 3 of boosted ones."""
     num_refits: int | None = None
+    """How many fits on resampled rows the intervals come from; 0 for no intervals."""
     num_train: int = 10_000
+    """How many rows it is fitted on."""
     num_test: int = 5_000
+    """How many other rows it is tested on."""
     seed: int = 0
+    """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "DCI disentanglement"

@@ -36,10 +36,15 @@ class FactorVAEScore(Metric):
     """
 
     batch_size: int = 64
+    """How many images share a value of the factor."""
     num_train: int = 10_000
+    """How many votes the majority is taken from."""
     num_test: int = 5_000
+    """How many votes are tested."""
     min_std: float = 0.05
+    """Least std of a latent's means with which it takes part."""
     seed: int = 0
+    """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "FactorVAE score"

@@ -36,6 +36,7 @@ class GaussianTotalCorrelation(Metric):
     needs_factors: ClassVar[bool] = False
 
     covariance: CovarianceOf = "means"
+    """The covariance of the posteriors' means, or that of the aggregate posterior."""
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -29,6 +29,7 @@ class InformationMetric(Metric):
     why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try Quantised()."
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:

@@ -42,8 +42,11 @@ class Informativeness(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Estimator = Sampled()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
     conditional: Conditional = "analytic"
+    """H(. | x) in closed form over all images, or averaged over the same draws as Do & Tran's code does."""
     density_floor: float | None = None
+    """Smaller densities count as this one, as in Do & Tran's code; none for no such limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

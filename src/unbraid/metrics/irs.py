@@ -38,7 +38,9 @@ class IRS(Metric):
     """
 
     quantile: float = 0.99
+    """The quantile of distances over images; 1 is the paper's maximum."""
     value_weights: ValueWeights = "frequency"
+    """Whether values count by their frequency or alike."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     groups_by_value: ClassVar[bool] = True

@@ -32,6 +32,7 @@ class JEMMIG(InformationMetric):
     higher_is_better: ClassVar[bool | None] = False
 
     estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
 
     @property
     def needs_entropies(self) -> bool:

@@ -30,6 +30,7 @@ class MIG(InformationMetric):
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     value_weights: ValueWeights = "frequency"
+    """Whether values of a factor count by their frequency or alike."""
 
     @property
     def needs_entropies(self) -> bool:

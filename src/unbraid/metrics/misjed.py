@@ -43,6 +43,7 @@ class MISJED(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Quantised = Quantised()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -37,7 +37,9 @@ class Modularity(InformationMetric):
     why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
 
     estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
     denominator_floor: float | None = None
+    """Least number that is divided by, as in Do & Tran's code; none for no such limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

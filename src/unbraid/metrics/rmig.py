@@ -26,6 +26,7 @@ class RMIG(InformationMetric):
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    """How information is estimated."""
 
     @property
     def limits(self) -> Interval:

@@ -35,7 +35,9 @@ class SampledMetric(Metric):
     """
 
     estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
+    """How many draws, and their seed."""
     conditional: Conditional = "analytic"
+    """H(. | x) in closed form over all images, or averaged over the same draws as Do & Tran's code does."""
 
     @abstractmethod
     def entropies(self, statistics: Statistics) -> SampledEntropies:

@@ -40,10 +40,15 @@ class SAP(Metric):
     """
 
     classifier: LatentClassifier = "svm"
+    """A linear SVM, or the best threshold for factors of two values."""
     factors_as: FactorsAs = "labels"
+    """Whether value indices of ordered factors are labels or measurements."""
     num_train: int = 10_000
+    """How many rows it is fitted on."""
     num_test: int = 5_000
+    """How many other rows it is tested on."""
     seed: int = 0
+    """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     fits_predictor: ClassVar[bool] = True

@@ -54,6 +54,7 @@ class SeparationMetric(SampledMetric):
     """
 
     density_floor: float | None = None
+    """Smaller densities count as this one, as in Do & Tran's code; none for no such limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,6 +89,7 @@ class WeightedSeparation(SeparationMetric):
     needs_factors: ClassVar[bool] = False
 
     normalise_bins: int | None = None
+    """Bins from -4 to 4, whose entropy each number is divided by; none to leave them in nats."""
 
     @abstractmethod
     def of_latents(self, terms: Terms) -> Tensor:

@@ -28,6 +28,7 @@ class TopAttributes(Metric):
     """
 
     num_top: int = 4
+    """How many other attributes are named for each."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "correlation of attributes with their best latent"

@@ -39,11 +39,17 @@ class ZDiff(Metric):
     """
 
     classifier: PairClassifier = "logistic"
+    """A multinomial logistic regression, or a linear SVM."""
     latents: PairLatents = "means"
+    """The means of the posteriors, or draws from them."""
     pairs_per_point: int = 64
+    """How many pairs of images a point is the mean of."""
     num_train: int = 10_000
+    """How many points it is fitted on."""
     num_test: int = 5_000
+    """How many other points it is tested on."""
     seed: int = 0
+    """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "Z-diff accuracy"

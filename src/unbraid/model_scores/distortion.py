@@ -16,6 +16,7 @@ class Distortion(ModelScore):
     """
 
     seed: int = 0
+    """Which codes are drawn."""
 
     higher_is_better: ClassVar[bool | None] = False
 

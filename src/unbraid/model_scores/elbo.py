@@ -17,6 +17,7 @@ class ELBO(ModelScore):
     """
 
     seed: int = 0
+    """Which codes are drawn."""
 
     higher_is_better: ClassVar[bool | None] = True
     needs_density: ClassVar[bool] = True

@@ -21,7 +21,9 @@ class ImportanceWeightedBound(ModelScore):
     """
 
     num_draws: int = 64
+    """How many codes of each image are drawn."""
     seed: int = 0
+    """Which codes are drawn."""
 
     higher_is_better: ClassVar[bool | None] = True
     needs_density: ClassVar[bool] = True

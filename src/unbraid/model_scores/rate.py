@@ -17,6 +17,7 @@ class Rate(ModelScore):
     """
 
     seed: int = 0
+    """Which codes are drawn."""
 
     higher_is_better: ClassVar[bool | None] = None
     needs_density: ClassVar[bool] = True

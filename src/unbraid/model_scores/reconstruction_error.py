@@ -24,6 +24,7 @@ class ReconstructionError(ModelScore):
     """
 
     error: Literal["squared", "absolute", "cross_entropy"] = "squared"
+    """The squared or the absolute difference of intensities, or their cross-entropy in nats."""
 
     higher_is_better: ClassVar[bool | None] = False
 

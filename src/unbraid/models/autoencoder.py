@@ -43,10 +43,15 @@ class Autoencoder(Recipe):
     """
 
     encoder: Architecture = field(default_factory=MLP)
+    """The net that reads images."""
     decoder: Architecture | None = None
+    """The net that makes images; without it the mirror of the encoder."""
     latents: Latents = field(default_factory=GaussianLatents)
+    """The family of q(z | x), and its prior."""
     likelihood: Likelihood = field(default_factory=BernoulliLikelihood)
+    """p(x | z), pixel by pixel."""
     noise_inputs: int = 0
+    """Inputs of the decoder that no image determines, as a generator has them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

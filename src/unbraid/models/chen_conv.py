@@ -23,7 +23,9 @@ class ChenConv(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions, each of which halves the image."""
     hidden: int = 512
+    """Units that the convolution over the whole of the smallest map makes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

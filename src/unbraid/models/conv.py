@@ -24,8 +24,11 @@ class Conv(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions, each of which halves the image."""
     hidden: int = 128
+    """Units of the fully connected layer."""
     init: InitialWeights = "torch"
+    """Initial weights: those of torch, or the authors' truncated normal."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

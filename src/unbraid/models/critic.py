@@ -25,8 +25,11 @@ class Critic(Recipe):
     """
 
     hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
+    """Units of the fully connected layers."""
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions that images go through first."""
     optimiser: Optimiser = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
+    """How the critic's weights follow their gradients."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

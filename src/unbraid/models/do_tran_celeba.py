@@ -22,8 +22,11 @@ class DoTranCelebA(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions, each of which halves the image."""
     hidden: int = 256
+    """Units that the convolution over the whole of the smallest map makes."""
     init: InitialWeights = "torch"
+    """Initial weights: those of torch, or the authors' truncated normal."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

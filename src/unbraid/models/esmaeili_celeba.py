@@ -24,8 +24,11 @@ class EsmaeiliCelebA(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions, each of which halves the image."""
     branch_width: int = 256
+    """Units of the layer before the parameters of each latent."""
     decoder_hidden: int = 256
+    """Units of the decoder's fully connected layer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

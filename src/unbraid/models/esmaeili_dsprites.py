@@ -25,8 +25,11 @@ class EsmaeiliDSprites(Architecture):
     """
 
     hidden: tuple[int, ...] = (1200, 1200)
+    """Units of the encoder's layers."""
     branch_width: int = 400
+    """Units of the layer before the parameters of each latent."""
     decoder_hidden: tuple[int, ...] = (400, 1200, 1200)
+    """Units of the decoder's layers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,8 +24,11 @@ class EsmaeiliMNIST(Architecture):
     """
 
     hidden: tuple[int, ...] = (400,)
+    """Units of the encoder's layers."""
     branch_width: int = 200
+    """Units of the layer before the parameters of each latent."""
     decoder_hidden: tuple[int, ...] = (200, 400)
+    """Units of the decoder's layers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,9 +26,13 @@ class InfoGANConv(Architecture):
     """
 
     channels: tuple[int, ...] = (64, 128)
+    """Channels of the convolutions, each of which halves the image."""
     hidden: int = 1024
+    """Units of the fully connected layer."""
     head: int = 128
+    """Units of the layer between the shared trunk and the parameters of the latents."""
     trunk_batch_norm: bool = True
+    """Whether the trunk has BatchNorm before all of its ReLUs but the first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,7 +24,9 @@ class MLP(Architecture):
     """
 
     hidden: tuple[int, ...] = (1200, 1200)
+    """Units of the encoder's layers."""
     decoder_hidden: tuple[int, ...] = (1200, 1200, 1200)
+    """Units of the decoder's layers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -27,8 +27,11 @@ class SharingConv(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions before the last; beyond their end the last is repeated."""
     map_size: int = 2
+    """Height and width of the last map, which holds the parameters of the latents."""
     hidden: int = 256
+    """Units of the decoder's fully connected layer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

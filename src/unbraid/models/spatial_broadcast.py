@@ -25,8 +25,11 @@ class SpatialBroadcast(Architecture):
     """
 
     channels: tuple[int, ...] = (64, 64, 64, 64)
+    """Channels of the encoder's convolutions, each of which halves the image."""
     hidden: int = 256
+    """Units of the encoder's fully connected layer."""
     decoder_channels: tuple[int, ...] = (64, 64)
+    """Channels of the decoder's convolutions, at full size."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

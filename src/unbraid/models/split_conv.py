@@ -30,8 +30,11 @@ class SplitConv(Architecture):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions; the last is each branch's own."""
     branch_width: int = 256
+    """Units of the layer before the parameters of each latent."""
     hidden: int = 256
+    """Units of the decoder's fully connected layer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,6 +24,7 @@ class AAE(Objective):
     """
 
     weight: Weight = 10.0
+    """Weight of passing for a draw from the prior."""
 
     critic_reads: ClassVar[CriticReads | None] = "codes"
 

@@ -25,7 +25,9 @@ class AnchorVAE(Objective):
     """
 
     weight: Weight = 1.0
+    """Weight of the mutual information with the anchors."""
     anchors: tuple[int, ...] = (0,)
+    """The chosen latents, by number."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,9 +21,12 @@ class AnnealedVAE(Objective):
     """
 
     gamma: Weight = 1000.0
+    """Weight of the distance of the KL from the capacity."""
     capacity: Weight = field(default_factory=lambda: Linear(0.0, 25.0))
+    """The KL that is aimed at, in nats; a number, or a schedule over training."""
 
     upward: Weight = 1.0
+    """Weight of the distance where the KL is below the capacity, times gamma."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

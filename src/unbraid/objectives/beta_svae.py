@@ -21,6 +21,7 @@ class BetaSVAE(Objective):
     """
 
     beta: Weight = 4.0
+    """Weight of the KL."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

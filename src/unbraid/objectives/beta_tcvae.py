@@ -20,10 +20,15 @@ class BetaTCVAE(Objective):
     """
 
     alpha: Weight = 1.0
+    """Weight of the mutual information of image and code."""
     beta: Weight = 6.0
+    """Weight of the total correlation."""
     gamma: Weight = 1.0
+    """Weight of the dimension-wise KL."""
     estimator: Estimator = "mws"
+    """How q(z) is estimated from a batch."""
     analytic_kl: bool = False
+    """Whether the rate is in closed form and the sampled parts enter with the weights less 1: less noise."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

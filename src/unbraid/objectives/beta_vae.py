@@ -17,6 +17,7 @@ class BetaVAE(Objective):
     """
 
     beta: Weight = 4.0
+    """Weight of the KL; 1 is the VAE."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,22 +41,39 @@ class Composite(Objective):
     """
 
     rate: Weight = 1.0
+    """Weight of KL(q(z|x) || p(z))."""
     mutual_information: Weight = 0.0
+    """Weight of the mutual information of image and code."""
     total_correlation: Weight = 0.0
+    """Weight of the total correlation between groups."""
     total_correlation_within: Weight = 0.0
+    """Weight of the total correlation within groups."""
     dimension_wise_kl: Weight = 0.0
+    """Weight of the dimension-wise KL."""
     anchor_information: Weight = 0.0
+    """Weight of I(x; z_a) of the anchors; a negative one rewards it."""
     capacity_distance: Weight = 0.0
+    """Weight of |KL - capacity|."""
     off_diagonal: Weight = 0.0
+    """Weight of the squared covariances."""
     diagonal: Weight = 0.0
+    """Weight of the squared distances of the variances from 1."""
     critic_total_correlation: Weight = 0.0
+    """Weight of the total correlation that a critic tells."""
     groups: Groups = "each"
+    """Latents by number, group by group; or each by itself; or as the model's latents say."""
     estimator: Estimator = "eq13"
+    """How q(z) is estimated from a batch."""
     anchors: tuple[int, ...] = ()
+    """The latents of anchor_information, by number."""
     capacity: Weight | None = None
+    """The KL of capacity_distance, in nats."""
     covariance: Literal["i", "ii"] | None = None
+    """The covariance of the means (i) or of the codes (ii), for off_diagonal and diagonal."""
     critic: bool = False
+    """Whether there is a critic, for critic_total_correlation."""
     same_batch: bool = False
+    """Whether the critic sees the permuted codes of the batch itself."""
 
     critic_outputs: ClassVar[int] = 2
 

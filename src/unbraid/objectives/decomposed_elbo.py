@@ -54,12 +54,19 @@ class DecomposedELBO(Objective):
     """
 
     rate: Weight = 0.0
+    """Weight of KL(q(z|x) || p(z))."""
     mutual_information: Weight = 1.0
+    """Weight of the mutual information of image and code."""
     total_correlation: Weight = 1.0
+    """Weight of the total correlation between groups."""
     total_correlation_within: Weight = 1.0
+    """Weight of the total correlation within groups."""
     dimension_wise_kl: Weight = 1.0
+    """Weight of the dimension-wise KL."""
     groups: Groups = "each"
+    """Latents by number, group by group; or each by itself; or as the model's latents say."""
     estimator: Estimator = "mws"
+    """How q(z) is estimated from a batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

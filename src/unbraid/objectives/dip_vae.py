@@ -43,11 +43,18 @@ class DIPVAE(Objective):
     """
 
     kind: Literal["i", "ii"] = "i"
+    """The covariance of the means (i), or that of the codes (ii)."""
     off_diagonal: Weight = 10.0
+    """Weight of the squared covariances."""
     diagonal: Weight | None = None
+    """Weight of the squared distances of the variances from 1; without it ten times off_diagonal (i), or as much (ii).
+    """
     mode: Literal["batch", "ema", "moments"] = "batch"
+    """The covariance of the batch, or a running estimate of it: of covariances (ema) or of moments."""
     decay: Weight = 0.9
+    """Weight of the past in a running estimate."""
     rescale: bool = False
+    """Whether the gradient of a running estimate is that of a whole batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -32,7 +32,9 @@ class FactorVAE(Objective):
     """
 
     gamma: Weight = 35.0
+    """Weight of the total correlation."""
     same_batch: bool = False
+    """Whether the critic sees the permuted codes of the batch itself, in place of a second batch."""
 
     critic_reads: ClassVar[CriticReads | None] = "codes"
     critic_outputs: ClassVar[int] = 2

@@ -23,10 +23,15 @@ class HFVAE(Objective):
     """
 
     alpha: Weight = 1.0
+    """Weight of the mutual information of image and code."""
     beta: Weight = 4.0
+    """Weight of the total correlation between groups."""
     gamma: Weight = 3.0
+    """Weight of the total correlation within groups."""
     groups: Groups = "model"
+    """Latents by number, group by group; or each by itself; or as the model's latents say."""
     estimator: Estimator = "eq13"
+    """How q(z) is estimated from a batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

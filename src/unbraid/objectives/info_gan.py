@@ -36,10 +36,14 @@ class InfoGAN(Objective):
     """
 
     weight: Weight = 0.1
+    """Weight of reading continuous codes back."""
     discrete_weight: Weight = 1.0
+    """Weight of reading discrete codes back."""
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
+    """Standard deviation of the noise on images that the critic and the encoder see."""
 
     shared_trunk: bool = True
+    """Whether the critic and the encoder are one net but for their last layers."""
 
     recipe_version: ClassVar[int] = 2
 

@@ -25,8 +25,11 @@ class InformationDropout(Objective):
     """
 
     beta: Weight = 1.0
+    """Weight of the mutual information of image and code."""
     gamma: Weight = 1.0
+    """Weight of the total correlation."""
     estimator: Estimator = "eq13"
+    """How q(z) is estimated from a batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,8 +20,11 @@ class Adagrad(Optimiser):
     """
 
     learning_rate: Weight = 1e-2
+    """How far a step goes; a number, or a schedule over training."""
     initial_sum: float = 0.0
+    """What the sum of squares begins with."""
     epsilon: float = 1e-10
+    """What is added to the root that is divided by."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

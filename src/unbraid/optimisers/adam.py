@@ -24,8 +24,11 @@ class Adam(Optimiser):
     """
 
     learning_rate: Weight = 1e-3
+    """How far a step goes; a number, or a schedule over training."""
     betas: tuple[float, ...] = (0.9, 0.999)
+    """Decay rates of the mean of the gradient and of that of its square."""
     epsilon: float = 1e-8
+    """What is added to the root that is divided by."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

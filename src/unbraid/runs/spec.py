@@ -30,27 +30,32 @@ _MAX_LOSS = 1e9
 @final
 @dataclass(frozen=True)
 class RunSpec(Recipe):
-    """One training run: what is learned from which images, with which net, for how long.
-
-    `critic` is for objectives that have one, and may be left out there too. `max_gradient_norm` clips the gradient of
-    each member on its own; without it nothing is clipped. The optimiser is that of the model; a critic has its own.
-    `precision` says what the nets multiply in. `subset` chooses among the images of the data set, and
-    `sampling` says how likely they are; without them, all are there and equally likely, unless the data set says
-    otherwise. A run whose loss is not finite, or above `max_loss` nats per image, has failed.
-    """
+    """One training run: what is learned from which images, with which net, for how long."""
 
     dataset: FactorDataset
+    """The images to learn from."""
     model: Autoencoder = field(default_factory=Autoencoder)
+    """The nets, the latents and the likelihood."""
     objective: Objective = field(default_factory=BetaTCVAE)
+    """What is minimised."""
     critic: Critic | None = None
+    """The critic's nets and optimiser, for objectives that have one; without it those by default."""
     num_steps: int = 10_000
+    """How many steps are taken."""
     batch_size: int = 64
+    """How many images a step sees."""
     optimiser: Optimiser = field(default_factory=Adam)
+    """How the model's weights follow their gradients; a critic has its own."""
     max_gradient_norm: float | None = None
+    """Longer gradients are shortened to it, each model's on its own; none to leave them."""
     precision: Precision = "float32"
+    """What the nets multiply in."""
     sampling: Joint | None = None
+    """How likely each image is; without it all are equally likely, unless the data set says otherwise."""
     subset: Subset | None = None
+    """Which of the images are there; without it all."""
     max_loss: float = _MAX_LOSS
+    """A run whose loss rises above it, in nats per image, or is not finite has failed."""
 
     def __post_init__(self) -> None:
         given: Any = self.dataset

@@ -35,8 +35,11 @@ class ChenDesign(Joint):
     """
 
     design: Design
+    """Uniform (A), independent (B), uncorrelated (C) or correlated (D)."""
     factors: tuple[str, ...] = ("azimuth", "elevation")
+    """The two factors, by name."""
     ratio: float = 4.0
+    """How many times likelier the likeliest combination is than the least likely."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,9 +23,13 @@ class ChosenValues(Subset):
     """
 
     factor: str
+    """The factor, by name."""
     values: tuple[int, ...] = ()
+    """The values that the images may have, by number."""
     fraction: float | None = None
+    """In place of values: the first of them, as a share of all."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

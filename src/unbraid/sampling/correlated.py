@@ -25,8 +25,11 @@ class Correlated(Joint):
     """
 
     factors: tuple[str, ...]
+    """The two factors, by name."""
     strength: float
+    """How far from the line: 0.2 is strongly correlated, 0.7 weakly."""
     opposed: bool = False
+    """Whether one factor falls as the other rises."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

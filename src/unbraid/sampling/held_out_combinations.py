@@ -24,9 +24,13 @@ class HeldOutCombinations(Subset):
     """
 
     factors: tuple[str, ...]
+    """The factors it is about, by name."""
     combinations: tuple[tuple[int, ...], ...] = ()
+    """Combinations that are held out: a value of each factor, by number."""
     boxes: tuple[tuple[int, ...], ...] = ()
+    """Boxes that are held out: the first and the last value of each factor, by number."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,6 +23,7 @@ class UniformJoint(Joint):
     """
 
     factors: tuple[str, ...]
+    """The factors it is about, by name."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,7 +42,9 @@ class Table(Joint):
     """
 
     factors: tuple[str, ...]
+    """The factors it is about, by name."""
     probabilities: tuple[float, ...]
+    """The table row by row, the values of the last factor following one another."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

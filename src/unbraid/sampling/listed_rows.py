@@ -38,8 +38,11 @@ class Rows(Subset):
     """
 
     path: str
+    """An .npy of row numbers."""
     sha256: str = ""
+    """Checksum of what was read when the recipe was made; filled in."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,6 +23,7 @@ class Product(Joint):
     """
 
     joints: tuple[Joint, ...]
+    """The tables that are multiplied."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

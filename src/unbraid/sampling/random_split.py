@@ -22,8 +22,11 @@ class RandomSplit(Subset):
     """
 
     fraction: float = 0.9
+    """The share of the images that is chosen."""
     seed: int = 0
+    """Which images are chosen."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

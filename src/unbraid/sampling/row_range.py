@@ -19,8 +19,11 @@ class RowRange(Subset):
     """The images from row `start` up to, but not including, row `stop`. Without a `stop`, to the end."""
 
     start: int = 0
+    """The first row."""
     stop: int | None = None
+    """The row after the last; without it to the end."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,10 +24,15 @@ class Threshold(Subset):
     """
 
     factor: str
+    """The factor, by name."""
     side: Literal["below", "above"] = "below"
+    """The images below the threshold, or those at it or above."""
     value: float | None = None
+    """The threshold."""
     quantile: float | None = None
+    """In place of a value: the share of the images that lies below the threshold."""
     part: Part = "train"
+    """The images that it describes, or the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

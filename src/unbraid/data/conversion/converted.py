@@ -41,6 +41,7 @@ class ConvertedDataset(FactorDataset):
     """Part of the name of the cache. Raise it when a change to the loader changes a pixel or a factor."""
 
     root: str | None = None
+    """Folder of the official files, where it is not that of UNBRAID_DATA or the cache."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

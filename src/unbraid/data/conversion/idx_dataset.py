@@ -36,6 +36,7 @@ class IdxDataset(ConvertedDataset):
     """
 
     split: Literal["train", "test"] = "train"
+    """The 60,000 images to train on, the 10,000 to test on, or all."""
 
     @property
     def published_num_images(self) -> int:

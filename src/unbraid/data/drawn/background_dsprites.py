@@ -33,7 +33,9 @@ class BackgroundDSprites(DSpritesVariant):
     """
 
     background: str | None = None
+    """A picture to take patches of; without it they are of a texture that is made here."""
     background_sha256: str = ""
+    """Checksum of that picture; filled in."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -42,11 +42,17 @@ class DSprites(FactorDataset):
     origin: ClassVar = "drawn"
 
     resolution: int = 64
+    """Height and width of the images, in pixels; the sprites are scaled with them."""
     shapes: tuple[str, ...] = sprites.SHAPES
+    """Which shapes: square, ellipse, heart."""
     num_scales: int = 6
+    """How many sizes, from half to full."""
     num_orientations: int = 40
+    """How many angles, from 0 to a full turn with both ends."""
     num_positions: int = 32
+    """How many places in either direction."""
     root: str | None = None
+    """The official file, or its folder, to be read in place of drawing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -54,10 +54,15 @@ class ShadedFaces(FactorDataset):
     stands_in_for: ClassVar = "basel-faces"
 
     num_identities: int = 50
+    """How many people."""
     num_azimuths: int = 21
+    """How many turns of the head, from side to side."""
     num_elevations: int = 11
+    """How many heights of the viewer."""
     num_lightings: int = 11
+    """How many places of the lamp."""
     resolution: int = 64
+    """Height and width of the images, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -48,7 +48,9 @@ class FromArrays(FactorDataset):
     origin: ClassVar = "read"
 
     path: str
+    """An .npz with the array `images`, and factors and weights if there are any."""
     sha256: str = ""
+    """Checksum of what was read when the recipe was made; filled in."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -44,11 +44,18 @@ class FromFolder(FactorDataset):
     origin: ClassVar = "read"
 
     path: str
+    """The folder of the pictures."""
     csv: str | None = None
+    """The file of their factors, one row a picture."""
     resolution: int | None = None
+    """Height and width that the central square of each picture is resized to; without it pictures must be of one size.
+    """
     channels: int | None = None
+    """1 for grey, 3 for colour; without it colour if any picture is."""
     recursive: bool = True
+    """Whether folders inside the folder count too."""
     sha256: str = ""
+    """Checksum of what was read when the recipe was made; filled in."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -39,7 +39,9 @@ class FromHuggingFace(FactorDataset):
     origin: ClassVar = "read"
 
     path: str
+    """The folder in the cache that `FromHuggingFace.of` filled."""
     sha256: str = ""
+    """Checksum of what was read when the recipe was made; filled in."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

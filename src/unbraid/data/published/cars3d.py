@@ -61,6 +61,7 @@ class Cars3D(ConvertedDataset):
     )
 
     resolution: Literal[64, 128] = 64
+    """Height and width of the images, in pixels."""
 
     @property
     def factors(self) -> tuple[Factor, ...]:

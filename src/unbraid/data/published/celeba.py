@@ -95,8 +95,11 @@ class CelebA(PartedDataset):
     )
 
     split: Split = "all"
+    """The official parts, or nine tenths of all faces at random and the rest."""
     crop: int = 128
+    """Height and width of the middle that is cut out, in pixels."""
     resolution: int = 64
+    """Height and width of the images, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

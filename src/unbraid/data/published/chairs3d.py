@@ -62,11 +62,17 @@ class Chairs3D(PartedDataset):
     )
 
     split: Literal["all", "train", "test"] = "all"
+    """All chairs, the first 80 % of the models, or the rest."""
     models: Literal["all", "809"] = "all"
+    """All models, or the 809 that are not nearly the same as others."""
     masks: bool = False
+    """Whether chairs are white on black in place of the renders."""
     colour: bool = False
+    """Whether the renders keep their colours."""
     crop: int | None = None
+    """Height and width of the middle that is cut out, in pixels; without it the whole render."""
     resolution: int = 64
+    """Height and width of the images, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

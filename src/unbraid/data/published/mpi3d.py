@@ -63,6 +63,7 @@ class MPI3D(ConvertedDataset):
     )
 
     version: Version = "real"
+    """Simple renders, realistic renders, or photographs."""
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:

@@ -87,8 +87,11 @@ class SmallNORB(ConvertedDataset):
     )
 
     split: Split = "all"
+    """The toys to train on, those to test on, or all."""
     camera: Camera = "left"
+    """The left image of each pair, the right one, or both, with the camera as a factor."""
     resolution: Literal[64, 96] = 64
+    """Height and width of the images, in pixels."""
 
     @property
     def factors(self) -> tuple[Factor, ...]:

@@ -24,6 +24,7 @@ class LearnedGaussianLikelihood(Likelihood):
     """
 
     initial_std: float = 1.0
+    """Standard deviation of every pixel from which learning starts."""
     # The learned logarithm of s, in the likelihood that the module puts out.
     _log_std: ClassVar[Tensor | None] = None
 

@@ -69,6 +69,7 @@ class GaussianLikelihood(Likelihood):
     """
 
     std: float = 1.0
+    """Standard deviation of every pixel."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -107,11 +107,19 @@ class BernoulliLatents(Latents):
     """
 
     size: int = 1
+    """How many latents."""
     temperature: Weight = 0.66
+    """How soft the draws are; a number, or a schedule over training."""
     measure: Measure = "pmf"
+    """How a latent counts in log q and log p: by the probability of the draw, by the mean over both values, or by the
+    Concrete density.
+    """
     prior_probability: float = 0.5
+    """p(on) of every latent."""
     learned_prior: bool = False
+    """Whether p(on) is learned, from there on."""
     hard: bool = False
+    """Whether the decoder sees 0 or 1 and the gradient passes straight through."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -137,10 +137,17 @@ class ConcreteLatents(Latents):
     """
 
     categories: int = 10
+    """How many categories."""
     temperature: Weight = 0.66
+    """How soft the draws are; a number, or a schedule over training."""
     measure: Measure = "pmf"
+    """How the latent counts in log q and log p: by the probability of the category drawn, by the mean over all, or by
+    the Concrete density.
+    """
     prior: CategoricalPriorRecipe = field(default_factory=UniformCategories)
+    """How likely the categories are before any image is seen."""
     hard: bool = False
+    """Whether the decoder sees the category alone and the gradient passes straight through."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -90,9 +90,13 @@ class CorrelatedGaussianLatents(ContinuousLatents):
     """
 
     size: int = 10
+    """How many latents."""
     rho: float = 0.9
+    """Correlation of the noise of every two latents."""
     exact_kl: bool = False
+    """Whether the loss takes the true KL in place of that of independent latents."""
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
+    """What the latents are distributed like before any image is seen."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -47,7 +47,9 @@ class DeterministicLatents(ContinuousLatents):
     """
 
     size: int = 10
+    """How many latents."""
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
+    """What the latents are distributed like before any image is seen."""
 
     numbers_per_latent: ClassVar[int] = 1
 

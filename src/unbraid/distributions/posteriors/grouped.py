@@ -149,6 +149,7 @@ class GroupedLatents(Latents):
     """
 
     parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
+    """The families, those with continuous latents first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -88,7 +88,9 @@ class LaplaceLatents(ContinuousLatents):
     """Independent Laplace latents. The encoder puts out all locations, then the logarithms of all scales b."""
 
     size: int = 10
+    """How many latents."""
     prior: PriorRecipe = field(default_factory=LaplacePrior)
+    """What the latents are distributed like before any image is seen."""
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Laplace:
         loc, log_scale = parameters.chunk(2, dim=1)

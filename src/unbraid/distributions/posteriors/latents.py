@@ -146,7 +146,9 @@ class GaussianLatents(ContinuousLatents):
     """Independent Gaussian latents. The encoder puts out all means, then all log-variances."""
 
     size: int = 10
+    """How many latents."""
     prior: PriorRecipe = field(default_factory=StandardNormalPrior)
+    """What the latents are distributed like before any image is seen."""
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> DiagonalGaussian:
         loc, log_var = parameters.chunk(2, dim=1)

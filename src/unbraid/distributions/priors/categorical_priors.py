@@ -39,6 +39,7 @@ class LearnedCategories(CategoricalPriorRecipe):
     """Logits learned with the model. They start at the probabilities `initial`, or, without them, uniform."""
 
     initial: tuple[float, ...] = ()
+    """Probabilities to start from; without them uniform."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

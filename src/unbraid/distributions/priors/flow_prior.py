@@ -122,6 +122,7 @@ class FlowPrior(PriorRecipe):
     """
 
     num_steps: int = 32
+    """How many steps the flow has."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -51,7 +51,9 @@ class UniformPrior(PriorRecipe):
     """
 
     low: float = -1.0
+    """Least code."""
     high: float = 1.0
+    """Greatest code."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,6 +24,7 @@ class MeansHistogram(Estimator):
     """
 
     num_bins: int = 20
+    """How many bins between the least and the greatest mean of a latent."""
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -35,7 +35,9 @@ class Neighbours(Estimator):
     units: ClassVar[str] = "nearest neighbours"
 
     k: int = 3
+    """How many nearest neighbours of an image are looked at."""
     seed: int = 0
+    """Which draw of each posterior is read."""
 
     @property
     def accepts(self) -> frozenset[Feature]:

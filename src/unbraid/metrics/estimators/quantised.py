@@ -38,9 +38,13 @@ class Quantised(Estimator):
     """
 
     num_bins: int = 100
+    """How many bins."""
     low: float = -4.0
+    """Where the first bin begins."""
     high: float = 4.0
+    """Where the last bin ends."""
     masses: Masses = "erf_edge"
+    """How bins are filled, and what becomes of what lies outside them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,7 +26,9 @@ class Sampled(Estimator):
     """
 
     num_samples: int = 10_000
+    """How many draws from the aggregate posterior."""
     seed: int = 0
+    """Which draws."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
