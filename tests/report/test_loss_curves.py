@@ -1,4 +1,5 @@
 import itertools
+import math
 
 from hypothesis import given
 from hypothesis.strategies import floats, lists
@@ -71,3 +72,13 @@ def test_labels_keep_their_distance_and_their_order(places):
     assert sorted(range(len(places)), key=lambda i: places[i]) == sorted(range(len(places)), key=lambda i: moved[i])
     ordered = sorted(moved)
     assert all(b - a > 12 - 1e-6 for a, b in itertools.pairwise(ordered))
+
+
+def test_a_part_that_was_measured_now_and_then_has_a_line_through_those_steps(member):
+    nan = math.nan
+    rows = [(float(step), value, 1.0) for step, value in enumerate([nan, 2.0, nan, 4.0])]
+    sparse = History(("step", "held_out_elbo", "loss"), rows)
+    never = History(("step", "held_out_elbo", "loss"), [(float(step), nan, 1.0) for step in range(4)])
+    held_out, _ = loss_panels([[member(history=sparse), member(seed=1, history=never)]])
+    assert held_out.name == "ELBO of held-out images"
+    assert [len(line.points.split()) for line in held_out.lines] == [2]

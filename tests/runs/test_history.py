@@ -137,3 +137,12 @@ def test_pandas_takes_it_where_it_is_installed():
     assert frame["step"].tolist() == [1, 10, 20]
     assert frame["step"].dtype.kind == "i"
     assert list(History().to_pandas().columns) == []
+
+
+def test_a_part_that_comes_later_or_not_at_all_is_not_a_number_there():
+    history = example()
+    history.append(30, {"loss": 70.0, "rate": 0.4, "held_out_elbo": -60.0})
+    history.append(40, {"loss": 60.0, "rate": 0.5})
+    assert history.columns == ("step", "loss", "rate", "held_out_elbo")
+    assert [math.isnan(value) for value in history.column("held_out_elbo")] == [True, True, True, False, True]
+    assert history.at_the_end("held_out_elbo") == -60.0

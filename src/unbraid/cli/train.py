@@ -75,6 +75,15 @@ def train(
         bool,
         typer.Option("--keep-state", help="Keep the state of the last step, so that run.extend() can go on from it."),
     ] = False,
+    held_out_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="STEPS",
+            min=1,
+            help="Add the ELBO of images that --subset holds out to the history, about every so many steps.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
     ] = False,
@@ -109,7 +118,9 @@ def train(
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state)
+    options = TrainingOptions(
+        device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state, held_out_every
+    )
     train_and_tell(runs, options)
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)

@@ -21,6 +21,7 @@ _LABEL_DISTANCE = 12.0
 
 _IN_WORDS = {
     "loss": ("loss", "what was minimised, without the constants of its estimator; weights differ between objectives"),
+    "held_out_elbo": ("ELBO of held-out images", "a bound on log p(x) of images that were not trained on"),
     "distortion": ("distortion", "−log p(x | z): what the reconstruction misses"),
     "rate": ("rate", "KL(q(z | x) ‖ p(z)): what the code costs"),
     "mutual_information": ("mutual information", "I(x; z): what the code says of the image"),
@@ -66,10 +67,9 @@ def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
     """Every part that any objective logs, in the order of the first, the loss itself last."""
     parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     names = sorted(parts, key=lambda part: part == "loss")
-    return [
-        _panel(name, [[_thinned(m.history, name) for m in group if name in m.history.columns] for group in groups])
-        for name in names
-    ]
+    curves = {name: [[_thinned(m.history, name) for m in group] for group in groups] for name in names}
+    known = {name: [[curve for curve in group if curve.size] for group in found] for name, found in curves.items()}
+    return [_panel(name, found) for name, found in known.items() if any(found)]
 
 
 def spread_labels(places: Sequence[float], distance: float) -> list[float]:
@@ -97,8 +97,13 @@ def _bottom(block: Sequence[int], places: Sequence[float], distance: float) -> f
 
 
 def _thinned(history: History, part: str) -> np.ndarray:
-    """Steps and values (2, point): the means over equal stretches of training."""
+    """Steps and values (2, point): the means over equal stretches of training. Without points where none is known."""
+    if part not in history.columns:
+        return np.empty((2, 0))
     table = np.array([history.column("step"), history.column(part)])
+    table = table[:, ~np.isnan(table[1])]
+    if table.size == 0:
+        return table
     stretches = np.array_split(table, min(_NUM_POINTS, table.shape[1]), axis=1)
     return np.stack([stretch.mean(axis=1) for stretch in stretches], axis=1)
 
@@ -127,8 +132,12 @@ def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
 
 
 def _median(group: Sequence[np.ndarray]) -> np.ndarray:
-    """The members of a group share a spec, and so the steps at which they were logged."""
-    return np.stack([group[0][0], np.median([curve[1] for curve in group], axis=0)])
+    """The members of a group share a spec, and so the steps at which they were logged; a part that was not logged at
+    the same steps of all is that of those that share them with the first.
+    """
+    steps = group[0][0]
+    alike = [curve[1] for curve in group if np.array_equal(curve[0], steps)]
+    return np.stack([steps, np.median(alike, axis=0)])
 
 
 def _end_labels(medians: dict[int, np.ndarray], y_axis: Axis) -> tuple[EndLabel, ...]:

@@ -17,14 +17,19 @@ from unbraid.table import data_frame
 @final
 @dataclass
 class History:
-    """Rows of numbers, the first column the step. In nats per image, as `Loss.parts` says."""
+    """Rows of numbers, the first column the step. In nats per image, as `Loss.parts` says. NaN where a number was not
+    asked for at that step.
+    """
 
     columns: tuple[str, ...] = ()
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
     def append(self, step: int, values: dict[str, float]) -> None:
         self.columns = self.columns or ("step", *values)
-        self.rows.append((float(step), *(values[name] for name in self.columns[1:])))
+        if new := tuple(name for name in values if name not in self.columns):
+            self.columns += new
+            self.rows = [(*row, *(math.nan for _ in new)) for row in self.rows]
+        self.rows.append((float(step), *(values.get(name, math.nan) for name in self.columns[1:])))
 
     def column(self, name: str) -> list[float]:
         if name not in self.columns:
@@ -33,12 +38,12 @@ class History:
         return [row[place] for row in self.rows]
 
     def at_the_end(self, name: str) -> float:
-        """The mean of a column over the last tenth of training: a single batch is noise. NaN if there is no such
-        column, or no row.
+        """The mean of a column over the last tenth of its numbers: a single batch is noise. NaN if there is no such
+        column, or no number in it.
         """
-        if name not in self.columns or not self.rows:
+        values = [value for value in self.column(name) if not math.isnan(value)] if name in self.columns else []
+        if not values:
             return math.nan
-        values = self.column(name)
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
     def to_csv(self) -> str:

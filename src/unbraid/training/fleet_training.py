@@ -16,6 +16,7 @@ from unbraid.training.compiler import Inductor
 from unbraid.training.environment import Environment
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet
+from unbraid.training.held_out import HeldOut
 from unbraid.training.interrupt import GO_ON, Interrupt, interruptible
 from unbraid.training.kept_extras import KeptExtras
 from unbraid.training.options import TrainingOptions
@@ -60,7 +61,11 @@ class FleetTraining:
         if moved:
             log.warning(moved)
         self._prepare()
-        self._reporter = Reporter(start.runs, self._fleet, self._num_steps, later, histories=start.histories())
+        every, spec = options.held_out_every, start.runs[0].spec
+        held_out = None if every is None else HeldOut(spec, every, images.device)
+        self._reporter = Reporter(
+            start.runs, self._fleet, self._num_steps, later, histories=start.histories(), held_out=held_out
+        )
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
         self._extras = KeptExtras(start.runs, self._fleet)

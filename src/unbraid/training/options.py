@@ -21,6 +21,7 @@ class TrainingOptions:
     deterministic: bool = False
     snapshots: tuple[int, ...] = ()
     keep_state: bool = False
+    held_out_every: int | None = None
 
     @property
     def extras(self) -> Extras:

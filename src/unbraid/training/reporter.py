@@ -13,6 +13,7 @@ from unbraid.events import Event, tell
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.training.fleet import Fleet
+from unbraid.training.held_out import COLUMN, HeldOut
 from unbraid.training.plan import others
 
 _ROWS_OF_HISTORY = 500
@@ -45,12 +46,14 @@ class Reporter:
         later: Later,
         clock: Callable[[], float] = time.monotonic,
         histories: Sequence[History] = (),
+        held_out: HeldOut | None = None,
     ) -> None:
         self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
         self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
         self._names, self._clock = tuple(run.name for run in runs), clock
         self._losses: dict[str, list[float]] = {}
+        self._held_out = held_out
         # The first step makes ready what all others use, so the clock starts after it.
         self._first_step = self._next_look = fleet.step + 1
         self._began = self._last_word = clock()
@@ -101,6 +104,13 @@ class Reporter:
             )
         return failed
 
+    def _is_held_out_due(self, every: int) -> bool:
+        """Whether this row is the first since a multiple of so many steps, or the last. Rows stay where they are: those
+        of other runs are compared with them.
+        """
+        step = self._fleet.step
+        return step == self._num_steps or step // every > max(0, step - _rows_apart(self._num_steps)) // every
+
     def _take(self, losses: dict[str, Tensor]) -> None:
         """Write the losses of the step just taken down, if they belong into the history. Those of members that have
         failed mean nothing.
@@ -112,6 +122,10 @@ class Reporter:
         }
         if not is_row(self._fleet.step, self._num_steps):
             return
+        if self._held_out is not None:
+            alive = self.alive.tolist()
+            due = self._is_held_out_due(self._held_out.every)
+            by_name[COLUMN] = self._held_out.elbos(self._fleet, alive) if due else [math.nan] * len(alive)
         for index, history in enumerate(self.histories):
             if self.alive[index]:
                 history.append(self._fleet.step, {name: values[index] for name, values in by_name.items()})
@@ -124,4 +138,8 @@ class Reporter:
 
 def is_row(step: int, num_steps: int) -> bool:
     """Whether the loss at this step belongs into the history of a run of so many steps."""
-    return step == 1 or step % max(1, num_steps // _ROWS_OF_HISTORY) == 0 or step == num_steps
+    return step == 1 or step % _rows_apart(num_steps) == 0 or step == num_steps
+
+
+def _rows_apart(num_steps: int) -> int:
+    return max(1, num_steps // _ROWS_OF_HISTORY)

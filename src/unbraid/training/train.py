@@ -30,6 +30,7 @@ from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.compiler import Inductor
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.held_out import check_held_out
 from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
 from unbraid.training.kept_extras import check_extras, name_missing
 from unbraid.training.options import TrainingOptions
@@ -58,6 +59,7 @@ def train(
     deterministic: bool = False,
     snapshots: Iterable[int] = (),
     keep_state: bool = False,
+    held_out_every: int | None = None,
     watch: Listener | None = None,
     progress: bool = True,
 ) -> list[Run]:
@@ -68,7 +70,8 @@ def train(
     the memory of the device; the others wait for their turn. Images too many for it are streamed from the disk, which
     changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
-    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md).
+    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). With `held_out_every`,
+    the history has a column `held_out_elbo`: about every so many steps, the ELBO on images that the subset holds out.
 
     `snapshots` are steps after which the weights are kept, for `run.model(step)`, `run.codes(step=...)` and
     `run.score(step=...)`. With `keep_state` the state of the last step is kept, so that `run.extend` can go on from it.
@@ -86,7 +89,9 @@ def train(
     runs = asked_runs(specs, seeds, folder)
     check_listener(watch)
     kept = as_steps(snapshots)
-    options = TrainingOptions(device, resume, force, checkpoint_every, stream, deterministic, kept, keep_state)
+    options = TrainingOptions(
+        device, resume, force, checkpoint_every, stream, deterministic, kept, keep_state, held_out_every
+    )
     with shown(progress) as say, listening(*([watch] if watch else [])):
         _say_found(runs, options, say)
         return train_runs(runs, options)
@@ -108,6 +113,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
         check_current(own_source(run.spec))
     check_options(options)
     check_extras(runs, options.extras)
+    check_held_out((run.spec for run in runs), options.held_out_every)
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()
