@@ -4,13 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from tests.words import words
+from unbraid.cli import training_runs
 from unbraid.cli.progress import PlainDisplay
 from unbraid.events import Event
+from unbraid.objectives import BetaVAE
 from unbraid.runs import Run
+from unbraid.starting_points import starting_point
 
 
 def names(folder) -> list[str]:
@@ -66,9 +70,6 @@ def test_weights_on_the_way_and_the_last_state_are_kept_if_asked_for(unbraid, ti
     again = unbraid(*asked, "--snapshots", "2")
     assert again.code == 0
     assert "have not kept a snapshot of step 2" in again.err
-    scored = unbraid("score", run.folder, "--metrics", "mig", "--step", "3", "--device", "cpu")
-    assert "after 3 steps" in scored.out
-    assert [score.scoring for score in run.scores()] == [{"step": 3}]
     refused = unbraid(*asked, "--snapshots", "1,x")
     assert refused.code == 2
     assert "--snapshots is '1,x'; expected steps from 1 on, such as 1000, or 1000,5000." in refused.err
@@ -256,3 +257,26 @@ def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_pa
     assert outcome.code == 1
     assert "1 of 2 runs failed" in outcome.err
     assert "Drawing or reading" not in outcome.out
+
+
+def test_a_named_starting_point_is_trained_and_flags_change_it(unbraid, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(training_runs, "train_and_tell", lambda runs, options: asked.extend(runs))
+    monkeypatch.setattr(training_runs, "refuse_failed", lambda runs: None)
+    told = unbraid(
+        "train", "--recipe", "beta-vae-sprites", "--steps", "5", "--objective.beta", "1,2", "--out", tmp_path
+    )
+    assert told.code == 0, told.err
+    expected = [
+        replace(starting_point("beta-vae-sprites"), num_steps=5, objective=BetaVAE(beta)) for beta in (1.0, 2.0)
+    ]
+    assert [run.spec for run in asked] == expected
+
+
+def test_a_starting_point_that_is_none_or_one_beside_a_spec_is_refused(unbraid, tmp_path):
+    refused = unbraid("train", "--recipe", "infogan-sprite", "--out", tmp_path)
+    assert refused.code == 2
+    assert "Did you mean 'infogan-sprites'?" in " ".join(refused.err.split())
+    both = unbraid("train", "--recipe", "infogan-sprites", "--spec", tmp_path / "spec.json", "--out", tmp_path)
+    assert both.code == 2
+    assert "both say what to train" in " ".join(both.err.split())

@@ -13,7 +13,6 @@ from unbraid.cli.options import (
     OutFolder,
     Packages,
     TrustSource,
-    parse_every,
     parse_seeds,
     parse_steps,
     parse_trust,
@@ -38,6 +37,14 @@ def train(
     seeds: Annotated[
         str | None,
         typer.Option(metavar="NUMBERS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
+    ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Start from settings that were seen to learn, such as beta-vae-sprites; flags change them.",
+            show_default=False,
+        ),
     ] = None,
     spec: Annotated[
         Path | None,
@@ -77,9 +84,10 @@ def train(
         typer.Option("--keep-state", help="Keep the state of the last step, so that run.extend() can go on from it."),
     ] = False,
     held_out_every: Annotated[
-        str | None,
+        int | None,
         typer.Option(
             metavar="STEPS",
+            min=1,
             help="Add the ELBO of images that --subset holds out to the history, about every so many steps.",
             show_default=False,
         ),
@@ -99,6 +107,7 @@ def train(
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
       unbraid train --dataset dsprites --dataset.resolution 32 --model.encoder conv --steps 5000
+      unbraid train --recipe infogan-sprites --seeds 0-7
       unbraid train --spec runs/beta-tcvae-5d1c7c4a2f0e-seed0/spec.json --seeds 8-15
       unbraid train --resume --out runs
     """
@@ -109,26 +118,18 @@ def train(
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
     trusted, steps = parse_trust(packages, trust_source), parse_steps(snapshots)
-    options = TrainingOptions(
-        device,
-        resume,
-        force,
-        parse_every(checkpoint_every, "--checkpoint-every"),
-        stream,
-        deterministic,
-        steps,
-        keep_state,
-        parse_every(held_out_every, "--held-out-every"),
-    )
-    to_resume = resume and not given and seeds is None and spec is None
+    to_resume = resume and not given and seeds is None and spec is None and recipe is None
     runs = (
         unfinished_in(out, trusted)
         if to_resume
-        else placed(specs_of(given, spec, trusted), parse_seeds("0" if seeds is None else seeds), out)
+        else placed(specs_of(given, spec, trusted, recipe), parse_seeds("0" if seeds is None else seeds), out)
     )
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
+    options = TrainingOptions(
+        device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state, held_out_every
+    )
     train_and_tell(runs, options)
     output().print(runs_table([run_row(run, run.name) for run in runs]))
     refuse_failed(runs)

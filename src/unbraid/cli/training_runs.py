@@ -18,14 +18,20 @@ from unbraid.runs.run import Run
 from unbraid.runs.run_source import read_spec_of
 from unbraid.runs.spec import RunSpec
 from unbraid.runs.spec_words import value_in_words
+from unbraid.starting_points import starting_point
 from unbraid.training.options import TrainingOptions
 from unbraid.training.train import train_runs
 
 
-def specs_of(given: Given, path: Path | None, trusted: Trusted) -> list[RunSpec]:
-    """Returns the specs that the flags give, or the one of a file, which flags may not contradict."""
+def specs_of(given: Given, path: Path | None, trusted: Trusted, recipe: str | None = None) -> list[RunSpec]:
+    """Returns the specs that the flags give, from a named starting point or from nothing; or the one of a file, which
+    flags may not contradict.
+    """
+    if path is not None and recipe is not None:
+        raise SpecError(f"--spec {path} and --recipe {recipe} both say what to train. Leave out one of them.")
     if path is None:
-        return build(RunSpec, given, known_flags("train"))
+        start = None if recipe is None else starting_point(recipe.lower())
+        return build(RunSpec, given, known_flags("train"), start=start)
     spec = read_spec(path, trusted)
     if build(RunSpec, given, known_flags("train"), start=spec) != [spec]:
         typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)

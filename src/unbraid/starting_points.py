@@ -1,0 +1,147 @@
+"""Named starting points: for each objective, the settings with which it was seen to learn (docs/evidence.md).
+
+`starting_point("infogan-sprites")` is a spec, and `unbraid train --recipe infogan-sprites` trains it. Those of
+"sprites" take minutes on a CPU; those of "dsprites" are for a GPU.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from unbraid.data.drawn.dsprites import DSprites
+from unbraid.distributions.posteriors.deterministic import DeterministicLatents
+from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
+from unbraid.distributions.priors.uniform_prior import UniformPrior
+from unbraid.errors import SpecError
+from unbraid.models.architecture import Architecture
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.conv import Conv
+from unbraid.models.critic import Critic
+from unbraid.models.infogan_conv import InfoGANConv
+from unbraid.names import suggestion
+from unbraid.objectives.aae import AAE
+from unbraid.objectives.annealed_vae import AnnealedVAE
+from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.beta_vae import BetaVAE
+from unbraid.objectives.dip_vae import DIPVAE
+from unbraid.objectives.factor_vae import FactorVAE
+from unbraid.objectives.hfvae import HFVAE
+from unbraid.objectives.info_gan import InfoGAN
+from unbraid.objectives.info_vae import InfoVAE
+from unbraid.objectives.information_dropout import InformationDropout
+from unbraid.objectives.objective import Objective
+from unbraid.objectives.vae import VAE
+from unbraid.optimisers.adam import Adam
+from unbraid.precision import Precision
+from unbraid.runs.spec import RunSpec
+from unbraid.schedule import Linear
+
+
+@final
+@dataclass(frozen=True)
+class _Stage:
+    """What is trained on, and what goes with it for every objective that does not say otherwise."""
+
+    dataset: DSprites
+    net: Architecture
+    generator: Architecture
+    capacity: float
+    num_steps: int | None
+    precision: Precision
+
+
+@final
+@dataclass(frozen=True)
+class _Player:
+    """An objective, and what it needs to learn."""
+
+    objective: Objective
+    num_steps: int
+    optimiser: Adam = field(default_factory=lambda: Adam(1e-3))
+    latents: Latents = field(default_factory=lambda: GaussianLatents(10))
+    critic: Critic | None = None
+
+
+_STAGES = {
+    "sprites": _Stage(
+        DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16),
+        net=Conv(channels=(16, 16, 32, 32)),
+        generator=InfoGANConv(channels=(16, 32), hidden=256),
+        capacity=10.0,
+        num_steps=None,
+        precision="float32",
+    ),
+    "dsprites": _Stage(
+        DSprites(),
+        net=Conv(),
+        generator=InfoGANConv(channels=(16, 32, 64), hidden=256),
+        capacity=20.0,
+        num_steps=3000,
+        precision="bf16",
+    ),
+}
+
+
+def _players(stage: str) -> Mapping[str, _Player]:
+    """Returns the objectives by name, as they are set up for these images."""
+    # A critic of codes that learns as fast as the model wins, and what it then asks for drowns the distortion.
+    slow_critic = Critic(hidden=(256, 256, 256), optimiser=Adam(1e-4, betas=(0.5, 0.9)))
+    quick_critic = Critic(hidden=(256, 256, 256), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+    beta, gamma = (4.0, 10.0) if stage == "sprites" else (6.0, 35.0)
+    return {
+        "vae": _Player(VAE(), 4000),
+        "beta-vae": _Player(BetaVAE(4.0), 6000),
+        "beta-tcvae": _Player(BetaTCVAE(beta=beta, estimator="eq13"), 4000),
+        "factor-vae": _Player(FactorVAE(gamma), 4000, critic=quick_critic),
+        "annealed-vae": _Player(
+            AnnealedVAE(10.0, Linear(0.0, _STAGES[stage].capacity, finish=0.8), upward=0.0), 8000, Adam(5e-4)
+        ),
+        "dip-vae-i": _Player(DIPVAE("i"), 4000),
+        "dip-vae-ii": _Player(DIPVAE("ii"), 6000),
+        "info-vae": _Player(InfoVAE(), 6000),
+        "hfvae": _Player(HFVAE(), 6000),
+        "information-dropout": _Player(InformationDropout(), 6000),
+        "aae": _Player(AAE(), 4000, critic=slow_critic),
+        "aae-deterministic": _Player(AAE(), 4000, latents=DeterministicLatents(10), critic=slow_critic),
+        "infogan": _Player(
+            InfoGAN(weight=0.2, instance_noise=Linear(0.5, 0.1)),
+            8000,
+            Adam(1e-3, betas=(0.5, 0.999)),
+            GaussianLatents(3 if stage == "sprites" else 5, prior=UniformPrior()),
+            Critic(hidden=(128,), optimiser=Adam(2e-4, betas=(0.5, 0.999))),
+        ),
+    }
+
+
+def names() -> tuple[str, ...]:
+    """Returns the names of all starting points: an objective and the images that it is for, as in
+    "beta-tcvae-sprites".
+    """
+    return tuple(f"{player}-{stage}" for stage in _STAGES for player in _players(stage))
+
+
+def starting_point(name: str) -> RunSpec:
+    """Returns the spec of this name. Change what you like with `dataclasses.replace`.
+
+    >>> starting_point("beta-vae-sprites").objective
+    BetaVAE(beta=4.0)
+    """
+    player_name, _, stage_name = name.rpartition("-")
+    stage = _STAGES.get(stage_name)
+    player = None if stage is None else _players(stage_name).get(player_name)
+    if stage is None or player is None:
+        raise SpecError(f"There is no starting point {name!r}. {suggestion(name, names())}")
+    is_generator = isinstance(player.objective, InfoGAN)
+    model = Autoencoder(
+        stage.generator if is_generator else stage.net, latents=player.latents, noise_inputs=5 if is_generator else 0
+    )
+    return RunSpec(
+        stage.dataset,
+        model,
+        player.objective,
+        player.critic,
+        num_steps=stage.num_steps or player.num_steps,
+        batch_size=64,
+        optimiser=player.optimiser,
+        precision=stage.precision,
+    )
