@@ -91,6 +91,17 @@ def test_without_progress_and_without_a_terminal_there_is_silence(terminal, fold
     assert tuple(capsys.readouterr()) == ("", "")
 
 
+def test_print_is_a_listener_that_prints_one_readable_line_for_each_event(tmp_path, capsys):
+    heard = []
+    with listening(heard.append):
+        [run] = train(SPEC, folder=tmp_path, watch=print)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(heard)
+    assert lines[0] == f"Planning ({run.name}): 1 model, 3 steps each, on cpu."
+    assert lines[1].startswith(f"Training ({run.name}): 1 of 3 steps, loss ")
+    assert lines[-1] == f"Encoding images ({run.name}): 1 of 1 models"
+
+
 def test_what_is_shown_already_gets_no_bar_of_its_own(terminal):
     seen = []
     with contextlib.redirect_stderr(terminal), showing(seen.append), shown(True) as say:
