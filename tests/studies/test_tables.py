@@ -2,13 +2,15 @@
 
 import csv
 import io
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.studies.made_scores import made_scores
 from unbraid.errors import UnbraidError
-from unbraid.studies.tables import long_table, wide_latex, wide_markdown, wide_table
+from unbraid.studies.tables import factors_of, long_table, wide_latex, wide_markdown, wide_table
 
 SCORES = made_scores(
     {"vae, |a_1|": {"mig": [0.1, 0.2, 0.4, None], "sap": [1, 2, 3, None]}, "beta-vae": {"mig": [0.5]}},
@@ -52,3 +54,15 @@ def test_latex_has_the_rules_of_booktabs_and_no_bare_sign():
 def test_a_metric_that_the_study_does_not_have_is_refused():
     with pytest.raises(UnbraidError, match="no metric 'mgi'.*'mig'"):
         wide_table(SCORES, ["mgi"])
+
+
+def test_tables_say_over_which_factors_a_score_is():
+    [number, *_] = SCORES.numbers
+    gaps = [number._replace(quantity="factor", of=name, value=gap) for name, gap in {"x": 0.1, "y": 0.2}.items()]
+    constant = number._replace(quantity="factor", of="z", value=math.nan)
+    other = number._replace(quantity="factor", of="w", scoring="held out")
+    scores = replace(SCORES, numbers=(*SCORES.numbers, *gaps, constant, other))
+    assert factors_of(scores) == ["Over x, y: mig."]
+    assert wide_markdown(scores).endswith("\nOver x, y: mig.\n")
+    assert "% Over x, y: mig." in wide_latex(scores)
+    assert factors_of(SCORES) == []

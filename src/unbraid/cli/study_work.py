@@ -20,7 +20,7 @@ from unbraid.studies.speed import Speed
 from unbraid.studies.statistics.samples import StatisticsError
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.tables import Form, long_table, wide_latex, wide_markdown, wide_rows, wide_table
+from unbraid.studies.tables import Form, factors_of, long_table, wide_latex, wide_markdown, wide_rows, wide_table
 
 _FORMATS = (".csv", ".md", ".tex", ".parquet")
 _MOST_NAMED = 5
@@ -137,6 +137,8 @@ def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> No
     for row in rows:
         table.add_row(*row)
     output().print(table)
+    for sentence in factors_of(scores, metrics):
+        say(sentence, style="dim")
 
 
 def check_place(to: Path, form: Form, *, force: bool) -> None:

@@ -1,6 +1,7 @@
 """The scores of a study as tables: long, a row for each number; wide, a row for each setting."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -55,7 +56,7 @@ def wide_markdown(scores: StudyScores, metrics: Sequence[str] | None = None) -> 
     """Returns the wide table in Markdown: "median (quartiles)" in each cell."""
     heads, rows = wide_rows(scores, metrics)
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *([in_markdown(cell) for cell in row] for row in rows)]
-    notes = ["Median over seeds (quartiles)." + _explained(scores)]
+    notes = ["Median over seeds (quartiles)." + _explained(scores), *factors_of(scores, metrics)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n" + "\n".join(notes) + "\n"
 
 
@@ -67,6 +68,7 @@ def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str
     return "\n".join(
         [
             "% Median over seeds (quartiles). Needs \\usepackage{booktabs}.",
+            *(f"% {sentence}" for sentence in factors_of(scores, metrics)),
             r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}",
             r"\toprule",
             " & ".join(heads) + r" \\",
@@ -77,6 +79,21 @@ def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str
             "",
         ]
     )
+
+
+def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> list[str]:
+    """Returns over which factors each metric is, in the first scoring of the study: a sentence for those that share
+    them. Scores over other factors cannot be compared.
+    """
+    chosen, found = _chosen(scores, metrics), defaultdict[str, dict[str, None]](dict)
+    for number in scores.numbers:
+        if number.quantity == "factor" and not number.scoring and not math.isnan(number.value):
+            found[number.metric][number.of] = None
+    sharing = defaultdict[tuple[str, ...], list[str]](list)
+    for metric in chosen:
+        if metric in found:
+            sharing[tuple(found[metric])].append(metric)
+    return [f"Over {', '.join(factors)}: {', '.join(names)}." for factors, names in sharing.items()]
 
 
 def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
