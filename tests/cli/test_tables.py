@@ -71,6 +71,7 @@ def test_a_row_tells_how_training_ended(trained):
 def test_an_unfinished_run_shows_how_far_it_is(trained):
     run = Run.open(min(trained.iterdir()))
     assert run_row(run, "name")[3:5] == ["finished", "2/2"]
+    assert run_row(run, "name", "vae, batch size 8")[1] == "vae, batch size 8"
     (run.folder / "finished.json").unlink()
     assert run_row(run, "name")[3:5] == ["unfinished", "0/2"]
     (run.folder / "checkpoints").mkdir()

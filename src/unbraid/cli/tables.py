@@ -38,9 +38,9 @@ class Scored:
     images: str = ""
 
 
-def run_row(run: Run, name: str) -> list[str]:
-    """What the run is and how far it is, as a row of `runs_table`."""
-    label = spec_labels([run.spec])[run.spec.digest]
+def run_row(run: Run, name: str, label: str = "") -> list[str]:
+    """What the run is and how far it is, as a row of `runs_table`. Without a label it is called by its objective."""
+    label = label or spec_labels([run.spec])[run.spec.digest]
     failure = run.failure
     status = run.status if failure is None else f"failed at step {failure.step}"
     return [name, label, str(run.seed), status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]

@@ -113,6 +113,7 @@ def train(
     """
     from unbraid.cli.tables import run_row, runs_table
     from unbraid.cli.training_runs import placed, refuse_failed, specs_of, train_and_tell, unfinished_in
+    from unbraid.runs.spec_words import spec_labels
     from unbraid.training.options import TrainingOptions
 
     if resume and force:
@@ -131,6 +132,7 @@ def train(
         device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state, held_out_every
     )
     train_and_tell(runs, options)
-    output().print(runs_table([run_row(run, run.name) for run in runs]))
+    labels = spec_labels([run.spec for run in runs])
+    output().print(runs_table([run_row(run, run.name, labels[run.spec.digest]) for run in runs]))
     refuse_failed(runs)
     say(f"Score them with: unbraid score {out}")
