@@ -61,6 +61,14 @@ def _as_users_run_it() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _no_wait_for_the_disk() -> Iterator[None]:
+    """What a test writes need not outlive a power cut. When files are flushed, the tests of `files` look at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _no_network() -> Iterator[None]:
     """Only this machine may be reached: a test that needs a server starts one on the loopback address."""
 
@@ -96,5 +104,6 @@ def _is_loopback(host: str | bytes) -> bool:
 
 @pytest.fixture(autouse=True)
 def _shared_state_is_left_alone() -> Iterator[None]:
+    shapes.begin_test()
     with shared_state.left_alone():
         yield

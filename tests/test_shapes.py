@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tests import shapes
 from tests.shapes import shapes_checked
 from unbraid.information.discrete import discrete_information
 
@@ -44,6 +45,15 @@ def test_fields_are_checked_with_each_other_and_nothing_is_while_the_checks_are_
         Two(torch.ones(3, 2), (torch.ones(3, 1),))
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     assert Two(torch.ones(3, 2), (torch.ones(3, 1),)).std
+
+
+def test_after_many_calls_in_a_test_a_function_is_trusted():
+    for _ in range(100):
+        total(torch.ones(3, 2), torch.ones(3), turned=False)
+    assert total(torch.ones(3, 2), torch.ones(3), turned=True).shape == (3,)
+    shapes.begin_test()
+    with refused:
+        total(torch.ones(3, 2), torch.ones(3), turned=True)
 
 
 def test_what_has_no_shape_is_left_as_it_is():
