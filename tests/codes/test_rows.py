@@ -44,7 +44,7 @@ def test_rows_that_are_not_there_are_refused(rows):
 
 
 def test_factors_are_chosen_by_name():
-    assert CODES.with_factors(["size"]).factor_names == ("size",)
+    assert CODES.with_factors(["size"]).factor_names == CODES.with_factors("size").factor_names == ("size",)
     assert CODES.with_factors(["size", "shape"]) == CODES
     with pytest.raises(CodesError, match="no factor 'shap'. Did you mean 'shape'"):
         CODES.with_factors(["shap"])

@@ -79,6 +79,13 @@ def test_factors_are_chosen():
         evaluate(MIXED, [MIG()], factors=["hues"])
 
 
+def test_one_name_is_a_list_of_one_and_none_is_all():
+    assert evaluate(MIXED, [MIG()], factors="hue") == evaluate(MIXED, [MIG()], factors=["hue"])
+    assert evaluate(MIXED, [MIG()], factors=None).scoring == Scoring()
+    with pytest.raises(SpecError, match=r"factors is 3; expected the names of factors"):
+        evaluate(MIXED, [MIG()], factors=3)
+
+
 def test_a_fraction_is_drawn_once_and_for_all():
     cards = [evaluate(MIXED, [MIG()], fraction=0.5) for _ in range(2)]
     assert cards[0] == cards[1]

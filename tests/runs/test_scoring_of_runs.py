@@ -11,7 +11,7 @@ from tests.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid import evaluate
 from unbraid.distributions import DeterministicLatents
-from unbraid.errors import CodesError, RunError, SpecError
+from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.evaluation import Scoring
 from unbraid.metrics import DCI, MIG
 from unbraid.metrics.estimators import Quantised
@@ -195,6 +195,17 @@ def test_scores_of_the_model_see_weights_and_a_fraction_too(whole):
     assert some.num_images == 18
     weighted = whole.score("rate", sampling=CORRELATED)
     assert len({some[0].value, weighted[0].value, whole.score("rate")[0].value}) == 3
+
+
+def test_images_that_are_not_there_are_told_before_any_work(whole, monkeypatch):
+    def refuse(self, verify=False):
+        raise DataError("There is no file.")
+
+    monkeypatch.setattr(type(SPEC.dataset), "open", refuse)
+    done = []
+    with pytest.raises(DataError, match="There is no file"):
+        whole.score("mig:quantised,elbo", watch=done.append)
+    assert not any(event.about == "scoring" for event in done)
 
 
 def test_codes_alone_have_no_such_score(whole):

@@ -179,8 +179,9 @@ class Codes:
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
-    def with_factors(self, names: Sequence[str]) -> "Codes":
+    def with_factors(self, names: str | Sequence[str]) -> "Codes":
         """Returns the same codes with the factors of these names alone, in the order in which the codes have them."""
+        names = (names,) if isinstance(names, str) else names
         for name in names:
             if name not in self.factor_names:
                 raise CodesError(f"These codes have no factor {name!r}. {suggestion(name, self.factor_names)}")
@@ -208,6 +209,8 @@ class Codes:
         """Returns these codes and those of other images below them. They must have the same latents and factors; groups
         and prior are these codes' own. Weights of either are scaled to sum to the number of its images.
         """
+        if not isinstance(others, Codes):
+            raise CodesError(f"Codes were given as {type(others).__name__}; expected unbraid.Codes.")
         tables = ("mean", "std", "covariance", "samples", "probabilities", "factors")
         ours, theirs = ({name: getattr(codes, name) for name in tables} for codes in (self, others))
         check_alike(described(**ours), described(**theirs))

@@ -83,6 +83,8 @@ def evaluate_as(
     selection, codes = select(metrics, seed), Statistics(codes).codes
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
     codes = _scored(codes, scoring)
+    # What the model reads is opened first: images that are not there are told before any work.
+    model = trained() if trained is not None and selection.model_scores else None
     left_out = dict(selection.left_out)
     chosen = selection.metrics
     if fitted_on is not None:
@@ -98,7 +100,7 @@ def evaluate_as(
     for name, metric in chosen.items():
         work.do(name, metric)
     if selection.model_scores:
-        work.do_model(selection.model_scores, trained)
+        work.do_model(selection.model_scores, model)
     tell(Event("scoring", number, number, "metrics"))
     if not work.scores:
         for error in work.failed.values():
@@ -153,17 +155,16 @@ class _Work:
                 self.failed[name] = error
         self._num_done += 1
 
-    def do_model(self, scores: dict[str, ModelScore], trained: Callable[[], Trained] | None) -> None:
+    def do_model(self, scores: dict[str, ModelScore], trained: Trained | None) -> None:
         """Scores the model, in one pass over the images."""
         if trained is None:
             self.refused |= dict.fromkeys(scores, _NEEDS_MODEL)
             return
         with part_of(Event("scoring", self._num_done, self._num_metrics, "metrics", ", ".join(scores))):
             try:
-                model = trained()
-                reasons = {name: score.refusal(model.model) for name, score in scores.items()}
+                reasons = {name: score.refusal(trained.model) for name, score in scores.items()}
                 self.refused |= {name: reason for name, reason in reasons.items() if reason}
-                found = measure({name: score for name, score in scores.items() if not reasons[name]}, model)
+                found = measure({name: score for name, score in scores.items() if not reasons[name]}, trained)
                 self.scores |= {name: replace(score, scoring=self._scoring.changes()) for name, score in found.items()}
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
                 self.failed |= dict.fromkeys(scores, error)

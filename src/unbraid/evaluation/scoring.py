@@ -1,6 +1,6 @@
 """Scoring: which codes are scored, and how."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
@@ -109,6 +109,10 @@ class Scoring(Recipe):
         return said
 
 
-def named(factors: str | Sequence[str]) -> tuple[str, ...]:
+def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:
     """Returns the names of factors as a recipe holds them, from a list or from one name."""
-    return (factors,) if isinstance(factors, str) else tuple(factors)
+    if factors is None or isinstance(factors, str):
+        return () if factors is None else (factors,)
+    if not isinstance(factors, Iterable):
+        raise SpecError(f"factors is {factors!r}; expected the names of factors, such as ['scale', 'shape'].")
+    return tuple(factors)
