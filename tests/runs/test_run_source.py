@@ -12,7 +12,11 @@ from tests.training.squares import PACKAGES, Squares
 from unbraid import Autoencoder, Run, RunSpec, train
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import RunError, SpecError, UntrustedError
+from unbraid.report.groups import group_members
+from unbraid.report.members import read_members
+from unbraid.runs.run_labels import run_labels
 from unbraid.runs.run_writer import RunWriter
+from unbraid.runs.runs_in import runs_in
 
 NET = """
 from dataclasses import dataclass
@@ -154,3 +158,48 @@ def test_training_is_refused_if_a_file_was_edited_after_its_import(trained, tmp_
         with pytest.raises(SpecError, match=r"(helper|net)\.py was changed since"):
             train([spec], [1], folder=tmp_path / "none", device="cpu")
     assert not (tmp_path / "none").exists()
+
+
+METRIC = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unbraid.metrics import Metric, Score
+
+SCALE = {}
+
+
+@dataclass(frozen=True)
+class Own(Metric):
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @property
+    def accepts(self):
+        return frozenset()
+
+    def measure(self, statistics):
+        return Score("Own", SCALE, settings=self.settings)
+"""
+
+
+def test_scores_of_two_states_of_a_metric_of_ones_own_are_two_scores(trained):
+    folder, _ = trained
+    for scale in (1.0, 1.0, 2.0):
+        write(folder, {"metric": METRIC.format(scale)})
+        with fresh(folder):
+            run = Run.open(only_run(folder), packages=ALL)
+            assert run.score([imported("metric").Own()])[0].value == scale
+    assert [score.value for score in run.scores() if score.metric == "Own"] == [1.0, 2.0]
+    first, second = (score.settings["source"] for score in run.scores() if score.metric == "Own")
+    assert first != second
+
+
+def test_runs_of_two_states_of_ones_own_code_are_not_taken_for_seeds_of_one(trained):
+    folder, _ = trained
+    write(folder, AFTER)
+    with fresh(folder):
+        [later] = train([spec_of_ones_own()], [1], folder=folder / "runs", device="cpu", progress=False)
+        runs = runs_in(folder / "runs", packages=ALL)
+        assert sorted(run_labels(runs)) == sorted(f"own ({run.digest[:6]})" for run in runs)
+        assert later.digest in {run.digest for run in runs}
+        assert [len(group.members) for group in group_members(read_members(runs))] == [1, 1]

@@ -29,7 +29,7 @@ from unbraid.metrics.mig import MIG
 from unbraid.recipes import parse
 from unbraid.recipes.annotations import hints_of
 from unbraid.runs.run import Run
-from unbraid.runs.spec_words import spec_labels
+from unbraid.runs.run_labels import run_labels
 from unbraid.sampling import Joint
 
 # What many runs are first compared by.
@@ -72,12 +72,12 @@ def score_cards(
     """Score each run and keep the scores in its folder."""
     if not runs:
         return []
-    labels, found = spec_labels([run.spec for run in runs]), []
+    found = []
     with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"):
-        for number, run in enumerate(runs):
+        for number, (run, label) in enumerate(zip(runs, run_labels(runs), strict=True)):
             with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
                 card = run.score(metrics, scoring, seed=seed, device=device)
-            found.append(Carded(labels[run.spec.digest], str(run.folder), card, run))
+            found.append(Carded(label, str(run.folder), card, run))
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from unbraid.errors import SpecError
 from unbraid.recipes import Recipe
+from unbraid.recipes.own_recipes import source_digest
 from unbraid.recipes.registry import short_name
 
 # The least and the most of each count: with less there is nothing to measure, with more a metric would run for days or
@@ -42,14 +43,21 @@ def check_sizes(recipe: Recipe) -> None:
 
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
-    """Returns every setting by name. A recipe among them is told by its name, and its own settings follow."""
+    """Returns every setting by name. A recipe among them is told by its name, and its own settings follow. Of classes
+    that are not of unbraid, `source` tells how they were written: scores of two states of them are two scores.
+    """
+    source = source_digest(recipe)
     values = {field.name: getattr(recipe, field.name) for field in fields(recipe)}
     recipes = {name: value for name, value in values.items() if is_dataclass(value)}
-    return {name: value for name, value in values.items() if name not in recipes} | {
-        key: setting
-        for name, inner in recipes.items()
-        for key, setting in ({name: short_name(inner).replace("-", "_")} | vars(inner)).items()
-    }
+    return (
+        {name: value for name, value in values.items() if name not in recipes}
+        | {
+            key: setting
+            for name, inner in recipes.items()
+            for key, setting in ({name: short_name(inner).replace("-", "_")} | vars(inner)).items()
+        }
+        | ({} if source is None else {"source": source})
+    )
 
 
 def check_seed(where: str, seed: Any) -> None:

@@ -1,14 +1,17 @@
 """Recipes of the user's own: what their classes must be, and the source they are made of."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from unbraid.errors import SpecError
 from unbraid.source import OwnSource, source_of
 from unbraid.source.own_classes import check_importable
+from unbraid.source.syntax import short_digest
 
 
 def own_source(recipe: Any) -> OwnSource:
@@ -17,6 +20,16 @@ def own_source(recipe: Any) -> OwnSource:
     for cls in classes:
         check_importable(cls)
     return source_of(classes)
+
+
+def source_digest(recipe: Any) -> str | None:
+    """Returns digits that tell the source of a recipe's own classes from others; None where all are of unbraid, or
+    their source is nowhere to be found.
+    """
+    with contextlib.suppress(SpecError):
+        source = source_of(dict.fromkeys(_classes(recipe)))
+        return short_digest(json.dumps(source.identity).encode()) if source else None
+    return None
 
 
 def check_class(cls: type) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.report.members import Ranking, ReportedRun
+from unbraid.runs.run_labels import run_labels
 from unbraid.runs.spec import RunSpec
-from unbraid.runs.spec_words import spec_labels
 from unbraid.schedule import extremes
 
 
@@ -48,17 +48,17 @@ class Group:
 
 
 def group_members(members: Sequence[ReportedRun]) -> list[Group]:
-    """One group a spec: the objectives in the order in which they first come, those of a kind by their
-    hyperparameters.
+    """One group for each spec, as it was when its runs were begun: the objectives in the order in which they first
+    come, those of a kind by their hyperparameters.
     """
     by_digest: dict[str, list[ReportedRun]] = {}
     for member in members:
-        by_digest.setdefault(member.run.spec.digest, []).append(member)
+        by_digest.setdefault(member.run.digest, []).append(member)
     kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))
     specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
     order = sorted(specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), _weights(specs[digest])))
-    labels = spec_labels(list(specs.values()))
-    return [Group(index, labels[digest], tuple(by_digest[digest])) for index, digest in enumerate(order)]
+    labels = run_labels([by_digest[digest][0].run for digest in order])
+    return [Group(index, labels[index], tuple(by_digest[digest])) for index, digest in enumerate(order)]
 
 
 def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:

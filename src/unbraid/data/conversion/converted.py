@@ -22,6 +22,7 @@ from unbraid.data.image_store import ImageStore, Plan
 from unbraid.data.publication import Publication, PublishedFile
 from unbraid.errors import DataError, SpecError
 from unbraid.names import kebab_case
+from unbraid.recipes.own_recipes import source_digest
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +81,11 @@ class ConvertedDataset(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept. Each choice of fields has its own place."""
-        content = json.dumps([self.converter_version, dataclasses.asdict(self)], sort_keys=True)
+        """Where the images are kept. Each choice of fields has its own place, and so has each state of a class that is
+        not of unbraid.
+        """
+        own = [source] if (source := source_digest(self)) else []
+        content = json.dumps([self.converter_version, dataclasses.asdict(self), *own], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         return ImageStore(files.cache_folder() / "converted" / f"{kebab_case(type(self))}-{digest}")
 
