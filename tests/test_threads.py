@@ -44,7 +44,10 @@ def on_a_machine(tmp_path, load):
 
 @pytest.mark.parametrize(
     "code",
-    ["from unbraid.cli import main; main(['runs'])", "import runpy; runpy.run_module('unbraid', run_name='__main__')"],
+    [
+        "from unbraid.cli import main; main(['runs'])",
+        "import runpy, sys; sys.argv[1:] = ['runs']; runpy.run_module('unbraid', run_name='__main__')",
+    ],
 )
 def test_beside_a_busy_process_the_command_line_lets_threads_sleep_before_torch_is_loaded(code, tmp_path):
     assert policy_when_torch_is_imported(on_a_machine(tmp_path, "1.9 1.2 0.4 2/80 77") + code) == "PASSIVE"
