@@ -263,7 +263,7 @@ def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
     assert ", 1 of 2 collapsed" in text  # beside the median of its strip
     assert "2 (1 collapsed)" in text  # and in the table of medians
     every = Page(render([replace(member, num_unused=3) for member in used], [], None, DATE)).text
-    assert re.search(rf"seed \d, MIG 0\.\d\d\. {badge}\.", every)  # in the summary, of the best
+    assert re.search(rf"seed \d, MIG 0\.\d\d over [\w ,]+\. {badge}\.", every)  # in the summary, of the best
 
 
 def test_the_latents_that_a_run_does_not_use_are_counted(trained, monkeypatch):
