@@ -86,8 +86,10 @@ def as_tensor(name: str, values: Any) -> Tensor:
         raise CodesError(f"{name} holds {array.dtype}; expected numbers of one type.")
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    # torch takes neither foreign byte orders nor negative strides, and complains of memory that it may not write to.
-    if not array.dtype.isnative or not array.flags.writeable or any(stride < 0 for stride in array.strides):
+    # torch takes neither foreign byte orders nor negative or uneven strides (a column of a structured array has those),
+    # and complains of memory that it may not write to.
+    is_odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
+    if is_odd or not array.dtype.isnative or not array.flags.writeable:
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     return torch.as_tensor(array)
 

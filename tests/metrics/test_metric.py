@@ -14,10 +14,11 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.evaluation.score_json import score_from_json, score_to_json
 from unbraid.metrics.dci import DCI
-from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators import Neighbours, Quantised
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sap import SAP
 from unbraid.metrics.zdiff import ZDiff
@@ -163,3 +164,36 @@ def test_a_copy_of_a_score_equals_it():
     assert again != score
     for change in ({"value": 0.6}, {"parts": {"a": Value(0.0, (0.0, math.nan))}}, {"settings": {"num_bins": 21}}):
         assert dataclasses.replace(score, **change) != score
+
+
+# ---- whole numbers given as floats
+
+
+def whole_floats(numbers):
+    codes = grid()
+    return dataclasses.replace(codes, factors=(Labels("size", numbers), *codes.factors))
+
+
+def noted(metric, codes):
+    return [note for note in metric(codes).notes if "given as floats" in note]
+
+
+@pytest.mark.parametrize("metric", [SAP(), DCI("boosted_trees", num_trees=2), Modularity(Neighbours())], ids=str)
+def test_whole_numbers_given_as_floats_are_noted_where_that_changes_the_score(metric):
+    numbers = torch.arange(20) % 4
+    [note] = noted(metric, whole_floats(numbers.double()))
+    assert note.startswith("size holds whole numbers given as floats, and so is scored as a measurement")
+    assert noted(metric, whole_floats(numbers)) == []
+    assert metric(whole_floats(numbers.double())).value != metric(whole_floats(numbers)).value
+
+
+@pytest.mark.parametrize("metric", [SAP(factors_as="measurements"), DCI("lasso")], ids=str)
+def test_where_it_changes_nothing_nothing_is_said(metric):
+    numbers = torch.arange(20) % 4
+    assert noted(metric, whole_floats(numbers.double())) == []
+    assert metric(whole_floats(numbers.double())).value == pytest.approx(metric(whole_floats(numbers)).value)
+
+
+def test_measurements_are_not_taken_for_whole_numbers():
+    assert noted(SAP(), whole_floats(torch.arange(20) * 0.5)) == []
+    assert noted(SAP(), whole_floats(torch.arange(20).double())) == []

@@ -108,6 +108,7 @@ class Codes:
         factors: Any = None,
         factor_names: Sequence[str] | None = None,
         missing: Missing = None,
+        unordered: Sequence[str] = (),
         weights: Any = None,
         prior: LatentPrior | Mapping[str, Any] | None = None,
     ) -> "Codes":
@@ -119,10 +120,11 @@ class Codes:
         discrete latent; they may be the only latents. `groups` are tuples of latent numbers, the continuous ones first.
 
         Columns of integers are values of discrete factors; columns of floats are measurements of continuous ones. To
-        mix them, give `factors` as a mapping from names to columns; there a column may also hold words, or
-        probabilities p(y | x) (two-dimensional). Or give a tuple of Labels. `missing` is what marks a label that is not
-        known: math.nan, a number such as -1, or a word. A label that a numpy.ma array masks is not known; masked
-        numbers elsewhere are refused.
+        mix them, give `factors` as a mapping from names to columns, a DataFrame or a structured array; there a column
+        may also hold words and, in a mapping, probabilities p(y | x) (two-dimensional). Or give a tuple of Labels.
+        `unordered` names factors whose values are mere names, as words are. `missing` is what marks a label that is
+        not known: math.nan, a number such as -1, or a word. A label that a numpy.ma array masks or a DataFrame does not
+        have is not known; masked numbers elsewhere are refused.
 
         `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
         "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with
@@ -139,6 +141,7 @@ class Codes:
             factors=factors,
             factor_names=factor_names,
             missing=missing,
+            unordered=unordered,
             weights=None if weights is None else as_floats("weights", weights).double(),
             prior=prior,
         )

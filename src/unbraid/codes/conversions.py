@@ -4,14 +4,14 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid.arrays import as_array, as_floats, as_tensor
 from unbraid.codes.checks import check_finite, refuse_where
-from unbraid.codes.labels import Labels, Missing, checked_missing
+from unbraid.codes.factor_forms import as_factors
+from unbraid.codes.labels import Missing
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 
@@ -28,6 +28,7 @@ def as_fields(
     factors: Any = None,
     factor_names: Sequence[str] | None = None,
     missing: Missing = None,
+    unordered: Any = (),
     weights: Any = None,
     prior: LatentPrior | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def as_fields(
         "samples": None if draws is None else draws.to(center),
         "probabilities": tuple(table.to(center.device) for table in tables),
         "groups": as_groups(groups),
-        "factors": _as_factors(factors, factor_names, checked_missing(missing), center.device),
+        "factors": as_factors(factors, factor_names, missing=missing, unordered=unordered, device=center.device),
         "weights": None if weights is None else as_floats("weights", weights).to(center.device),
         "prior": LatentPrior.from_arrays(prior) if isinstance(prior, Mapping) else prior,
     }
@@ -121,44 +122,6 @@ def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ..
                 "categories)."
             )
     return tables
-
-
-def _as_factors(
-    factors: Any, names: Sequence[str] | None, missing: Missing, device: torch.device
-) -> tuple[Labels, ...]:
-    if factors is None:
-        if names is not None:
-            raise CodesError("factor_names was given without factors. Give the factors too, or leave the names out.")
-        return ()
-    are_labels = isinstance(factors, tuple) and all(isinstance(labels, Labels) for labels in factors)
-    if are_labels or isinstance(factors, Mapping):
-        if names is not None:
-            raise CodesError("factor_names was given with factors that have names of their own. Leave it out.")
-        if are_labels:
-            return tuple(factors)
-        return tuple(Labels.of(str(name), column, missing=missing, device=device) for name, column in factors.items())
-    table = factors if isinstance(factors, np.ma.MaskedArray) else as_array("factors", factors)
-    if table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2:
-        raise CodesError(f"factors has shape {tuple(table.shape)}; expected (images, factors).")
-    names = [f"factor_{k}" for k in range(table.shape[1])] if names is None else _as_names(names)
-    if len(names) != table.shape[1]:
-        raise CodesError(
-            f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column."
-        )
-    return tuple(Labels.of(name, table[:, k], missing=missing, device=device) for k, name in enumerate(names))
-
-
-def _as_names(names: Any) -> list[str]:
-    if isinstance(names, str):
-        return [names]
-    try:
-        return list(map(str, names))
-    except TypeError:
-        raise CodesError(
-            f"factor_names is {names!r}; expected a list of names, one for each column of factors."
-        ) from None
 
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:

@@ -19,7 +19,7 @@ Other arrays are not read.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +34,16 @@ from unbraid.codes.latent_prior import ARRAYS as _PRIOR_ARRAYS
 from unbraid.codes.latent_prior import PROBABILITIES as _TABLE
 from unbraid.errors import CodesError
 
-LOG_VAR, FACTOR, CATEGORY, FACTOR_NAMES, FILES = "log_var", "factor:", "category:", "factor_names", "files"
+LOG_VAR, FACTOR_NAMES, FILES = "log_var", "factor_names", "files"
 """`files` says which picture each code is of, as `unbraid encode` writes it: for people, not read here."""
 
+FACTOR, CATEGORY, KNOWN = COLUMNS = ("factor:", "category:", "known:")
+"""What stands before the name of a factor that has an array of its own."""
+
 _FIELDS = ("mean", "std", "covariance", "samples", "weights")
-_GROUP, _PRIOR, _KNOWN, _FACTORS = "group_", "prior_", "known:", "factors"
+_GROUP, _PRIOR, _FACTORS = "group_", "prior_", "factors"
 _NAMES = {*_FIELDS, LOG_VAR, _FACTORS, *(f"{_PRIOR}{name}" for name in _PRIOR_ARRAYS)}
-_PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, _KNOWN, f"{_PRIOR}{_TABLE}")
+_PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, KNOWN, f"{_PRIOR}{_TABLE}")
 
 
 def is_read(name: str) -> bool:
@@ -55,12 +58,17 @@ def to_arrays(codes: Codes) -> dict[str, Tensor]:
     arrays = {name: getattr(codes, name) for name in _FIELDS}
     arrays |= {f"{_TABLE}{number}": table for number, table in enumerate(codes.probabilities)}
     arrays |= {f"{_GROUP}{number}": torch.tensor(group, device="cpu") for number, group in enumerate(codes.groups)}
-    for labels in codes.factors:
-        arrays[f"{FACTOR if labels.ordered else CATEGORY}{labels.name}"] = _written(labels)
-        arrays[f"{_KNOWN}{labels.name}"] = None if labels.values.is_floating_point() else labels.known
+    arrays |= factor_arrays(codes.factors)
     if codes.prior is not None:
         arrays |= {f"{_PRIOR}{name}": tensor for name, tensor in codes.prior.tensors().items()}
     return {name: tensor.cpu() for name, tensor in arrays.items() if tensor is not None}
+
+
+def factor_arrays(factors: Iterable[Labels]) -> dict[str, Tensor]:
+    """Returns the factors as arrays by name."""
+    arrays = {f"{FACTOR if labels.ordered else CATEGORY}{labels.name}": _written(labels) for labels in factors}
+    masks = {f"{KNOWN}{labels.name}": labels.known for labels in factors if not labels.values.is_floating_point()}
+    return arrays | {name: known for name, known in masks.items() if known is not None}
 
 
 def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
@@ -74,7 +82,7 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
         isinstance(factor_names, list) and all(isinstance(name, str) for name in factor_names)
     ):
         raise CodesError(f"factor_names is {repr(factor_names)[:80]}; expected a list of names, one for each factor.")
-    columns = _columns(arrays)
+    columns = columns_in(arrays)
     if columns and _FACTORS in arrays:
         raise CodesError(f"There are both {_FACTORS} and {FACTOR}NAME columns. Give the factors in one way.")
     prior = {name.removeprefix(_PRIOR): array for name, array in arrays.items() if name.startswith(_PRIOR)}
@@ -82,7 +90,7 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
         **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR)},
         probabilities=_numbered(arrays, _TABLE),
         groups=[as_tensor(_GROUP, group).tolist() for group in _numbered(arrays, _GROUP)],
-        factors=_in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
+        factors=in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
         factor_names=None if columns else factor_names,
         missing=math.nan,
         prior=prior or None,
@@ -107,8 +115,8 @@ def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
     return [arrays[name] for name in names]
 
 
-def _columns(arrays: Mapping[str, Any]) -> dict[str, Labels]:
-    """The factors that have arrays of their own."""
+def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:
+    """Returns the factors that have arrays of their own, by name."""
     found: dict[str, Labels] = {}
     for kind in (FACTOR, CATEGORY):
         for name in [name.removeprefix(kind) for name in arrays if name.startswith(kind)]:
@@ -116,11 +124,11 @@ def _columns(arrays: Mapping[str, Any]) -> dict[str, Labels]:
                 raise CodesError(f"There are both {FACTOR}{name} and {CATEGORY}{name}. Give each factor once.")
             labels = Labels.of(name, arrays[f"{kind}{name}"], missing=math.nan)
             found[name] = replace(labels, ordered=False) if kind == CATEGORY else labels
-    for name in [name.removeprefix(_KNOWN) for name in arrays if name.startswith(_KNOWN)]:
-        flags = as_tensor(f"{_KNOWN}{name}", arrays[f"{_KNOWN}{name}"])
+    for name in [name.removeprefix(KNOWN) for name in arrays if name.startswith(KNOWN)]:
+        flags = as_tensor(f"{KNOWN}{name}", arrays[f"{KNOWN}{name}"])
         if name not in found or flags.dtype != torch.bool or flags.shape != found[name].values.shape[:1]:
             raise CodesError(
-                f"{_KNOWN}{name} holds {flags.dtype} of shape {tuple(flags.shape)}; expected True or False for each "
+                f"{KNOWN}{name} holds {flags.dtype} of shape {tuple(flags.shape)}; expected True or False for each "
                 f"label of {FACTOR}{name}, which must be there too."
             )
         labels = found[name]
@@ -128,7 +136,8 @@ def _columns(arrays: Mapping[str, Any]) -> dict[str, Labels]:
     return found
 
 
-def _in_order(columns: Mapping[str, Labels], names: list[str] | None) -> tuple[Labels, ...]:
+def in_order(columns: Mapping[str, Labels], names: list[str] | None) -> tuple[Labels, ...]:
+    """Returns the columns in the order of the names, if there are any."""
     if names is not None and sorted(names) != sorted(columns):
         raise CodesError(
             f"factor_names is {repr(names)[:80]}, and the columns of factors are named {shown(list(columns), most=9)}. "

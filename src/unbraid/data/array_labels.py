@@ -1,20 +1,91 @@
 """The factors and the weights in a user's own arrays."""
 
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
+import torch
 from jaxtyping import Float32
 
 from unbraid.arrays import shown
-from unbraid.data.dataset import Factor
-from unbraid.errors import DataError
+from unbraid.codes import Labels
+from unbraid.codes.factor_forms import as_factors
+from unbraid.codes.labels import Missing
+from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
+from unbraid.data.dataset import Factor, labels_of
+from unbraid.errors import CodesError, DataError
+from unbraid.names import suggestion
 
 LABELS = ("factors", "factor_names", "factor_ordered", "factor_known")
 """The arrays that the factors are made from."""
 
 
-def labels_in(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray, tuple[Factor, ...]]:
-    """The columns of factors as FactorImages keeps them, and what they are called."""
+def is_label(name: str) -> bool:
+    """Says whether factors are made from an array of this name."""
+    return name in LABELS or name.startswith(COLUMNS)
+
+
+def labels_in(arrays: dict[str, np.ndarray], num_images: int) -> tuple[tuple[Labels, ...], tuple[Factor, ...]]:
+    """Returns the factors as FactorImages keeps them, and what they are called: from one table, or from an array for
+    each, as files of codes have them.
+    """
+    if any(name.startswith(COLUMNS) for name in arrays):
+        return _of_columns(arrays, num_images)
+    values, factors = _of_table(arrays, num_images)
+    columns = torch.from_numpy(values).unbind(1)
+    return tuple(labels_of(factor, column) for factor, column in zip(factors, columns, strict=True)), factors
+
+
+def as_arrays(
+    factors: Any, names: Sequence[str] | None, *, missing: Missing, unordered: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Returns factors that have names of their own, or missing labels, as arrays by name."""
+    try:
+        labels = as_factors(factors, names, missing=missing, unordered=unordered)
+    except CodesError as error:
+        raise DataError(str(error)) from None
+    if soft := [each.name for each in labels if each.is_soft]:
+        raise DataError(f"The factor {soft[0]!r} has probabilities, and images are labelled by values. Give those.")
+    order = np.array([each.name for each in labels], dtype=np.str_)
+    return {"factor_names": order} | {name: tensor.numpy() for name, tensor in factor_arrays(labels).items()}
+
+
+def ordered_flags(arrays: dict[str, np.ndarray], unordered: Sequence[str]) -> np.ndarray:
+    """Returns for each column of a table whether its values have an order."""
+    names = _names(arrays, 1 if arrays["factors"].ndim == 1 else arrays["factors"].shape[-1])
+    chosen = [unordered] if isinstance(unordered, str) else list(unordered)
+    for name in chosen:
+        if name not in names:
+            raise DataError(f"unordered names a factor {name!r} that there is not. {suggestion(str(name), names)}")
+    return np.array([name not in chosen for name in names], dtype=np.bool_)
+
+
+def _of_columns(arrays: dict[str, np.ndarray], num_images: int) -> tuple[tuple[Labels, ...], tuple[Factor, ...]]:
+    if "factors" in arrays:
+        raise DataError("There are both factors and arrays of single factors. Give the factors in one way.")
+    names = arrays["factor_names"].tolist() if "factor_names" in arrays else None
+    try:
+        found = in_order(columns_in(arrays), names)
+    except CodesError as error:
+        raise DataError(str(error)) from None
+    for labels in found:
+        if len(labels.values) != num_images or labels.is_soft:
+            raise DataError(
+                f"The factor {labels.name!r} has shape {tuple(labels.values.shape)} for {num_images} images; expected "
+                "one label an image."
+            )
+        if not bool(labels.is_known.any()):
+            raise DataError(f"The factor {labels.name!r} is known in no image. Label some of them, or leave it out.")
+    ranked = tuple(labels if labels.is_continuous else replace(labels, values=labels.assignment()) for labels in found)
+    factors = (
+        Factor(labels.name, 0 if labels.is_continuous else int(labels.values.max()) + 1, labels.ordered)
+        for labels in ranked
+    )
+    return ranked, tuple(factors)
+
+
+def _of_table(arrays: dict[str, np.ndarray], num_images: int) -> tuple[np.ndarray, tuple[Factor, ...]]:
     if "factors" not in arrays:
         if stray := [name for name in LABELS if name in arrays]:
             raise DataError(

@@ -91,7 +91,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
                 f"The factors have shape {tuple(values.shape)}, but {len(pixels)} images with {len(factors)} named "
                 f"factors need ({len(pixels)}, {len(factors)}): one row an image, one column a factor."
             )
-        labels = tuple(_labels(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
+        labels = tuple(labels_of(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
         return cls(pixels, labels, factors, weights)
 
     @cached_property
@@ -177,7 +177,8 @@ def _filled(labels: Labels) -> Tensor:
     return torch.where(known, labels.values, math.nan if labels.values.is_floating_point() else -1)
 
 
-def _labels(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
+def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
+    """Returns the labels in a column: value indices, with -1 where they are not known, or measurements, with NaN."""
     if factor.size:
         column = column.to(torch.int64)
     missing = column < 0 if factor.size else column.isnan()

@@ -40,6 +40,10 @@ class AttributeVector(Metric):
     fits_predictor: ClassVar[bool] = True
 
     @property
+    def tells_floats_apart(self) -> bool:
+        return True
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         return OF_MEANS | {"continuous factors"}
 

@@ -98,6 +98,10 @@ class DCI(Metric):
         return self.predictor != "lasso"
 
     @property
+    def tells_floats_apart(self) -> bool:
+        return self.predictor == "boosted_trees"
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         return OF_MEANS | {"continuous factors"}
 

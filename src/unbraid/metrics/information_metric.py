@@ -54,6 +54,11 @@ class InformationMetric(Metric):
 
     @property
     @final
+    def tells_floats_apart(self) -> bool:
+        return "continuous factors" in self.accepts
+
+    @property
+    @final
     def accepts(self) -> frozenset[Feature]:
         return self.estimator.accepts - ({"continuous factors"} if self.needs_factor_entropy else set())
 

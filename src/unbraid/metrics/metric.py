@@ -39,6 +39,10 @@ Feature = Literal[
 # The squares of larger numbers, summed over a dataset, would overflow.
 _LARGEST = 1e150
 
+_WHOLE_FLOATS = (
+    "{} holds whole numbers given as floats, and so is scored as a measurement. If its numbers are values, give them "
+    "as integers: the score is another one."
+)
 _OWN_VALUES = (
     "{} has a value of its own in every image: a latent that tells the image tells it, so its score says nothing."
 )
@@ -163,6 +167,11 @@ class Metric(Recipe, ABC):
         return False
 
     @property
+    def tells_floats_apart(self) -> bool:
+        """Whether a factor scores otherwise as floats, which are measurements, than as integers, which are values."""
+        return False
+
+    @property
     def title(self) -> str:
         """What the value is, in words, and the settings that are not those by default."""
         _, *settings = split(text_of(self), ":")
@@ -196,6 +205,8 @@ class Metric(Recipe, ABC):
         if self.sees_scale or (self.needs_factors and "means without std" in self.accepts):
             notes = _scale_notes(statistics.codes, sees_scale=self.sees_scale)
             score = replace(score, notes=(*score.notes, *notes))
+        if self.tells_floats_apart and (whole := _whole_floats(statistics.codes)):
+            score = replace(score, notes=(*score.notes, _WHOLE_FLOATS.format(", ".join(whole))))
         if self.groups_by_value and statistics.singled_out:
             score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
         if not constant:
@@ -267,6 +278,16 @@ def _check_magnitude(codes: Codes) -> None:
                 f"The largest {what} is {largest:g}, and its square is no float64. Divide the latents by a constant "
                 "first."
             )
+
+
+def _whole_floats(codes: Codes) -> list[str]:
+    """Returns the factors whose labels are floats, all of them whole numbers, some of which occur more than once."""
+    continuous = {labels.name: labels.values[labels.is_known] for labels in codes.factors if labels.is_continuous}
+    return [
+        name
+        for name, values in continuous.items()
+        if bool((values == values.round()).all()) and len(values.unique()) < len(values)
+    ]
 
 
 def _scale_notes(codes: Codes, *, sees_scale: bool) -> tuple[str, ...]:

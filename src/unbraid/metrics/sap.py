@@ -58,6 +58,10 @@ class SAP(Metric):
         return self.classifier == "svm"
 
     @property
+    def tells_floats_apart(self) -> bool:
+        return self.factors_as == "labels"
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         return OF_MEANS | {"continuous factors"}
 

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def test_images_that_make_no_sense_are_refused_at_once(images, match):
 
 def test_integers_become_their_ranks_column_by_column():
     dataset = FromArrays.of(
-        IMAGES, np.array([[3, 0], [7, 1], [7, 2], [-1, 0]]), factor_names=["age", "hue"], factor_ordered=[True, False]
+        IMAGES, np.array([[3, 0], [7, 1], [7, 2], [-1, 0]]), factor_names=["age", "hue"], unordered=("hue",)
     )
     assert dataset.factors == (Factor("age", 3), Factor("hue", 3, ordered=False))
     images = dataset.load()
@@ -175,14 +176,20 @@ def test_weights_are_scaled_to_probabilities():
         ({"factors": np.zeros((3, 2), dtype=int)}, r"\(3, 2\) for 4 images"),
         ({"factors": np.zeros((4, 2, 1), dtype=int)}, r"\(4, 2, 1\)"),
         ({"factors": np.array([[0.0], [np.nan], [1.0], [np.inf]])}, "2 rows.*mask the labels"),
-        ({"factors": np.array([["a"], ["b"], ["c"], ["d"]])}, "give integers"),
+        ({"factors": np.array([["a"], ["b"], ["c"]])}, "one label an image"),
+        ({"factors": {"a": np.zeros(3, dtype=int)}}, r"The factor 'a' has shape \(3,\) for 4 images"),
+        ({"factors": {"a": np.full((4, 2), 0.5)}}, "has probabilities, and images are labelled by values"),
+        ({"factors": {"a": [-1, -1, -1, -1]}, "missing": -1}, "The factor 'a' is known in no image"),
+        ({"factors": {"a": [0.5, math.nan, 1.0, 2.0]}}, "missing=math.nan"),
+        ({"factors": {"a": np.arange(4)}, "factor_names": ["b"]}, "names of their own"),
+        ({"factors": {"a": np.arange(4)}, "unordered": ["b"]}, "unordered names a factor 'b' that there is not"),
+        ({"factors": {"a": np.ones(4)}, "unordered": ["a"]}, "is to have no order, and holds floats"),
         ({"factors": np.array([None] * 4, dtype=object)}, "Python objects"),
         ({"factors": np.zeros((4, 2), dtype=int), "factor_names": ["one"]}, "each of the 2 factors"),
         ({"factors": np.zeros((4, 2), dtype=int), "factor_names": ["one", "one"]}, "of its own"),
         ({"factors": np.zeros((4, 1), dtype=int), "factor_names": [""]}, "of its own"),
-        ({"factors": np.zeros((4, 2), dtype=int), "factor_ordered": [True]}, "each of 2 factors"),
+        ({"factors": np.zeros((4, 2), dtype=int), "unordered": ["shape"]}, "'shape' that there is not. .*factor_0"),
         ({"factor_names": ["one"]}, "without factors"),
-        ({"factor_ordered": [True]}, "without factors"),
         ({"weights": np.ones(3)}, "each of the 4 images"),
         ({"weights": np.array(["a"] * 4)}, "each of the 4 images"),
         ({"weights": np.array([1.0, -1.0, 1.0, 1.0])}, "none negative"),

@@ -34,7 +34,7 @@ class Stream(IterableDataset):
 
 def test_tensors_with_a_target_are_images_with_a_factor():
     recipe = from_torch(TensorDataset(PIXELS, LABELS))
-    assert recipe == FromArrays.of(PIXELS, LABELS[:, None], factor_names=["target"], factor_ordered=[True])
+    assert recipe == FromArrays.of(PIXELS, {"target": LABELS})
     images = recipe.load()
     assert torch.equal(images.pixels, PIXELS)
     assert torch.equal(images.values[:, 0], LABELS)
@@ -62,7 +62,7 @@ def test_classes_have_no_order_and_names_can_be_given():
     dataset = Items(zip(PIXELS, LABELS.tolist(), strict=True), classes=["a", "b", "c"])
     (factor,) = from_torch(dataset, factor_names=["animal"]).factors
     assert (factor.name, factor.size, factor.ordered) == ("animal", 3, False)
-    assert from_torch(dataset, factor_ordered=[True]).factors[0].ordered
+    assert from_torch(dataset, unordered=()).factors[0].ordered
 
 
 def test_several_targets_are_several_factors():
@@ -72,6 +72,8 @@ def test_several_targets_are_several_factors():
         (image, {"hue": int(label), "is_new": label > 0}) for image, label in zip(PIXELS, LABELS, strict=True)
     )
     assert [(factor.name, factor.size) for factor in from_torch(named).factors] == [("hue", 3), ("is_new", 2)]
+    mixed = Items((image, {"hue": 1, "angle": 0.5}) for image in PIXELS)
+    assert [(factor.name, factor.size) for factor in from_torch(mixed).factors] == [("hue", 1), ("angle", 0)]
     assert [factor.name for factor in from_torch(TensorDataset(PIXELS, LABELS, LABELS)).factors] == [
         "target_0",
         "target_1",
@@ -96,7 +98,6 @@ def test_images_of_unbraid_go_out_and_come_back():
         ([(PIXELS[0], "cat")], "The target 'target' of item 0 is 'cat'; expected a number"),
         ([(PIXELS[0], 1), PIXELS[1]], "Item 1 has the targets none, and the first target"),
         ([{"photo": PIXELS[0]}], "Item 0 has the entries photo; call the image 'image'"),
-        ([(PIXELS[0], {"a": 1, "b": 0.5})], "The targets b are floats and a whole numbers"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_the_fix(items, complaint):

@@ -1,7 +1,7 @@
 """A user's own images, with or without factors, from an `.npz`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, cast, final
@@ -13,7 +13,9 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.arrays import is_masked
-from unbraid.data.array_labels import LABELS, labels_in, probabilities_in
+from unbraid.codes.factor_forms import has_names
+from unbraid.codes.labels import Missing
+from unbraid.data.array_labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.hashed_stream import HashedStream
 from unbraid.data.pixels.channels_last import ChannelsLast
@@ -41,8 +43,9 @@ class FromArrays(FactorDataset):
     (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in
     their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones. `factor_names`: one a
     column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it).
-    `factor_known`: (image, factor), False where a label is missing. `weights`: how likely each image is to be drawn;
-    scaled to sum to one.
+    `factor_known`: (image, factor), False where a label is missing. In place of a table, `factor:NAME`,
+    `category:NAME` (values that are mere names) and `known:NAME` hold a factor each, as in files of codes. `weights`:
+    how likely each image is to be drawn; scaled to sum to one.
     """
 
     origin: ClassVar = "read"
@@ -67,26 +70,25 @@ class FromArrays(FactorDataset):
     def of(
         cls,
         images: np.ndarray | Tensor,
-        factors: np.ndarray | Tensor | None = None,
+        factors: Any = None,
         *,
         factor_names: Sequence[str] | None = None,
-        factor_ordered: Sequence[bool] | None = None,
+        missing: Missing = None,
+        unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
         """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run
-        can be resumed. Labels that are masked (numpy.ma) are missing labels.
+        can be resumed.
+
+        `factors` are what `Codes.from_arrays` takes: a table, whose columns `factor_names` names; or a mapping, a
+        DataFrame or a structured array, in which integers (values), floats (measurements) and words may mix.
+        `unordered` names factors whose values are mere names. Labels that are masked (numpy.ma), that a DataFrame does
+        not have, or that are `missing`, are missing labels.
         """
         pixels = _as_bytes(_plain("images", images))
         _channels_first_shape(pixels.shape)
         arrays = {"images": pixels}
-        if factors is not None:
-            if is_masked(factors):
-                factors, arrays["factor_known"] = np.ma.getdata(factors), ~np.ma.getmaskarray(factors)
-            arrays["factors"] = _plain("factors", factors)
-        if factor_names is not None:
-            arrays["factor_names"] = np.array(factor_names, dtype=np.str_)
-        if factor_ordered is not None:
-            arrays["factor_ordered"] = np.array(factor_ordered, dtype=np.bool_)
+        arrays |= _factor_arrays(factors, factor_names, missing, unordered)
         if weights is not None:
             arrays["weights"] = _plain("weights", weights)
         labels_in(arrays, len(pixels))
@@ -95,7 +97,7 @@ class FromArrays(FactorDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        return labels_in(self._read(LABELS), self.num_images)[1]
+        return labels_in(self._read_labels(), self.num_images)[1]
 
     @property
     def num_images(self) -> int:
@@ -118,12 +120,9 @@ class FromArrays(FactorDataset):
                 "Restore it, or make a new recipe from the new file."
             )
         pixels = self._pixels()
-        arrays = self._read((*LABELS, "weights"))
-        values, factors = labels_in(arrays, len(pixels))
-        weights = probabilities_in(arrays, len(pixels))
-        return FactorImages.of_table(
-            pixels, torch.from_numpy(values), factors, None if weights is None else torch.from_numpy(weights)
-        )
+        labels, factors = labels_in(self._read_labels(), len(pixels))
+        weights = probabilities_in(self._read(["weights"]), len(pixels))
+        return FactorImages(pixels, labels, factors, None if weights is None else torch.from_numpy(weights))
 
     @property
     def _file(self) -> Npz:
@@ -143,8 +142,32 @@ class FromArrays(FactorDataset):
         shape = self._file.header("images").shape
         return (_channels_first_shape(shape)[0], *shape[1:])
 
-    def _read(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    def _read_labels(self) -> dict[str, np.ndarray]:
+        return self._read(name for name in self._file.names if is_label(name))
+
+    def _read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         return {name: self._file.read(name) for name in names if name in self._file}
+
+
+def _factor_arrays(
+    factors: Any, names: Sequence[str] | None, missing: Missing, unordered: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """The factors as the file holds them: a table as it is, and what has types or missing labels of its own by name."""
+    arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
+    if factors is None:
+        return arrays
+    if has_names(factors) or missing is not None or _are_words(factors):
+        return as_arrays(factors, names, missing=missing, unordered=unordered)
+    if is_masked(factors):
+        factors, arrays["factor_known"] = np.ma.getdata(factors), ~np.ma.getmaskarray(factors)
+    arrays["factors"] = _plain("factors", factors)
+    if unordered:
+        arrays["factor_ordered"] = ordered_flags(arrays, unordered)
+    return arrays
+
+
+def _are_words(factors: Any) -> bool:
+    return not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"
 
 
 def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
@@ -190,11 +213,6 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
             array = np.asarray(values)
         except ValueError:
             raise DataError(f"{name} is a list whose entries differ in shape. Give all of them one shape.") from None
-    if array.dtype.kind == "U":
-        raise DataError(
-            f"{name} is text; expected numbers. FromArrays(path) reads an .npz file, FromFolder(path) a folder of "
-            "pictures."
-        )
     if array.dtype.hasobject:
         raise DataError(
             f"{name} is an array of Python objects; give numbers of one type (a ragged list does not make an array)."
@@ -210,6 +228,11 @@ def _as_bytes(images: np.ndarray) -> np.ndarray:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype == np.uint8:
         return _checked_for_light(images)
+    if images.dtype.kind == "U":
+        raise DataError(
+            "images is text; give uint8 from 0 to 255, floats from 0 to 1, or booleans. FromArrays(path) reads an .npz "
+            "file, FromFolder(path) a folder of pictures."
+        )
     if not np.issubdtype(images.dtype, np.floating):
         raise DataError(f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans.")
     _check_unit_interval(images)

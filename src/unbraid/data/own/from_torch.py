@@ -15,16 +15,16 @@ _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
 
 
 def from_torch(
-    dataset: Any, *, factor_names: Sequence[str] | None = None, factor_ordered: Sequence[bool] | None = None
+    dataset: Any, *, factor_names: Sequence[str] | None = None, unordered: Sequence[str] | None = None
 ) -> FromArrays:
     """Returns the recipe for all that a torch data set gives, read once and kept like arrays of your own: in the cache,
     under their checksum.
 
     An item is an image; an image and its target (a number, several, or a dict of them); or a dict with an image among
     its entries. Images are tensors, arrays or pictures of PIL, all of one size: bytes, booleans, or floats from 0 to 1.
-    Targets are factors, all of them whole numbers (values) or all floats (measurements). They are called as in their
-    dict, or "target", unless `factor_names` says otherwise. Classes (a data set with `classes`) have no order unless
-    `factor_ordered` says so.
+    Targets are factors: whole numbers are values, floats are measurements. They are called as in their dict, or
+    "target", unless `factor_names` says otherwise. `unordered` names those whose values have no order: by default, all
+    of a data set with `classes`.
     """
     images: list[np.ndarray] = []
     rows: list[dict[str, Any]] = []
@@ -40,8 +40,9 @@ def from_torch(
         raise DataError(f"factor_names has {len(names)} names, and an item {len(found)} targets. Give one for each.")
     if not names:
         return FromArrays.of(np.stack(images))
-    ordered = [not hasattr(dataset, "classes")] * len(names) if factor_ordered is None else factor_ordered
-    return FromArrays.of(np.stack(images), _table(rows), factor_names=names, factor_ordered=ordered)
+    nameless = (names if hasattr(dataset, "classes") else []) if unordered is None else unordered
+    columns = {name: np.array([row[key] for row in rows]) for name, key in zip(names, found, strict=True)}
+    return FromArrays.of(np.stack(images), columns, unordered=nameless)
 
 
 def _items(dataset: Any) -> Iterable[Any]:
@@ -113,17 +114,6 @@ def _check_like_the_first(
             f"Item {number} has the targets {', '.join(rows[-1]) or 'none'}, and the first "
             f"{', '.join(rows[0]) or 'none'}. Give all items the same."
         )
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> np.ndarray:
-    kinds = {name: np.asarray(value).dtype.kind == "f" for name, value in rows[0].items()}
-    if len(set(kinds.values())) > 1:
-        raise DataError(
-            f"The targets {', '.join(name for name in kinds if kinds[name])} are floats and "
-            f"{', '.join(name for name in kinds if not kinds[name])} whole numbers; expected one kind. Convert "
-            "them, or leave some out."
-        )
-    return np.array([list(row.values()) for row in rows], dtype=np.float64 if any(kinds.values()) else np.int64)
 
 
 def _array(value: Any) -> np.ndarray:
