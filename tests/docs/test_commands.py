@@ -23,7 +23,7 @@ def training_commands() -> list[str]:
     blocks = [block for page in pages for block in re.findall(r"```.*?\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     found = {line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?unbraid train --(dataset|recipe)", line)}
-    return sorted(line for line in found if MISSPELT not in line)
+    return sorted(line for line in found if MISSPELT not in line and "--help" not in line)
 
 
 COMMANDS = training_commands()

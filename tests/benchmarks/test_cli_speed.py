@@ -1,0 +1,13 @@
+"""The benchmark of the command line."""
+
+from benchmarks.cli_speed import COMMANDS, seconds
+from unbraid.cli.commands import below
+
+
+def test_a_python_of_its_own_takes_a_moment():
+    assert 0 < seconds(["-c", "pass"])
+
+
+def test_the_commands_that_are_timed_are_there():
+    known = {*below(), "--version", "--help", "trian"}
+    assert {words.split()[0] for words in COMMANDS} <= known
