@@ -18,10 +18,9 @@ Device = Annotated[
     str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")
 ]
 CheckpointEvery = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         metavar="STEPS",
-        min=1,
         help=(
             "Steps between two checkpoints. By default the clock decides: under 2 % of the time goes into them. One "
             "is also saved on Ctrl-C."
@@ -72,6 +71,16 @@ def parse_packages(text: str | None) -> list[str]:
     if names and os.getcwd() not in sys.path:  # noqa: PTH109 (a text is wanted)
         sys.path.append(os.getcwd())  # noqa: PTH109 (last, so that no file there takes the place of an installed module)
     return names
+
+
+def parse_every(text: str | None, flag: str) -> int | None:
+    """Returns the number of steps between two events. It is one for all models: no part of what is trained."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"0*[1-9][0-9]{0,17}", text.strip()):
+        several = " It says how to train and not what, so it cannot be swept." if "," in text else ""
+        raise SpecError(f"{flag} is {text!r}; expected one whole number from 1 on.{several}")
+    return int(text)
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -13,6 +13,7 @@ from unbraid.cli.options import (
     OutFolder,
     Packages,
     TrustSource,
+    parse_every,
     parse_seeds,
     parse_steps,
     parse_trust,
@@ -84,10 +85,9 @@ def train(
         typer.Option("--keep-state", help="Keep the state of the last step, so that run.extend() can go on from it."),
     ] = False,
     held_out_every: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             metavar="STEPS",
-            min=1,
             help="Add the ELBO of images that --subset holds out to the history, about every so many steps.",
             show_default=False,
         ),
@@ -119,6 +119,17 @@ def train(
     if resume and force:
         raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
     trusted, steps = parse_trust(packages, trust_source), parse_steps(snapshots)
+    options = TrainingOptions(
+        device,
+        resume,
+        force,
+        parse_every(checkpoint_every, "--checkpoint-every"),
+        stream,
+        deterministic,
+        steps,
+        keep_state,
+        parse_every(held_out_every, "--held-out-every"),
+    )
     to_resume = resume and not given and seeds is None and spec is None and recipe is None
     runs = (
         unfinished_in(out, trusted)
@@ -128,9 +139,6 @@ def train(
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    options = TrainingOptions(
-        device, resume, force, checkpoint_every, stream, deterministic, steps, keep_state, held_out_every
-    )
     train_and_tell(runs, options)
     labels = spec_labels([run.spec for run in runs])
     output().print(runs_table([run_row(run, run.name, labels[run.spec.digest]) for run in runs]))
