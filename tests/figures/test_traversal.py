@@ -37,6 +37,10 @@ def test_a_picture_can_do_without_labels():
     assert traversal.image().width > 3 * 64 + 4
 
 
+def test_what_is_printed_is_short():
+    assert len(repr(Traversal((MOVING, OF_TWO)))) < 300
+
+
 def test_a_png_holds_what_is_shown(tmp_path):
     traversal = Traversal((MOVING, OF_TWO), "informativeness")
     saved = np.asarray(Image.open(traversal.save(tmp_path / "x.png")))

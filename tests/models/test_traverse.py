@@ -103,6 +103,7 @@ def test_chosen_latents_are_ordered_among_themselves():
 
 def test_labels_have_words_of_the_users_own():
     assert traverse(seen, CODE, labels={1: "scale"}).labels == ("z0", "z1 scale", "z2")
+    assert traverse(seen, CODE, latents=1, labels=["x", "scale", "y"]).labels == ("z1 scale",)
 
 
 def test_a_grid_moves_two_latents():
@@ -177,6 +178,8 @@ def test_a_module_may_have_attributes_of_the_same_names():
         ({"order_by": [1.0]}, "has 1 numbers for 3 latents"),
         ({"order_by": Score("MIG", 0.4)}, r"order_by \(MIG\) has 0 numbers for 3 latents. .* informativeness"),
         ({"labels": {7: "scale"}}, "There is no latent 7"),
+        ({"labels": ["scale"]}, "expected a word for each of the 3 latents"),
+        ({"labels": "scale"}, "expected a word for each of the 3 latents"),
         ({"grid": (1, 1)}, "expected the numbers of two different latents"),
         ({"grid": (0, 1), "latents": 2}, "A grid moves the two latents that it names"),
     ],

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.training.short_runs import ABSURD, SPEC, stopped
-from tests.training.squares import everything, result
+from tests.training.squares import Squares, everything, result
 from tests.training.watchers import Stopwatch
+from unbraid.distributions import GaussianLatents
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.scoring import Scoring
+from unbraid.models import Autoencoder, ChenConv
 from unbraid.runs import Run
 from unbraid.training import train
 
@@ -39,6 +41,16 @@ def test_a_snapshot_is_the_model_of_a_run_that_ended_there(kept, tmp_path):
         assert all((in_between[name] == expected[name]).all() for name in expected)
         assert (run.codes(step=5).mean == short.codes().mean).all()
         assert run.codes(step=5).factors == short.codes().factors
+
+
+def test_batch_norm_has_the_statistics_of_all_images_then(tmp_path):
+    nets = Autoencoder(ChenConv(channels=(2, 3), hidden=4), latents=GaussianLatents(2))
+    spec = replace(SPEC, dataset=Squares(32), model=nets, num_steps=2)
+    [run] = train([replace(spec, num_steps=3)], [0], folder=tmp_path, snapshots=[2])
+    [short] = train([spec], [0], folder=tmp_path)
+    in_between, expected = run.model(step=2).state_dict(), short.model().state_dict()
+    assert any("running_mean" in name for name in expected)
+    assert all((in_between[name] == expected[name]).all() for name in expected)
 
 
 def test_snapshots_change_nothing_of_the_run(kept, undisturbed):
@@ -96,6 +108,8 @@ def test_a_step_without_a_snapshot_is_refused(kept):
         kept[0].codes(step=4)
     with pytest.raises(RunError, match="has no snapshot of step 4"):
         kept[0].score("mig", step=4)
+    with pytest.raises(SpecError, match="step is '5'; expected a whole number or None"):
+        kept[0].model("5")
     with pytest.raises(SpecError, match="step is 0; expected a step from 1 on"):
         kept[0].codes(step=0)
 

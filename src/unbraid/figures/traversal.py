@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -36,7 +36,7 @@ class Strip:
     start: int
     positions: tuple[float, ...]
     is_discrete: bool
-    frames: Float[Tensor, "frame ..."]
+    frames: Float[Tensor, "frame ..."] = field(repr=False)
 
 
 @final

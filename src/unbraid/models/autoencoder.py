@@ -26,7 +26,7 @@ from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
 from unbraid.models.trained.decode import likeliest_code
-from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.recipes import Recipe
 from unbraid.recipes.annotations import check_value
 
@@ -194,7 +194,7 @@ class AutoencoderModule(nn.Module):
         range: Range | Mapping[int, Range] = RANGE,
         num_frames: int = NUM_FRAMES,
         order_by: OrderBy | None = None,
-        labels: Mapping[int, str] | None = None,
+        labels: Words | None = None,
         grid: tuple[int, int] | None = None,
     ) -> Traversal:
         """Returns what changes in each of these images as one latent at a time moves, as `unbraid.traverse` explains

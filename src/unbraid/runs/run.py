@@ -30,7 +30,7 @@ from unbraid.metrics.metric import Score
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.models.trained.encode import encode
-from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, traverse
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.names import kebab_case
 from unbraid.recipes.annotations import check_value, in_short
 from unbraid.runs.extras import STATE
@@ -266,7 +266,7 @@ class Run:
         range: Range | Mapping[int, Range] = RANGE,
         num_frames: int = NUM_FRAMES,
         order_by: OrderBy | str | None = None,
-        labels: Mapping[int, str] | None = None,
+        labels: Words | None = None,
         grid: tuple[int, int] | None = None,
     ) -> Traversal:
         """Returns what changes in the image as one latent at a time moves, as `unbraid.traverse` explains it.

@@ -50,10 +50,10 @@ def extend(
     options = TrainingOptions(
         device, True, False, checkpoint_every, stream, deterministic, as_steps(snapshots), keep_state
     )
-    for run in runs:
-        _check(run, num_steps)
-        options.extras.check(num_steps)
     longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
+    for run, target in zip(runs, longer, strict=True):
+        _check(run, target.spec.num_steps)
+        options.extras.check(target.spec.num_steps)
     names = {run.name: target.name for run, target in zip(runs, longer, strict=True)}
     for run, target in zip(runs, longer, strict=True):
         if target.status in ("new", "unfinished") and not target.checkpoints:

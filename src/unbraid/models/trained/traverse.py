@@ -21,6 +21,7 @@ RANGE = (-2.0, 2.0)
 NUM_FRAMES = 9
 
 Range = tuple[float | int, float | int]
+Words = Mapping[int, str] | Sequence[str]
 
 
 @runtime_checkable
@@ -46,7 +47,7 @@ def traverse(
     num_frames: int = NUM_FRAMES,
     images: int | Iterable[int] | None = None,
     order_by: OrderBy | None = None,
-    labels: Mapping[int, str] | None = None,
+    labels: Words | None = None,
     grid: tuple[int, int] | None = None,
 ) -> Traversal:
     """Decodes a code again and again while one latent at a time moves from one end of its range to the other, and
@@ -60,12 +61,13 @@ def traverse(
 
     Without `latents` all are moved. `range` holds for all latents, or is a pair for some of them, by number. With
     `order_by`, which is a score that has a number for each latent or such numbers themselves, the highest comes first
-    and each label shows its number. `labels` are words to add, by latent. With `grid=(3, 5)` there is one picture of
-    two latents instead: latent 3 moves from row to row and latent 5 from column to column.
+    and each label shows its number. `labels` are words to add: one for each latent, or some by number. With
+    `grid=(3, 5)` there is one picture of two latents instead: latent 3 moves from row to row and latent 5 from column
+    to column.
     """
     table, starts, where = _start(decoder, code, images)
     ends, count = _ends(range, len(where)), _num_frames(num_frames)
-    words = {_latent(latent, len(where)): str(text) for latent, text in (labels or {}).items()}
+    words = _words(labels, len(where))
     with decoding(decoder, table.shape[1]) as decode:
         if grid is not None:
             if latents is not None or order_by is not None or len(starts) > 1:
@@ -167,6 +169,18 @@ def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], 
     scores = numbers.tolist()
     rows.sort(key=lambda latent: math.inf if math.isnan(scores[latent]) else -scores[latent])
     return rows, caption, {latent: f"  {scores[latent]:.2f}" for latent in rows}
+
+
+def _words(labels: Any, num_latents: int) -> dict[int, str]:
+    """Returns the words to add, by latent."""
+    if labels is None or isinstance(labels, Mapping):
+        return {_latent(latent, num_latents): str(text) for latent, text in (labels or {}).items()}
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or len(words := list(labels)) != num_latents:
+        raise CodesError(
+            f"labels is {labels!r}; expected a word for each of the {num_latents} latents, or words by the number of "
+            "the latent: {3: 'scale'}."
+        )
+    return dict(enumerate(map(str, words)))
 
 
 def _name(latent: int, words: Mapping[int, str]) -> str:
