@@ -24,23 +24,30 @@ Sampling = Literal["data"] | Joint | None
 class Scoring(Recipe):
     """Which codes are scored, and how: of which images, over which factors, under which weights.
 
-    `part` is what of a run is scored: the images that it was trained on ("train"), those that its subset held out
-    ("test"), or "all" of the data set, which are the two together. `factors` are the names of those that metrics look
-    at; without any, all. `sampling` says how likely images are: as in training (None), as in the data set itself
-    ("data"), or by a joint table of factors. `discrete` is how discrete latents are shown to metrics that do not take
-    them: the probabilities of their categories as "columns", or "left_out"; None refuses them. A `fraction` of the
-    images below 1 is drawn, without replacement, always the same. `fit` is what predictors are fitted on: images of the
-    same "part", set apart for that, or, to be tested on the part "test", those that the run was trained on ("train").
-    `step` is the one after which the model is scored, where a run has a snapshot of it; None is the end of training.
+    Scores are kept by it, beside their metric and its settings, so that no two questions are mixed up.
     """
 
     part: ScoredPart = "train"
+    """What of a run is scored: the images that it was trained on, those that its subset held out ("test"), or all of
+    the data set, which are the two together.
+    """
     factors: tuple[str, ...] = ()
+    """The names of the factors that metrics look at; without any, all."""
     sampling: Sampling = None
+    """How likely images are: as in training (None), as in the data set itself ("data"), or by a joint table of factors.
+    """
     discrete: Discrete | None = None
+    """How discrete latents are shown to metrics that do not take them: the probabilities of their categories as
+    columns, or left out; None refuses them.
+    """
     fraction: float = 1.0
+    """The share of the images that is scored: drawn without replacement, always the same."""
     fit: Fit = "part"
+    """What predictors are fitted on: images of the same part, set apart for that, or, to be tested on the part "test",
+    those that the run was trained on.
+    """
     step: int | None = None
+    """The step after which the model is scored, where a run has a snapshot of it; None is the end of training."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

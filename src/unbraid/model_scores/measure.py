@@ -18,8 +18,9 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.precision import Precision, matrix_units
 
-# What a decoder of 64 x 64 pixels puts out in between stays below half a gigabyte.
 _IMAGES_AT_ONCE = 1024
+# A GPU takes as many images at once as have so many pixels: what a convolution puts out in between stays near 1 GB.
+_PIXELS_ON_A_GPU = 2**25
 
 
 @final
@@ -42,7 +43,7 @@ def measure(scores: Mapping[str, ModelScore], trained: Trained) -> dict[str, Sco
     images = trained.images
     rows, found = torch.arange(len(images), device=images.device), defaultdict(list)
     with matrix_units(trained.precision):
-        for block in rows.split(_IMAGES_AT_ONCE):
+        for block in rows.split(_at_once(images)):
             coded = CodedImages(trained.model, images, block)
             for name, score in scores.items():
                 for part, values in score.per_image(coded).items():
@@ -51,6 +52,11 @@ def measure(scores: Mapping[str, ModelScore], trained: Trained) -> dict[str, Sco
     p = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.double().cpu()
     numbers = {key: _mean(torch.cat(values).cpu(), p / p.sum()) for key, values in found.items()}
     return {name: _score(name, score, numbers) for name, score in scores.items()}
+
+
+def _at_once(images: FactorImages) -> int:
+    on_a_gpu = max(_IMAGES_AT_ONCE, _PIXELS_ON_A_GPU // math.prod(images.image_shape))
+    return _IMAGES_AT_ONCE if images.device.type == "cpu" else on_a_gpu
 
 
 def _score(name: str, score: ModelScore, numbers: Mapping[tuple[str, str], Value]) -> Score:
