@@ -70,6 +70,9 @@ def test_weights_on_the_way_and_the_last_state_are_kept_if_asked_for(unbraid, ti
     again = unbraid(*asked, "--snapshots", "2")
     assert again.code == 0
     assert "have not kept a snapshot of step 2" in again.err
+    scored = unbraid("score", run.folder, "--metrics", "mig", "--step", "3", "--device", "cpu")
+    assert "after 3 steps" in scored.out
+    assert [score.scoring for score in run.scores()] == [{"step": 3}]
     refused = unbraid(*asked, "--snapshots", "1,x")
     assert refused.code == 2
     assert "--snapshots is '1,x'; expected steps from 1 on, such as 1000, or 1000,5000." in refused.err

@@ -83,7 +83,10 @@ def test_the_table_tells_what_differs_how_far_they_are_and_the_scores(folder):
     assert table["objective.beta"] == [None, None, 4.0, 16.0, "linear:0:4"]
     assert table["status"] == ["finished", "failed", "unfinished", "unfinished", "unfinished"]
     assert table["steps"] == [50, 2, 0, 0, 0]
-    assert table[0]["MIG"] == Run.open(folder / table[0]["run"], packages=PACKAGES).scores()[0].value
+    run = Run.open(folder / table[0]["run"], packages=PACKAGES)
+    assert table[0]["MIG"] == run.scores()[0].value
+    run.score("mig", fraction=0.5, progress=False)
+    assert runs_in(folder, packages=PACKAGES).table()["MIG"] == table["MIG"]
 
 
 def test_it_is_what_they_print_and_a_frame(folder):

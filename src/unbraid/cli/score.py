@@ -83,6 +83,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Of runs: the model as it was after this step, of which they keep a snapshot. Default: the last.",
+            show_default=False,
+        ),
+    ] = None,
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False),
@@ -120,7 +128,7 @@ def score(
     if chosen is not None:
         select(chosen, seed)
     scoring = cards.chosen_scoring(
-        part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction, fit=fit
+        part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction, fit=fit, step=step
     )
     if save is not None:
         check_save(save, what, force=force)

@@ -84,10 +84,10 @@ def score_cards(
 def of_files(
     codes: dict[Path, Codes], metrics: Metrics, scoring: Scoring, seed: int | None, device: torch.device
 ) -> list[Carded]:
-    if codes and (scoring.part, scoring.sampling) != ("train", None):
+    if codes and (scoring.part, scoring.sampling, scoring.step) != ("train", None, None):
         raise SpecError(
-            f"--part and --sampling are for runs, which know their images; {next(iter(codes))} is a file of codes. "
-            "Leave them out, or write the codes and weights that you mean into the file."
+            f"--part, --sampling and --step are for runs, which know their images and models; {next(iter(codes))} "
+            "is a file of codes. Leave them out, or write the codes and weights that you mean into the file."
         )
     found = []
     for path, read in codes.items():

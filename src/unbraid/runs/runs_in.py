@@ -11,6 +11,7 @@ from typing import Any, final
 
 from unbraid import files
 from unbraid.errors import RunError, SpecError, UnbraidError, UntrustedError
+from unbraid.evaluation.scoring import Scoring
 from unbraid.names import suggestion
 from unbraid.recipes import text_of
 from unbraid.recipes.paths import fields_of
@@ -217,4 +218,5 @@ def _plain(value: Any) -> Any:
 
 def _row(run: Run, fields: dict[str, Any]) -> dict[str, Any]:
     ends = {"seed": run.seed, "status": run.status, "steps": run.steps_done}
-    return {"run": run.name, **fields, **ends, **{score.metric: score.value for score in run.scores()}}
+    scores = run.scores(Scoring())  # those of other images, factors or steps have the same names
+    return {"run": run.name, **fields, **ends, **{score.metric: score.value for score in scores}}
