@@ -102,9 +102,9 @@ def other_ways() -> list[Row]:
     return [
         Row(AAE(), note="stochastic"),
         Row(
-            InfoGAN(),
+            InfoGAN(shared_trunk=False),
             _INFOGAN,
-            "critic with all layers of the net",
+            "with a critic of its own, of all layers of the net",
             Critic(hidden=(net.hidden,), channels=net.channels),
         ),
         Row(BetaSVAE(), _with(GroupedLatents()), "10 continuous latents and 1 discrete"),

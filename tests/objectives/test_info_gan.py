@@ -28,7 +28,8 @@ from unbraid.distributions.priors.uniform_prior import Uniform
 from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder, Critic
 from unbraid.models.layers.seeded import seeded
-from unbraid.objectives import InfoGAN
+from unbraid.objectives import AAE, InfoGAN
+from unbraid.optimisers import Adam
 from unbraid.schedule import Linear
 
 OBJECTIVE = InfoGAN(weight=0.3, discrete_weight=2.0, instance_noise=0.2)
@@ -181,6 +182,13 @@ def test_the_critic_reads_what_the_encoder_makes_of_an_image_before_its_last_lay
     assert [layer.in_features for layer in critic if isinstance(layer, nn.Linear)] == [12, 8]
     apart = replace(spec(GaussianLatents(3)), objective=InfoGAN(shared_trunk=False))
     assert isinstance(seeded(apart.make_critic, 0)[0], nn.Conv2d)
+
+
+def test_a_critic_behind_a_shared_trunk_is_small_and_slow_unless_one_is_given():
+    shared = replace(spec(GaussianLatents(3)), critic=None)
+    assert shared.critic_or_default == Critic(hidden=(128,), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
+    assert replace(shared, objective=AAE()).critic_or_default == Critic()
+    assert spec(GaussianLatents(3)).critic_or_default == Critic(hidden=(8,), channels=(4,))
 
 
 @final

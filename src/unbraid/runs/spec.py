@@ -129,9 +129,18 @@ class RunSpec(Recipe):
         if images.weights is not None:
             self._check_weights()
 
+    @property
+    def critic_or_default(self) -> Critic:
+        """The critic that was given. Else the default one; behind a trunk that it shares, one layer of 128 units will
+        do, at the rate of InfoGAN's authors.
+        """
+        if self.critic is not None or self.objective.critic_reads != "features":
+            return self.critic or Critic()
+        return Critic(hidden=(128,), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
+
     def make_critic(self) -> nn.Module | None:
         """The objective's critic with fresh weights from the global generator, if it has one."""
-        critic = self.critic or Critic()
+        critic = self.critic_or_default
         match self.objective.critic_reads:
             case None:
                 return None

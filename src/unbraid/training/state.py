@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
 
 from unbraid.models.architecture import ImageShape
-from unbraid.models.critic import Critic
 from unbraid.models.layers.seeded import seeded
 from unbraid.optimisers.optimiser import Optimiser
 from unbraid.recipes.own_recipes import own_source
@@ -167,7 +166,7 @@ def learns_with(spec: RunSpec, which: str, name: str) -> str:
 
 def optimisers(spec: RunSpec) -> dict[str, Optimiser]:
     """Returns the optimisers of the model and of the critic."""
-    return {"model": spec.optimiser, "critic": (spec.critic or Critic()).optimiser}
+    return {"model": spec.optimiser, "critic": spec.critic_or_default.optimiser}
 
 
 def _stacked(which: str, nets: Sequence[nn.Module | None], spec: RunSpec, like: Tensor) -> Net:
