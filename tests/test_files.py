@@ -5,19 +5,17 @@ import fcntl
 import json
 import math
 import os
-import resource
 import signal
 import socket
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from unbraid import files
-from unbraid.errors import RunError, SpecError
+from unbraid.errors import SpecError
 
 
 def names(folder):
@@ -276,103 +274,6 @@ def test_that_the_half_cannot_be_removed_does_not_hide_why_it_is_a_half(tmp_path
         raise OSError(errno.EIO, "Input/output error")
 
 
-# The cache
-
-
-def test_the_cache_is_where_the_variable_says(monkeypatch, tmp_path):
-    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "mine"))
-    assert files.cache_folder() == tmp_path / "mine"
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("UNBRAID_CACHE", "~/mine")
-    assert files.cache_folder() == tmp_path / "mine"
-
-
-@pytest.mark.parametrize("chosen", ["~nosuchuser/c", "~nosuchuser"])
-def test_a_cache_in_the_home_of_somebody_who_is_not_there_is_refused(monkeypatch, chosen):
-    monkeypatch.setenv("UNBRAID_CACHE", chosen)
-    with pytest.raises(SpecError, match=f"UNBRAID_CACHE is '{chosen}', and no user has that home. Set UNBRAID_CACHE"):
-        files.cache_folder()
-
-
-def test_without_a_home_the_cache_must_be_named(monkeypatch):
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
-
-    for name in ("UNBRAID_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(SpecError, match="no home folder. Set UNBRAID_CACHE"):
-        files.cache_folder()
-
-
-@pytest.mark.parametrize(
-    ("platform", "xdg", "expected"),
-    [
-        ("linux", "/somewhere", "/somewhere/unbraid"),
-        ("linux", "", "/home/ada/.cache/unbraid"),
-        ("darwin", "/somewhere", "/home/ada/Library/Caches/unbraid"),
-    ],
-)
-def test_without_it_the_cache_is_where_the_platform_keeps_caches(monkeypatch, platform, xdg, expected):
-    monkeypatch.delenv("UNBRAID_CACHE")
-    monkeypatch.setenv("HOME", "/home/ada")
-    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
-    monkeypatch.setattr(sys, "platform", platform)
-    assert files.cache_folder() == Path(expected)
-
-
-# Locks
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from unbraid import files
-with files.locked(Path(sys.argv[1]), wait=False, purpose="training it"):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_lock_has_one_holder_and_is_free_when_its_process_is_killed(tmp_path):
-    path = tmp_path / "folder" / ".lock"
-    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True) as holder:
-        try:
-            assert holder.stdout.readline() == "held\n"
-            with (
-                pytest.raises(RunError, match=r"Another process is training it \(.*\.lock is locked\)"),
-                files.locked(path, wait=False, purpose="training it"),
-            ):
-                pass
-        finally:
-            holder.send_signal(signal.SIGKILL)
-    with files.locked(path, wait=False, purpose="training it"):
-        pass
-
-
-def test_a_lock_is_free_after_an_error_inside(tmp_path):
-    with pytest.raises(ValueError, match="inside"), files.locked(tmp_path / ".lock", wait=False, purpose="failing"):
-        raise ValueError("inside")
-    with files.locked(tmp_path / ".lock", wait=False, purpose="going on"):
-        pass
-
-
-def test_who_waits_gets_the_lock_next(tmp_path):
-    order = []
-
-    def second():
-        with files.locked(tmp_path / ".lock", wait=True, purpose="drawing"):
-            order.append("second")
-
-    waiter = threading.Thread(target=second)
-    with files.locked(tmp_path / ".lock", wait=False, purpose="drawing"):
-        waiter.start()
-        waiter.join(timeout=0.1)
-        assert waiter.is_alive()
-        order.append("first")
-    waiter.join(timeout=10)
-    assert order == ["first", "second"]
-
-
 # ---- reading
 
 
@@ -433,79 +334,3 @@ def test_a_sealed_record_is_read_back_and_one_that_was_changed_is_not(tmp_path):
 def test_a_name_that_no_file_can_have_is_one_that_is_not_there(name):
     with pytest.raises(FileNotFoundError, match="no file can have this name"):
         files.opened(Path(name))
-
-
-FORKING_HOLDER = """
-import os, sys, time
-from pathlib import Path
-from unbraid import files
-with files.locked(Path(sys.argv[1]), wait=False, purpose="training it"):
-    if not os.fork():
-        print(os.getpid(), flush=True)  # by the child: it has let go of the lock by then
-    time.sleep(60)
-"""
-
-
-def test_a_forked_child_does_not_keep_the_lock_of_its_dead_parent(tmp_path):
-    command = [sys.executable, "-c", FORKING_HOLDER, str(tmp_path / ".lock")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        child = int(holder.stdout.readline())
-        try:
-            with pytest.raises(RunError), files.locked(tmp_path / ".lock", wait=False, purpose="training it"):
-                pass
-            holder.send_signal(signal.SIGKILL)
-            holder.wait()
-            with files.locked(tmp_path / ".lock", wait=False, purpose="training it"):
-                os.kill(child, 0)  # it is there
-        finally:
-            os.kill(child, signal.SIGKILL)
-
-
-def test_a_lock_file_that_its_holder_removed_is_made_anew_by_the_next(tmp_path):
-    path = tmp_path / "folder" / ".lock"
-    seen = []
-
-    def second():
-        with files.locked(path, wait=True, purpose="training it"):
-            seen.append(path.exists())
-
-    waiter = threading.Thread(target=second)
-    with files.locked(path, wait=False, purpose="training it"):
-        waiter.start()
-        waiter.join(timeout=0.2)  # so that it waits for this file, not for the next
-        path.unlink()
-        path.parent.rmdir()
-    waiter.join(timeout=60)
-    assert seen == [True]
-
-
-# Limits
-
-
-@pytest.mark.parametrize(
-    ("limits", "wanted", "raised_to", "room"),
-    [
-        ((1024, 1024), 1100, None, 896),
-        ((1024, 4096), 1100, 1228, 1100),
-        ((256, resource.RLIM_INFINITY), 1100, 1228, 1100),
-        ((64, 64), 100, None, 32),
-        ((1024, 2048), 10, None, 896),
-        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 1100, None, 1100),
-        ((1, 1), 5, None, 1),
-    ],
-)
-def test_the_limit_on_open_files_is_raised_as_far_as_needed(monkeypatch, limits, wanted, raised_to, room):
-    asked = []
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: limits)
-    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: asked.append(limits))
-    assert files.room_for_open_files(wanted) == room
-    assert asked in ([], [limits]) if raised_to is None else asked == [(raised_to, limits[1])]
-
-
-def test_where_the_limit_may_not_be_raised_it_stays(monkeypatch):
-    def refuse(kind, limits):
-        raise ValueError("not allowed to raise maximum limit")
-
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
-    monkeypatch.setattr(resource, "setrlimit", refuse)
-    assert files.room_for_open_files(1100) == 896

@@ -5,7 +5,6 @@ made.
 import itertools
 import math
 from dataclasses import replace
-from typing import get_args
 
 import pytest
 import torch
@@ -13,91 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import grad, vmap
 
+from tests.information.aggregates import ESTIMATORS, gaussian_batch, log_density, weights_of
 from unbraid.errors import SpecError
-from unbraid.information.aggregate import Estimator, decompose, log_aggregate, log_weights, product_densities
+from unbraid.information.aggregate import decompose, log_aggregate, log_weights, product_densities
 
-ESTIMATORS = get_args(Estimator)
 NORMALISED = ("naive", "mss", "eq13")
-
-
-def weights_of(estimator, batch_size, dataset_size, weights=None):
-    return log_weights(estimator, batch_size, dataset_size, weights, dtype=torch.float64).exp()
-
-
-def gaussian_batch(num_images, num_latents, seed=0, spread=1.0, std=0.5):
-    """Means and samples, and log q(z_i | n_j) of every pair, per latent."""
-    generator = torch.Generator().manual_seed(seed)
-    mean = spread * torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
-    z = mean + std * torch.randn(num_images, num_latents, dtype=torch.float64, generator=generator)
-    return z, log_density(z[:, None], mean, std), log_density(z, mean, std), log_density(z, 0.0, 1.0)
-
-
-def log_density(z, mean, std):
-    return -0.5 * ((z - mean) / std) ** 2 - math.log(std) - 0.5 * math.log(2 * math.pi)
-
-
-# What the weights are
-
-
-def test_naive_weights_are_one_over_the_batch():
-    torch.testing.assert_close(weights_of("naive", 4, 100), torch.full((4, 4), 1 / 4, dtype=torch.float64))
-
-
-def test_mws_weights_are_one_over_batch_times_images():
-    torch.testing.assert_close(weights_of("mws", 4, 100), torch.full((4, 4), 1 / 400, dtype=torch.float64))
-
-
-def test_mss_weights_put_one_over_n_on_the_diagonal():
-    # Four peers stride by B instead of B + 1 and put it in the first column.
-    torch.testing.assert_close(weights_of("mss", 5, 100).diagonal(), torch.full((5,), 0.01, dtype=torch.float64))
-
-
-def test_mss_weights_put_the_stratified_weight_right_of_the_diagonal():
-    n, m = 100, 4
-    expected = torch.full((5, 5), 1 / m, dtype=torch.float64)
-    for i in range(5):
-        expected[i, i] = 1 / n
-        expected[i, (i + 1) % 5] = (n - m) / (n * m)
-    torch.testing.assert_close(weights_of("mss", 5, 100), expected)
-
-
-def test_mss_of_two_images_still_has_its_diagonal():
-    torch.testing.assert_close(weights_of("mss", 2, 10), torch.tensor([[0.1, 0.9], [0.9, 0.1]], dtype=torch.float64))
-
-
-def test_eq13_weights_share_what_the_diagonal_leaves():
-    table = weights_of("eq13", 3, 10)
-    torch.testing.assert_close(table.diagonal(), torch.full((3,), 0.1, dtype=torch.float64))
-    torch.testing.assert_close(table[0, 1], torch.tensor(0.45, dtype=torch.float64))
-
-
-@given(batch_size=st.integers(2, 12), more=st.integers(0, 50))
-def test_rows_sum_to_one_and_for_mws_to_one_over_n(batch_size, more):
-    for estimator in ESTIMATORS:
-        total = 1 / (batch_size + more) if estimator == "mws" else 1.0
-        sums = weights_of(estimator, batch_size, batch_size + more).sum(dim=1)
-        torch.testing.assert_close(sums, torch.full_like(sums, total))
-
-
-def test_uniform_weights_change_nothing():
-    uniform = torch.full((4,), 1 / 20, dtype=torch.float64)
-    for estimator in ("naive", "mws", "eq13"):
-        torch.testing.assert_close(weights_of(estimator, 4, 20, uniform), weights_of(estimator, 4, 20))
-
-
-def test_weighted_images_bring_their_own_probability():
-    p = torch.tensor([0.5, 0.1, 0.2], dtype=torch.float64)
-    torch.testing.assert_close(weights_of("mws", 3, 10, p), p[:, None].expand(3, 3) / 3)
-    eq13 = weights_of("eq13", 3, 10, p)
-    torch.testing.assert_close(eq13.diagonal(), p)
-    torch.testing.assert_close(eq13[0, 1:], torch.full((2,), 0.25, dtype=torch.float64))
-    torch.testing.assert_close(eq13.sum(dim=1), torch.ones(3, dtype=torch.float64))
-
-
-def test_dtype_and_device_are_the_callers():
-    assert log_weights("eq13", 3, 10).dtype == torch.get_default_dtype()
-    assert log_weights("eq13", 3, 10, dtype=torch.float64, device="cpu").dtype == torch.float64
-    assert log_weights("eq13", 3, 10, torch.full((3,), 0.1, dtype=torch.float64)).dtype == torch.float64
 
 
 # What the estimates mean
@@ -373,33 +292,8 @@ def test_float32_agrees_with_float64():
     )
 
 
-# Errors
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_batch_of_one_is_refused(estimator):
-    with pytest.raises(SpecError, match="at least 2"):
-        log_weights(estimator, 1, 100)
-
-
-def test_a_batch_larger_than_the_data_set_is_refused():
-    with pytest.raises(SpecError, match="at most 100"):
-        log_weights("eq13", 101, 100)
-
-
-def test_mss_refuses_weights_by_name():
-    with pytest.raises(SpecError, match="'mss'.*'eq13'"):
-        log_weights("mss", 3, 10, torch.full((3,), 0.1))
-
-
 @pytest.mark.parametrize("group", [(), (3,), (-1,)])
 def test_a_group_of_no_or_unknown_latents_is_refused(group):
     _, pairwise, _, _ = gaussian_batch(4, 3)
     with pytest.raises(SpecError, match="latents 0 to 2"):
         log_aggregate(pairwise, log_weights("naive", 4, 4, dtype=torch.float64), [group])
-
-
-@pytest.mark.usefixtures("_as_users_run_it")
-def test_an_unknown_estimator_is_refused_with_those_that_exist():
-    with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, eq13"):
-        log_weights("MSS", 3, 10)

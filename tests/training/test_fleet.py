@@ -1,4 +1,3 @@
-import functools
 import math
 from dataclasses import dataclass, replace
 from typing import final
@@ -10,34 +9,17 @@ from torch.distributions import Normal
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils._pytree import tree_leaves
 
-from tests.training.squares import CONV_SPEC, MLP_SPEC, Squares
+from tests.training.squares import CONV_SPEC, MLP_SPEC
+from tests.training.trained_fleets import ABSURD, alone, seeds_of, trained
 from unbraid import draws
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GaussianLikelihood, GroupedLatents
+from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models import MLP, Architecture, Autoencoder, encode
-from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, Loss, Objective, Step
-from unbraid.optimisers import Adagrad, Adam
-from unbraid.training.batches import Batches
+from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
+from unbraid.optimisers import Adam
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member, fleet_key
 
 SPECS = {"mlp": MLP_SPEC, "conv": CONV_SPEC}
-
-
-@functools.cache
-def trained(members, num_steps=10, device="cpu"):
-    """A fleet after so many steps. Shared between tests: read it, do not advance it."""
-    fleet = Fleet(members, members[0].spec.dataset.load(device))
-    for _ in range(num_steps):
-        fleet.advance()
-    return fleet
-
-
-def alone(spec, seed, num_steps=10):
-    return trained((Member(spec, seed),), num_steps).weights[0]
-
-
-def seeds_of(spec, *seeds):
-    return tuple(Member(spec, seed) for seed in seeds)
 
 
 # ---- against a textbook
@@ -156,178 +138,6 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     here, there = trained(seeds_of(spec, 3, 1)), trained(seeds_of(spec, 3, 1), device="cuda")
     torch.testing.assert_close(there.weights.cpu(), here.weights, rtol=0, atol=1e-6)
     assert {tensor.device.type for tensor in tree_leaves(there.state(0).carried)} == {"cpu"}
-
-
-# ---- who may share
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"optimiser": Adam(0.5)},
-        {"objective": BetaTCVAE(beta=1.0)},
-        {"objective": BetaTCVAE(alpha=2.0, gamma=3.0)},
-        {"objective": VAE()},
-    ],
-    ids=str,
-)
-def test_floats_may_differ_in_a_fleet(changes):
-    assert fleet_key(replace(MLP_SPEC, **changes)) == fleet_key(MLP_SPEC)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"batch_size": 9},
-        {"num_steps": 51},
-        {"precision": "float32"},
-        {"max_gradient_norm": 1.0},
-        {"optimiser": Adam(betas=(0.5, 0.999))},
-        {"optimiser": Adam(epsilon=1e-4)},
-        {"optimiser": Adagrad(1e-3)},
-        {"dataset": Squares(16)},
-        {"objective": BetaTCVAE(estimator="mss")},
-        {"model": Autoencoder(encoder=MLP(hidden=(13,), decoder_hidden=(12,)), latents=GaussianLatents(3))},
-        {"model": replace(MLP_SPEC.model, latents=GaussianLatents(4))},
-        {"model": replace(MLP_SPEC.model, likelihood=GaussianLikelihood())},
-    ],
-    ids=str,
-)
-def test_all_else_splits_a_fleet(changes):
-    assert fleet_key(replace(MLP_SPEC, **changes)) != fleet_key(MLP_SPEC)
-
-
-@final
-@dataclass(frozen=True)
-class Steep(Objective):
-    """An objective of somebody's own. It is linear in the codes, so its gradient is as large as one likes while the
-    loss is finite.
-    """
-
-    slope: float = 1.0
-
-    def __call__(self, step: Step) -> Loss:
-        total = -step.log_likelihood.mean() + self.slope * step.posterior.mean.sum(dim=1).mean()
-        return Loss(total, {"progress": step.progress, "num_images": torch.full_like(total, step.dataset_size)})
-
-
-def namesake():
-    @final
-    @dataclass(frozen=True)
-    class Steep(Objective):
-        slope: float = 1.0
-
-        def __call__(self, step: Step) -> Loss:
-            return Loss(step.z.sum(), {})
-
-    Steep.__qualname__ = "Steep"
-    Steep.__module__ = "elsewhere"
-    return Steep
-
-
-def test_classes_of_one_name_from_two_modules_do_not_share():
-    assert fleet_key(replace(MLP_SPEC, objective=Steep())) != fleet_key(replace(MLP_SPEC, objective=namesake()()))
-
-
-def test_an_objective_of_ones_own_is_swept_too_and_told_how_far_training_is():
-    members = [Member(replace(MLP_SPEC, num_steps=5, objective=Steep(slope=slope)), 0) for slope in (1.0, 2.0)]
-    assert len({fleet_key(member.spec) for member in members}) == 1
-    fleet = Fleet(members, MLP_SPEC.dataset.load())
-    losses = [fleet.advance() for _ in range(5)]
-    assert [parts["progress"].tolist() for parts in losses] == [[p, p] for p in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    assert losses[0]["num_images"].tolist() == [36, 36]
-    assert losses[-1]["loss"][0] != losses[-1]["loss"][1]
-
-
-@final
-@dataclass(frozen=True)
-class Weighed(Objective):
-    """Tells what it was shown."""
-
-    def __call__(self, step: Step) -> Loss:
-        return Loss(-step.log_likelihood.mean(), {"probability": step.weights.sum(), "light": step.x.sum()})
-
-
-def test_weighted_images_are_shown_with_their_probabilities():
-    weights = torch.linspace(0, 1, 36) / 18
-    images = replace(MLP_SPEC.dataset.load(), weights=weights)
-    fleet = Fleet(seeds_of(replace(MLP_SPEC, objective=Weighed()), 4, 5), images)
-    batches = Batches(torch.tensor([4, 5]), 36, MLP_SPEC.batch_size, weights)
-    for step in range(3):
-        shown, rows = fleet.advance(), batches.rows(step)
-        torch.testing.assert_close(shown["probability"], weights[rows].double().sum(dim=1))
-        torch.testing.assert_close(shown["light"], images.batch(rows).double().sum(dim=(1, 2, 3, 4)))
-
-
-# ---- members that fail
-
-ABSURD = replace(MLP_SPEC, optimiser=Adam(1e30))
-"""Its first step leads to weights of 1e30, from which the second loss is not finite."""
-
-
-def test_a_member_that_diverges_keeps_its_last_good_weights_and_the_others_go_on_as_if_it_were_not_there():
-    fleet = Fleet([Member(MLP_SPEC, 0), Member(ABSURD, 1), Member(MLP_SPEC, 2)], MLP_SPEC.dataset.load())
-    fleet.advance()
-    last_good = fleet.weights[1].clone()
-    for _ in range(9):
-        fleet.advance()
-    assert fleet.alive.tolist() == [True, False, True]
-    assert torch.equal(fleet.weights[1], last_good)
-    assert bool(last_good.isfinite().all())
-    without = trained(seeds_of(MLP_SPEC, 0, 2)).weights
-    torch.testing.assert_close(fleet.weights[[0, 2]], without, rtol=0, atol=1e-12)
-
-
-def test_the_step_at_which_a_member_failed_is_counted_as_in_its_history():
-    fleet = trained((Member(MLP_SPEC, 0), Member(ABSURD, 1)), 3)
-    assert [fleet.state(index).failed_at for index in (0, 1)] == [None, 2]
-
-
-def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
-    # 1e25 is a float32 and its square is not: the second moment would be infinite for ever, and every step 0 long.
-    spec = replace(MLP_SPEC, precision="float32", objective=Steep(slope=1e25))
-    fleet = Fleet([Member(spec, 0)], spec.dataset.load())
-    assert bool(fleet.advance()["loss"].isfinite())
-    assert not bool(fleet.alive.any())
-    moments = fleet.state(0).carried.model.memory["second_moment"].values()
-    assert moments
-    assert all(bool(moment.isfinite().all()) for moment in moments)
-
-
-HASTY = replace(MLP_SPEC, optimiser=Adam(1.0))
-"""From seed 1 its losses are 81, then 2e4, then 3e7: finite, and no use."""
-
-
-@pytest.mark.parametrize(("max_loss", "failed_at"), [(1e3, 2), (1e5, 3)])
-def test_a_member_whose_loss_is_above_the_most_allowed_is_stopped_alone_at_that_step(max_loss, failed_at):
-    images = MLP_SPEC.dataset.load()
-    limited, free = (
-        Fleet(
-            [Member(replace(spec, max_loss=most), seed) for seed, spec in enumerate((MLP_SPEC, HASTY, MLP_SPEC))],
-            images,
-        )
-        for most in (max_loss, MLP_SPEC.max_loss)
-    )
-    for step in range(1, 6):
-        if step == failed_at:
-            last_good = limited.weights[1].clone()
-        losses = limited.advance()["loss"]
-        assert torch.equal(losses[[0, 2]], free.advance()["loss"][[0, 2]])
-        assert bool(losses[1] <= max_loss) == (step < failed_at)
-    assert [limited.failed_at(index) for index in range(3)] == [None, failed_at, None]
-    assert bool(free.alive.all())
-    assert torch.equal(limited.weights[1], last_good)
-    assert torch.equal(limited.weights[[0, 2]], free.weights[[0, 2]])
-    torch.testing.assert_close(
-        limited.weights[[0, 2]], trained(seeds_of(MLP_SPEC, 0, 2), 5).weights, rtol=0, atol=1e-12
-    )
-
-
-def test_the_most_a_loss_may_be_is_allowed():
-    first = float(Fleet(seeds_of(MLP_SPEC, 0), MLP_SPEC.dataset.load()).advance()["loss"])
-    for max_loss, is_alive in ((first, True), (first - 1e-9, False)):
-        fleet = trained(seeds_of(replace(MLP_SPEC, max_loss=max_loss), 0), 1)
-        assert fleet.alive.tolist() == [is_alive]
 
 
 # ---- leaving and joining

@@ -230,17 +230,15 @@ def test_a_program_goes_on_where_a_fleet_was_left():
     assert_same_bits(state(joined), state(eager))
 
 
-def test_a_fleet_of_another_size_is_compiled_anew():
+@pytest.mark.parametrize(
+    "other",
+    [{"seeds": (0, 1, 2)}, {"change": lambda images: replace(images, pixels=255 - images.pixels)}],
+    ids=["another size", "other images"],
+)
+def test_another_fleet_is_compiled_anew(other):
     programs, compiler = programs_of_first()
     known = len(compiler.graphs)
-    compiled(programs, fleet_of(FIRST, seeds=(0, 1, 2)))
-    assert len(compiler.graphs) == known + 1
-
-
-def test_a_fleet_of_other_images_is_compiled_anew():
-    programs, compiler = programs_of_first()
-    known = len(compiler.graphs)
-    compiled(programs, fleet_of(FIRST, change=lambda images: replace(images, pixels=255 - images.pixels)))
+    compiled(programs, fleet_of(FIRST, **other))
     assert len(compiler.graphs) == known + 1
 
 

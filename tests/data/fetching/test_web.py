@@ -11,11 +11,6 @@ from unbraid.data.fetching import web
 from unbraid.version import __version__
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-
-
 def body(url, headers=None, seconds_per_read=60.0):
     with web.opened(url, headers or {}, seconds_per_read) as response:
         return b"".join(iter(lambda: web.read(response), b""))
