@@ -1,8 +1,9 @@
-"""`unbraid study`: plan, run, status, table, select and retry, on one small study."""
+"""`unbraid study`: plan, run, status, table, figure, select and retry, on one small study."""
 
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,41 @@ def test_a_table_is_not_overwritten_unless_asked(done, tmp_path):
     assert "exists and is kept" in done("table", "--to", tmp_path / "t.csv").err
     assert (tmp_path / "t.csv").read_text() == "mine"
     assert done("table", "--to", tmp_path / "t.csv", "--force").code == 0
+
+
+def test_a_figure_is_written_with_its_numbers(done, tmp_path):
+    pytest.importorskip("matplotlib")
+    outcome = done("figure", "--kind", "box", "--metric", "mig", "--to", tmp_path / "mig.svg")
+    assert (outcome.code, "its numbers in" in outcome.out) == (0, True)
+    rows = list(csv.DictReader((tmp_path / "mig.csv").read_text().splitlines()))
+    assert [row["setting"] for row in rows] == [f"beta-vae, beta {beta}" for beta in (1, 4, 9) for _ in range(2)]
+    assert "exists and is kept" in done("figure", "--metric", "mig", "--to", tmp_path / "mig.svg").err
+    assert done("figure", "--metric", "sepin", "--to", tmp_path / "mig.svg", "--force").code == 0
+
+
+def test_a_figure_is_drawn_from_evidence_of_this_study_alone(unbraid, study, tmp_path):
+    root = Path(__file__).parents[2]
+    evidence = ("--scores", root / "evidence" / "studies" / "sprites.json", "--metric", "mig")
+    assert "evidence of the study 'sprites'" in study("figure", *evidence, "--to", tmp_path / "mig.svg").err
+    pytest.importorskip("matplotlib")
+    file = root / "examples" / "sprites_study.json"
+    assert unbraid("study", "figure", file, *evidence, "--to", tmp_path / "mig.svg").code == 0
+    assert len((tmp_path / "mig.csv").read_text().splitlines()) == 153
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "f.jpg"), "may end in .svg, .pdf, .png"),
+        (("--to", "f.svg"), "expected one metric, such as --metric mig"),
+        (("--to", "f.svg", "--metric", "mgi"), "no metric 'mgi'"),
+        (("--to", "f.svg", "--kind", "rate-distortion"), "needs the metric 'rate'"),
+    ],
+)
+def test_a_figure_that_cannot_be_had_is_refused_in_a_line(done, arguments, message):
+    outcome = done("figure", *arguments)
+    assert outcome.code != 0
+    assert message in outcome.err
 
 
 @pytest.mark.parametrize("by", ["udr", "wsepin"])

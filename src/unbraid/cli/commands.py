@@ -38,6 +38,7 @@ COMMANDS = {
     "study status": "Say how far a study is.",
     "study retry": "Put the failed runs of a study aside.",
     "study table": "Show the scores of a study.",
+    "study figure": "Draw the scores of a study.",
     "study select": "Choose runs without labels.",
 }
 

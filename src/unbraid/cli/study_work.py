@@ -13,6 +13,7 @@ from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.score_rows import number_text
 from unbraid.events import Event, tell
 from unbraid.studies.collect import collect
+from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions, run_study
 from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
 from unbraid.studies.select import Criterion, agreement, choices
@@ -33,6 +34,16 @@ def read_study(path: Path, packages: list[str], out: Path) -> Study:
     if out.exists() and not out.is_dir():
         raise RunError(f"--out is {out}, which is a file. Name a folder, new or not.")
     return Study.load(path, packages=packages)
+
+
+def read_scores(study: Study, out: Path, evidence: Path | None) -> StudyScores:
+    """Returns the scores of the runs of a study, or those that were kept as evidence of it."""
+    if evidence is None:
+        return collect(study, out)
+    found = Evidence.load(evidence)
+    if found.study != study.name:
+        raise SpecError(f"{evidence} is evidence of the study {found.study!r}; expected one of {study.name!r}.")
+    return found.scores
 
 
 def read_plan(study: Study, out: Path) -> StudyPlan:

@@ -1,1 +1,21 @@
-"""Pictures of what a model does, drawn from plain arrays and texts."""
+"""Pictures of what a model does, and figures of scores and codes. matplotlib is imported when one is drawn."""
+
+from unbraid.figures.box_plot import box_plot as box_plot
+from unbraid.figures.canvas import data_of as data_of
+from unbraid.figures.error_bars import error_bars as error_bars
+from unbraid.figures.heat_map import heat_map as heat_map
+from unbraid.figures.joint_tables import joint_tables as joint_tables
+from unbraid.figures.latent_curves import latent_curves as latent_curves
+from unbraid.figures.latent_maps import latent_factor_map as latent_factor_map
+from unbraid.figures.latent_maps import latent_latent_map as latent_latent_map
+from unbraid.figures.mean_band import mean_band as mean_band
+from unbraid.figures.mean_histograms import mean_histograms as mean_histograms
+from unbraid.figures.metric_correlation import metric_correlation as metric_correlation
+from unbraid.figures.parallel_coordinates import parallel_coordinates as parallel_coordinates
+from unbraid.figures.rate_distortion import rate_distortion_plane as rate_distortion_plane
+from unbraid.figures.saving import save as save
+from unbraid.figures.scatter_plot import scatter_plot as scatter_plot
+from unbraid.figures.sorted_bars import sorted_bars as sorted_bars
+from unbraid.figures.strip_plot import strip_plot as strip_plot
+from unbraid.figures.style import family_look as family_look
+from unbraid.figures.violin_plot import violin_plot as violin_plot

@@ -1,0 +1,99 @@
+"""Axes that belong to no window of pyplot, and that know the numbers that are drawn in them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from unbraid.errors import UnbraidError
+from unbraid.figures.style import COLUMN_WIDTH, INK, SMALL_TEXT, TEXT_SIZE, family_look
+from unbraid.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_DATA = "unbraid_data"  # the attribute of axes that holds their table
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Returns an empty figure of this size in inches. matplotlib is imported here, and nowhere before."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UnbraidError(
+            "A figure needs matplotlib, which is not installed. Install it: pip install 'unbraid[figures]'."
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def axes_or_new(axes: "Axes | None", height: float = 2.6, width: float = COLUMN_WIDTH) -> "Axes":
+    """Returns the axes that were given, or those of a new figure."""
+    drawn = new_figure(width, height).add_subplot() if axes is None else axes
+    drawn.tick_params(labelsize=TEXT_SIZE, colors=INK)
+    drawn.spines[["top", "right"]].set_visible(False)
+    return drawn
+
+
+def height_of_rows(count: int) -> float:
+    """Returns the height in inches of a figure with that many rows of text."""
+    return 0.75 + 0.19 * count
+
+
+def name_axes(axes: "Axes", across: str = "", upright: str = "", title: str = "") -> None:
+    """Writes what the axes are of; what is empty stays as it was."""
+    if across:
+        axes.set_xlabel(across, fontsize=TEXT_SIZE, color=INK)
+    if upright:
+        axes.set_ylabel(upright, fontsize=TEXT_SIZE, color=INK)
+    if title:
+        axes.set_title(title, fontsize=TEXT_SIZE, color=INK)
+
+
+def name_rows(axes: "Axes", labels: Iterable[str]) -> None:
+    """Writes labels beside the rows 0, 1, ..., the first at the top."""
+    texts = list(labels)
+    axes.set_yticks(range(len(texts)), texts)
+    axes.set_ylim(len(texts) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#E6E6E6", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False) -> None:
+    """Puts a legend of these families above the axes, if there are two or more."""
+    from matplotlib.lines import Line2D
+
+    names = list(dict.fromkeys(families))
+    if len(names) < 2:
+        return
+    handles = [
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=4, linestyle=look.dashes if lines else "none")
+        for look in map(family_look, names)
+    ]
+    axes.legend(
+        handles,
+        names,
+        fontsize=SMALL_TEXT,
+        frameon=False,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=min(3, len(names)),
+        handletextpad=0.4,
+        columnspacing=1.0,
+    )
+
+
+def keep_data(axes: "Axes", table: Table) -> None:
+    """Lets the axes know the numbers that are drawn in them. Those of an earlier figure in the same axes stay."""
+    setattr(axes, _DATA, (*getattr(axes, _DATA, ()), table))
+
+
+def data_of(axes: "Axes") -> Table:
+    """Returns the numbers that are drawn in a figure: those of all axes that it has. Where there are several tables,
+    a column says which drawing a row is of.
+    """
+    tables = [table for each in axes.figure.axes for table in getattr(each, _DATA, ())]
+    if not tables:
+        raise UnbraidError("The axes hold nothing that unbraid.figures drew. Draw with its functions, or savefig.")
+    if len(tables) == 1:
+        return tables[0]
+    return Table.of({"drawing": number, **row} for number, table in enumerate(tables) for row in table)

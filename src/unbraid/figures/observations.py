@@ -1,0 +1,79 @@
+"""What figures read: a table with a row for each run, or lists of numbers by label."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from unbraid.errors import UnbraidError
+from unbraid.names import suggestion
+from unbraid.table import Table
+
+Values = Table | Mapping[str, Sequence[float]]
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Numbers of one label, and the family that it belongs to."""
+
+    label: str
+    family: str
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % interval of the mean (Student's t), or the mean twice if there is one number alone."""
+        from scipy import stats
+
+        count = len(self.values)
+        if count < 2:
+            return self.mean, self.mean
+        half = float(stats.t.ppf(0.975, count - 1) * np.std(self.values, ddof=1) / math.sqrt(count))
+        return self.mean - half, self.mean + half
+
+
+def as_table(values: Values, column: str = "value") -> Table:
+    """Returns the table itself, or that of numbers by label: the columns "setting", "family" and this one."""
+    if isinstance(values, Table):
+        return values
+    return Table(("setting", "family", column), tuple((k, k, float(v)) for k, each in values.items() for v in each))
+
+
+def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
+    """Returns the rows that have a finite number in all of these columns. Each has a setting and a family too; where
+    the table has no families, a setting is one of its own. Raises if there is no such row.
+    """
+    for name in ("setting", *columns):
+        if name not in table.columns:
+            raise UnbraidError(f"The table has no column {name!r}. {suggestion(name, table.columns)}")
+    rows = [{"family": row["setting"], **row} for row in table if all(is_number(row[name]) for name in columns)]
+    if not rows:
+        raise UnbraidError(f"No row of the table has a number for {' and '.join(columns)}. There is nothing to draw.")
+    return rows
+
+
+def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[Group]:
+    """Returns the numbers of a column for each setting (or whatever `by` names), in the order in which they come."""
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row[by], []).append(row)
+    return [Group(label, mine[0]["family"], tuple(float(r[column]) for r in mine)) for label, mine in found.items()]
+
+
+def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
+    """Returns these rows with what tells whose numbers they are, and with these columns."""
+    listed = list(rows)
+    names = [name for name in ("setting", "family", "seed", "run") if name in listed[0]]
+    kept = dict.fromkeys((*names, *columns))
+    return Table(tuple(kept), tuple(tuple(row[name] for name in kept) for row in listed))
+
+
+def is_number(value: Any) -> bool:
+    """Returns whether a value can be drawn: neither missing, nor a text, nor infinite."""
+    return isinstance(value, (int, float, np.number)) and math.isfinite(value)

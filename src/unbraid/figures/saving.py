@@ -1,0 +1,56 @@
+"""Figures as files, their numbers beside them."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid import files
+from unbraid.errors import UnbraidError
+from unbraid.figures.canvas import data_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FORMATS = (".svg", ".pdf", ".png")
+# Text stays text, and the same figure has the same bytes.
+_RULES = {"svg.fonttype": "none", "svg.hashsalt": "unbraid", "pdf.fonttype": 42}
+_NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+
+
+def save(axes: "Axes | tuple[Axes, ...]", path: Path | str, *, overwrite: bool = False) -> Path:
+    """Writes the figure of these axes as its suffix says (.svg, .pdf or .png), and the numbers that are drawn as a csv
+    beside it, and returns the path of the figure. Files that exist are kept unless `overwrite` is true.
+    """
+    first = axes[0] if isinstance(axes, tuple) else axes
+    path = Path(path)
+    numbers = data_of(first).to_csv()
+    check_figure_place(path, overwrite=overwrite, numbers=numbers)
+    content = _rendered(first, path.suffix.lower())
+    files.write_text(path.with_suffix(".csv"), numbers)
+    files.write_bytes(path, content)
+    return path
+
+
+def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | None = None) -> None:
+    """Raises if no figure can be written there. A csv beside it that holds these very numbers is no hindrance."""
+    if path.suffix.lower() not in _FORMATS:
+        raise UnbraidError(f"A figure was to be saved as {path.name}; its name may end in {', '.join(_FORMATS)}.")
+    for each in (path, path.with_suffix(".csv")):
+        if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
+            raise UnbraidError(f"{each} exists and is kept. Choose another name, or say that it may be overwritten.")
+        files.check_writable(each)
+
+
+def _holds(path: Path, numbers: str | None) -> bool:
+    return numbers is not None and files.read_bytes(path) == numbers.encode()
+
+
+def _rendered(axes: "Axes", suffix: str) -> bytes:
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    with mpl.rc_context(_RULES):
+        axes.figure.savefig(
+            stream, format=suffix[1:], dpi=200, bbox_inches="tight", pad_inches=0.03, metadata=_NO_DATE[suffix]
+        )
+    return stream.getvalue()

@@ -1,0 +1,55 @@
+"""How figures look: one colour and one marker for each family, in every figure, and text of a size for columns."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import final
+
+# Okabe and Ito's colours, which the colour-blind can tell apart; grey instead of yellow, which is faint on white.
+_COLOURS = ("#000000", "#E69F00", "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#8C8C8C")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_DASHES = ("-", "--", "-.", ":")
+# In this order; a family that is not among them has the colour that its name is hashed to.
+_KNOWN = (
+    *("vae", "betavae", "betatcvae", "factorvae", "dipvaei", "dipvaeii", "hfvae", "dipvae", "annealedvae", "infovae"),
+    *("aae", "betasvae", "anchorvae", "informationdropout", "infogan", "decomposedelbo", "composite"),
+)
+_NUM_LOOKS = len(_COLOURS) * len(_MARKERS)  # 8 and 9 share no divisor, so that each is another pair
+
+COLUMN_WIDTH = 3.4  # inches, of a column of a paper
+TEXT_SIZE = 8.0  # points
+SMALL_TEXT = 7.0
+INK, FAINT, PLAIN = "#222222", "#BBBBBB", "#0072B2"
+SEQUENTIAL, DIVERGING = "cividis", "PuOr"
+
+
+@final
+@dataclass(frozen=True)
+class Look:
+    """What a family is drawn with."""
+
+    colour: str
+    marker: str
+    dashes: str
+
+
+def family_look(family: str) -> Look:
+    """Returns the look of a family, which depends on its name alone: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
+    name = re.sub("[^a-z0-9]", "", family.lower().replace("β", "beta"))
+    return _look(_KNOWN.index(name) if name in _KNOWN else _hashed(family))
+
+
+def look_of_number(number: int) -> Look:
+    """Returns the look of what has a number and no family, such as a latent."""
+    return _look(number)
+
+
+def _look(number: int) -> Look:
+    colour = number % len(_COLOURS)
+    dashes = _DASHES[(number // len(_COLOURS)) % len(_DASHES)]
+    return Look(_COLOURS[colour], _MARKERS[number % len(_MARKERS)], dashes)
+
+
+def _hashed(family: str) -> int:
+    digest = int.from_bytes(hashlib.sha256(family.encode()).digest()[:8], "big")
+    return len(_KNOWN) + digest % (_NUM_LOOKS - len(_KNOWN))

@@ -1,0 +1,122 @@
+"""The scores of a study as figures."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from unbraid import figures
+from unbraid.errors import UnbraidError
+from unbraid.studies.study_scores import StudyScores
+from unbraid.table import Table
+
+Draw = Callable[[StudyScores, Sequence[str]], Any]
+_STRENGTH = "strength"
+
+
+def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
+    """Returns a row for each finished run, with a column for each metric (by default all), None where a run lacks it:
+    what `unbraid.figures` draws. "strength" is the last number in the label of the setting, such as 4 in
+    "beta-VAE 4", if it has one.
+    """
+    if metrics is not None:
+        scores.check(metrics=metrics)
+    names = tuple(scores.metrics if metrics is None else dict.fromkeys(metrics))
+    values = {(label, name): scores.values(label, name) for label in scores.settings for name in names}
+    rows = (
+        (
+            *(label, scores.families[label], strength(label), run.seed, run.run),
+            *(values[label, name].get(run.seed) for name in names),
+        )
+        for label in scores.settings
+        for run in scores.runs_of(label)
+        if run.state == "finished"
+    )
+    return Table(("setting", "family", _STRENGTH, "seed", "run", *names), tuple(rows))
+
+
+def strength(label: str) -> float | None:
+    """Returns the last number in the label of a setting, or None."""
+    numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?", label)
+    return float(numbers[-1]) if numbers else None
+
+
+def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
+    """Returns the axes of a figure of this kind, one of `KINDS`. It raises where scores or metrics are missing."""
+    if kind not in KINDS:
+        raise UnbraidError(f"There is no kind of figure {kind!r}. Choose one of {', '.join(KINDS)}.")
+    scores.check(metrics=metrics)
+    if not scores.numbers:
+        raise UnbraidError("No run of the study is scored yet, so there is nothing to draw. Run the study first.")
+    return KINDS[kind](scores, metrics)
+
+
+def _of_one(function: Callable[..., Any]) -> Draw:
+    def drawn(scores: StudyScores, metrics: Sequence[str]) -> Any:
+        (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
+        return function(run_table(scores, [metric]), metric, label=_titled(scores, metric))
+
+    return drawn
+
+
+def _line(scores: StudyScores, metrics: Sequence[str]) -> Any:
+    (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
+    table = run_table(scores, [metric])
+    if len({value for value in table[_STRENGTH] if value is not None}) < 2:
+        raise UnbraidError(
+            "A line needs settings in an order: labels that end in a number, such as 'beta-VAE 4', and at least two "
+            f"different ones. The study has {', '.join(scores.settings[:5])}. Draw a box instead."
+        )
+    return figures.mean_band(table, _STRENGTH, metric, label=_titled(scores, metric), log=min(_strengths(table)) > 0)
+
+
+def _scatter(scores: StudyScores, metrics: Sequence[str]) -> Any:
+    first, second = _expected(metrics, 2, "two metrics, such as --metric mig,sap")
+    labels = (_titled(scores, first), _titled(scores, second))
+    return figures.scatter_plot(run_table(scores, metrics), first, second, labels=labels)
+
+
+def _rate_distortion(scores: StudyScores, metrics: Sequence[str]) -> Any:
+    if missing := [name for name in ("rate", "distortion") if name not in scores.higher_is_better]:
+        raise UnbraidError(
+            f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not ask for. Add "
+            "it to the metrics of the study and run it again."
+        )
+    return figures.rate_distortion_plane(run_table(scores, ["rate", "distortion"]))
+
+
+def _of_many(function: Callable[..., Any]) -> Draw:
+    def drawn(scores: StudyScores, metrics: Sequence[str]) -> Any:
+        named = list(metrics) or [name for name in scores.metrics if scores.with_any_score(name)]
+        lower = {name for name in named if scores.higher_is_better[name] is False}
+        return function(run_table(scores, named), named, lower_is_better=lower)
+
+    return drawn
+
+
+KINDS: dict[str, Draw] = {
+    "box": _of_one(figures.box_plot),
+    "violin": _of_one(figures.violin_plot),
+    "strip": _of_one(figures.strip_plot),
+    "bars": _of_one(figures.error_bars),
+    "sorted-bars": _of_one(figures.sorted_bars),
+    "line": _line,
+    "scatter": _scatter,
+    "rate-distortion": _rate_distortion,
+    "parallel": _of_many(figures.parallel_coordinates),
+    "correlation": _of_many(figures.metric_correlation),
+}
+
+
+def _expected(metrics: Sequence[str], count: int, what: str) -> Sequence[str]:
+    if len(metrics) != count:
+        given = ", ".join(metrics) or "none"
+        raise UnbraidError(f"This kind of figure was given {given}; expected {what}.")
+    return metrics
+
+
+def _titled(scores: StudyScores, metric: str) -> str:
+    return metric + {True: " ↑", False: " ↓", None: ""}[scores.higher_is_better[metric]]
+
+
+def _strengths(table: Table) -> list[float]:
+    return [value for value in table[_STRENGTH] if value is not None]
