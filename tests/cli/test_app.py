@@ -10,6 +10,7 @@ import torch
 
 import unbraid.cli.app as app_module
 from unbraid.cli.commands import below
+from unbraid.cli.flags import known_flags
 from unbraid.errors import SpecError, TrainingError
 from unbraid.version import __version__
 
@@ -55,6 +56,13 @@ def test_the_help_of_train_lists_the_fields_of_what_is_named_or_taken_by_default
     assert {"--objective.gamma", "--objective.same-batch", "--dataset.path"} <= flags_in(named)
     assert not {"--objective.beta", "--dataset.shapes"} & flags_in(named)
     assert "…" not in named.out
+
+
+def test_no_name_is_broken_in_two_by_the_help(unbraid):
+    out = unbraid("train", "--help").out
+    for flag in ("dataset", "objective", "model.encoder", "model.likelihood", "subset"):
+        assert all(name in out for name in known_flags("train")[flag].recipes)
+    assert max(len(line) for line in out.partition("Options:")[2].splitlines()) <= 80
 
 
 def test_of_several_recipes_the_help_says_which_has_a_field(unbraid):

@@ -1,6 +1,8 @@
 """Help with its flags in sections, as plain text: a long flag is never cut, and an example can be copied."""
 
+import textwrap
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, final
 
 from typer.core import TyperCommand
@@ -8,6 +10,9 @@ from typer.core import TyperCommand
 from unbraid.cli.flags import DerivedFlags, argument_of, relevant, typed_in
 from unbraid.cli.progress_lines import progress_of_commands
 from unbraid.errors import TrainingError, TrainingInterrupted
+
+# What the formatter gives to the names of flags at most, and the space after them.
+_FIRST_COLUMN, _BETWEEN = 30, 2
 
 
 @final
@@ -51,4 +56,11 @@ class SectionedCommand(TyperCommand):
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    formatter.write_dl(_wrapped(records, formatter.width))
+
+
+def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
+    room = max(width - min(max(len(name) for name, _ in records), _FIRST_COLUMN) - _BETWEEN - 2, 10)
+    # The sign \b keeps the formatter from wrapping them again.
+    return [(name, "\b\n" + "\n".join(textwrap.wrap(text, room, break_on_hyphens=False))) for name, text in records]
