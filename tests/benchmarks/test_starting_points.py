@@ -40,7 +40,7 @@ def test_a_row_tells_medians_and_how_many_collapsed():
     assert cells[:8] == (
         "`vae-sprites`",
         "`vae`",
-        "0.001",
+        "0.002",
         "8.0 (7.0 to 9.0)",
         "10 (10 to 10)",
         "",
