@@ -85,10 +85,9 @@ def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
 
 def _describe(spec: RunSpec) -> str:
     channels, height, width = spec.dataset.image_shape
-    words = (
-        f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {'grey' if channels == 1 else 'colour'} "
-        f"images of {height} x {width} pixels"
-    )
+    kind = f"{'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+    kind = f"vectors of {width} numbers" if spec.dataset.holds_vectors else kind
+    words = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {kind}"
     subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_in_words(spec.subset)}"
     return words + subset + ("" if spec.sampling is None else f", drawn by {value_in_words(spec.sampling)}")
 

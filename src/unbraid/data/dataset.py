@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from unbraid.codes import Labels
-from unbraid.data.pixels.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels, Raw, inputs
 from unbraid.device import resolve_device
 from unbraid.errors import DataError
 from unbraid.recipes import Recipe
@@ -48,10 +48,11 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     `factors` are the labels of the images, one for each factor, and `factor_table` says how many values each can take.
     Without factors the images are unlabelled. `weights` is p(n), where the images are not all equally likely. If there
     is a device that they are `streamed_on`, the pixels lie elsewhere than the rest, memory-mapped on the CPU: a batch
-    is copied from there to the device, and memory holds little more than that.
+    is copied from there to the device, and memory holds little more than that. Vectors are images of one row, whose
+    pixels are floats.
     """
 
-    pixels: UInt8[Tensor, "image channel height width"] | Pixels
+    pixels: Raw | Pixels
     factors: tuple[Labels, ...]
     factor_table: tuple[Factor, ...]
     weights: Float[Tensor, " image"] | None = None
@@ -78,7 +79,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     @classmethod
     def of_table(
         cls,
-        pixels: UInt8[Tensor, "image channel height width"] | Pixels,
+        pixels: Raw | Pixels,
         values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"],
         factors: tuple[Factor, ...],
         weights: Float[Tensor, " image"] | None = None,
@@ -133,17 +134,19 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def is_streamed(self) -> bool:
         return self.streamed_on is not None
 
-    def bytes_of(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "*batch channel height width"]:
-        """The images of these rows, as bytes on the device. Rows that follow one another are best given as a slice: no
-        list of them is made.
+    def bytes_of(
+        self, rows: Int[Tensor, "*batch"] | slice
+    ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
+        """The images of these rows, as bytes on the device; vectors as floats. Rows that follow one another are best
+        given as a slice: no list of them is made.
         """
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
-        """The images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte 255 is
-        1.
+        """The images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte 255 is 1.
+        The numbers of vectors are as they were given.
         """
-        return self.bytes_of(rows).to(torch.float32) / 255
+        return inputs(self.bytes_of(rows))
 
     def to(self, device: torch.device | str) -> "FactorImages":
         """All of it on this device."""
@@ -213,6 +216,11 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         """(channels, height, width), known before anything is loaded, so that a model that cannot take it is refused
         early.
         """
+
+    @property
+    def holds_vectors(self) -> bool:
+        """Whether there are vectors of any numbers in place of images."""
+        return False
 
     @abstractmethod
     def open(self, *, verify: bool = False) -> FactorImages:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import torch
-from jaxtyping import Int, Int64, UInt8
+from jaxtyping import Float32, Int, Int64, UInt8
 from torch import Tensor
 
 from unbraid.data.dataset import FactorImages
-from unbraid.data.pixels.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels, Raw
 from unbraid.errors import DataError
 from unbraid.sampling import Joint, Subset, image_weights
 
@@ -20,7 +20,7 @@ _IMAGES_AT_ONCE = 4096
 class SelectedPixels(Pixels):
     """The images of these rows of others. What is memory-mapped stays so."""
 
-    source: UInt8[Tensor, "image channel height width"] | Pixels
+    source: Raw | Pixels
     rows: Int64[Tensor, " row"]
 
     @property
@@ -33,9 +33,11 @@ class SelectedPixels(Pixels):
 
     @property
     def nbytes(self) -> int:
-        return (self.source.nbytes if isinstance(self.source, Pixels) else self.shape.numel()) + self.rows.nbytes
+        if isinstance(self.source, Pixels):
+            return self.source.nbytes + self.rows.nbytes
+        return self.shape.numel() * self.source.element_size() + self.rows.nbytes
 
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
+    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."] | Float32[Tensor, "..."]:
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":
@@ -47,7 +49,7 @@ class SelectedPixels(Pixels):
             return self
         if isinstance(self.source, Pixels):
             return SelectedPixels(self.source.to(place), self.rows.to(place))
-        moved = torch.empty(self.shape, dtype=torch.uint8, device=place)
+        moved = torch.empty(self.shape, dtype=self.source.dtype, device=place)
         for start in range(0, len(self), _IMAGES_AT_ONCE):
             block = slice(start, start + _IMAGES_AT_ONCE)
             moved[block] = self[block].to(place)
@@ -83,9 +85,7 @@ def weighted(images: FactorImages, joint: Joint) -> FactorImages:
     return replace(images, weights=image_weights(joint, images.factor_table, images.values, images.weights))
 
 
-def _selected(
-    pixels: UInt8[Tensor, "image channel height width"] | Pixels, rows: Int64[Tensor, " row"]
-) -> UInt8[Tensor, "row channel height width"] | Pixels:
+def _selected(pixels: Raw | Pixels, rows: Int64[Tensor, " row"]) -> Raw | Pixels:
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
         return pixels[first : last + 1]  # a view: rows that follow one another need no list

@@ -12,6 +12,7 @@ from PIL import Image
 
 from unbraid import files
 from unbraid.data.dataset import FactorImages
+from unbraid.errors import DataError
 from unbraid.report import drawing
 from unbraid.report.drawing import SMALL, SOFT, TEXT, TITLE
 from unbraid.report.factor_sweeps import MAX_COLUMNS, Sweep, Sweeps, factor_sweeps, sampled_rows
@@ -143,7 +144,10 @@ class _Lines:
     def _block(self, rows: Sequence[int], num_columns: int) -> Image.Image:
         height, width = self.frame_size
         block = drawing.blank(num_columns * self.cell_width, -(-len(rows) // num_columns) * (height + _GAP))
-        for place, image in enumerate(self.images.bytes_of(torch.tensor(rows)).cpu()):
+        found = self.images.bytes_of(torch.tensor(rows)).cpu()
+        if found.is_floating_point():
+            raise DataError("These are vectors of numbers, which have no picture. Only images are shown.")
+        for place, image in enumerate(found):
             line, column = divmod(place, num_columns)
             left = column * self.cell_width + (self.cell_width - width) // 2
             drawing.paste_framed(block, (left, line * (height + _GAP) + _GAP // 2), drawing.frame(image))

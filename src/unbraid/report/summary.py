@@ -45,6 +45,8 @@ def _images(groups: Sequence[Group]) -> str:
         return f"{len(datasets)} data sets"
     channels, height, width = datasets[0].image_shape
     subsets = "" if all(group.spec.subset is None for group in groups) else "subsets of "
+    if datasets[0].holds_vectors:
+        return f"{subsets}{datasets[0].num_images:,} vectors of {width} numbers"
     return f"{subsets}{datasets[0].num_images:,} {'' if channels == 1 else 'colour '}images of {height} × {width}"
 
 

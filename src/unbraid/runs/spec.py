@@ -95,6 +95,8 @@ class RunSpec(Recipe):
 
     def _check_nets(self) -> None:
         """Refuse nets that cannot be made, if only because no number is large enough for their size."""
+        if self.dataset.holds_vectors:
+            self._check_vectors()
         try:
             self.model.check(self.dataset.image_shape)
             with torch.device("meta"):
@@ -104,6 +106,15 @@ class RunSpec(Recipe):
             raise SpecError(
                 f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
             ) from error
+
+    def _check_vectors(self) -> None:
+        """Refuses a likelihood of intensities for vectors of any numbers."""
+        likelihood = self.model.likelihood
+        if likelihood.of_intensities:
+            raise SpecError(
+                f"The data are vectors of any numbers, and {type(likelihood).__name__} is for intensities from 0 to 1. "
+                "Use Autoencoder(MLP(), likelihood=GaussianLikelihood()), or another likelihood of real numbers."
+            )
 
     def _check_weights(self) -> None:
         """Refuse an estimator that is not defined for images that are not equally likely."""

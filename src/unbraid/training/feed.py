@@ -5,10 +5,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import final
 
 import torch
-from jaxtyping import Float, Int64, UInt8
+from jaxtyping import Float, Float32, Int64, UInt8
 from torch import Tensor
 
 from unbraid.data.dataset import FactorImages
+from unbraid.data.pixels.pixels import inputs
 from unbraid.training.batches import Batches
 
 # One batch is on its way to the device while the next is read.
@@ -31,7 +32,7 @@ class Feed:
         weights = None if images.weights is None else images.weights.to(home)
         self._batches = Batches(seeds.to(home), len(images), batch_size, weights, stream)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="unbraid-feed") if images.is_streamed else None
-        self._coming: dict[int, Future[tuple[Int64[Tensor, "member batch"], UInt8[Tensor, ...]]]] = {}
+        self._coming: dict[int, Future[tuple[Tensor, Tensor]]] = {}
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
@@ -56,8 +57,8 @@ class Feed:
     def images(
         self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
     ) -> Float[Tensor, "member batch channel height width"]:
-        """The images of these rows in [0, 1], on the device."""
-        return supplied["pixels"].to(torch.float32) / 255 if self._reader else self._images.batch(rows)
+        """The images of these rows as nets see them, on the device."""
+        return inputs(supplied["pixels"]) if self._reader else self._images.batch(rows)
 
     def batch(
         self, step: int
@@ -69,7 +70,10 @@ class Feed:
 
     def _gather(
         self, step: int
-    ) -> tuple[Int64[Tensor, "member batch"], UInt8[Tensor, "member batch channel height width"]]:
+    ) -> tuple[
+        Int64[Tensor, "member batch"],
+        UInt8[Tensor, "member batch channel height width"] | Float32[Tensor, "member batch channel height width"],
+    ]:
         """Runs in the reader's thread, which alone uses the batches."""
         rows = self._batches.rows(step)
         pixels = self._images.pixels[rows]

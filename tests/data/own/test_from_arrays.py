@@ -82,7 +82,7 @@ def test_many_floats_are_converted_in_blocks_without_losing_an_image(monkeypatch
         (np.array([[[0, 255]]]), "int64; give uint8"),
         (np.zeros((0, 5, 5), dtype=np.uint8), "at least one image"),
         (np.zeros((2, 0, 5), dtype=np.uint8), "at least one pixel"),
-        (np.zeros((5, 5), dtype=np.uint8), r"\(5, 5\); expected \(image, height, width\)"),
+        (np.zeros((5, 5, 5, 5, 5), dtype=np.uint8), r"\(5, 5, 5, 5, 5\); expected \(image, height, width\)"),
         (np.zeros((2, 4, 5, 5), dtype=np.uint8), "with 1 or 3 channels"),
         (np.zeros((2, 5, 5, 3, 1), dtype=np.uint8), r"\(2, 5, 5, 3, 1\)"),
         (np.zeros((2, 3, 5, 3), dtype=np.uint8), "second or the last"),

@@ -8,7 +8,7 @@ from typing import IO, Any, ClassVar, cast, final
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float32
 from torch import Tensor
 
 from unbraid import files
@@ -19,7 +19,7 @@ from unbraid.data.array_labels import as_arrays, is_label, labels_in, ordered_fl
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.hashed_stream import HashedStream
 from unbraid.data.pixels.channels_last import ChannelsLast
-from unbraid.data.pixels.pixels import Pixels
+from unbraid.data.pixels.pixels import Pixels, Raw
 from unbraid.data.provenance import known_sha256
 from unbraid.errors import DataError, SpecError
 from unbraid.npz import Npz
@@ -39,13 +39,15 @@ class FromArrays(FactorDataset):
     that are many stay in the file, memory-mapped.
 
     `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width) with 1 or 3
-    channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. All else may be absent. `factors`:
-    (image, factor). Integers are values of discrete factors, replaced by their rank among the values that occur in
-    their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of continuous ones. `factor_names`: one a
-    column. `factor_ordered`: False for a column whose values are mere names (then metrics do not rank it).
-    `factor_known`: (image, factor), False where a label is missing. In place of a table, `factor:NAME`,
-    `category:NAME` (values that are mere names) and `known:NAME` hold a factor each, as in files of codes. `weights`:
-    how likely each image is to be drawn; scaled to sum to one.
+    channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. Or (vector, number): vectors of any
+    numbers, kept as they are in single precision, for an MLP and a Gaussian likelihood.
+
+    All else may be absent. `factors`: (image, factor). Integers are values of discrete factors, replaced by their rank
+    among the values that occur in their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of
+    continuous ones. `factor_names`: one a column. `factor_ordered`: False for a column whose values are mere names
+    (then metrics do not rank it). `factor_known`: (image, factor), False where a label is missing. In place of a table,
+    `factor:NAME`, `category:NAME` (values that are mere names) and `known:NAME` hold a factor each, as in files of
+    codes. `weights`: how likely each image is to be drawn; scaled to sum to one.
     """
 
     origin: ClassVar = "read"
@@ -85,7 +87,7 @@ class FromArrays(FactorDataset):
         `unordered` names factors whose values are mere names. Labels that are masked (numpy.ma), that a DataFrame does
         not have, or that are `missing`, are missing labels.
         """
-        pixels = _as_bytes(_plain("images", images))
+        pixels = _as_stored(_plain("images", images))
         _channels_first_shape(pixels.shape)
         arrays = {"images": pixels}
         arrays |= _factor_arrays(factors, factor_names, missing, unordered)
@@ -128,13 +130,17 @@ class FromArrays(FactorDataset):
     def _file(self) -> Npz:
         return Npz(Path(self.path))
 
-    def _pixels(self) -> UInt8[Tensor, "image channel height width"] | Pixels:
+    @property
+    def holds_vectors(self) -> bool:
+        return len(self._file.header("images").shape) == 2
+
+    def _pixels(self) -> Raw | Pixels:
         header = self._file.header("images")
         shape = _channels_first_shape(header.shape)
         is_plain = header.dtype == np.uint8 and not header.is_fortran_ordered
         mapped = self._file.mapped("images") if is_plain and header.num_bytes >= _MAPPED_FROM_BYTES else None
-        if mapped is None:
-            return torch.from_numpy(_channels_first(_as_bytes(self._file.read("images"))))
+        if mapped is None or len(header.shape) == 2:
+            return torch.from_numpy(_channels_first(_as_stored(self._file.read("images"))))
         images = torch.from_numpy(_checked_for_light(mapped))
         return ChannelsLast(images) if _are_channels_last(header.shape) else images.reshape(shape)
 
@@ -172,7 +178,7 @@ def _are_words(factors: Any) -> bool:
 
 def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
     """Images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
-    pixels = torch.from_numpy(_channels_first(_as_bytes(_plain("images", images))))
+    pixels = torch.from_numpy(_channels_first(_as_stored(_plain("images", images))))
     return FactorImages(pixels, (), ())
 
 
@@ -220,10 +226,26 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
     return array
 
 
-def _as_bytes(images: np.ndarray) -> np.ndarray:
-    """Bytes from bytes, booleans or floats in [0, 1], in the same layout."""
+def _as_stored(images: np.ndarray) -> np.ndarray:
+    """Bytes of images or, where there are two axes, vectors of floats."""
     if images.size == 0:
         raise DataError(f"images has shape {images.shape}; give at least one image of at least one pixel.")
+    return _as_vectors(images) if images.ndim == 2 and images.dtype.kind in "biuf" else _as_bytes(images)
+
+
+def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
+    with np.errstate(over="ignore"):  # what is beyond single precision is told below
+        found = vectors.astype(np.float32)
+    if num_bad := int((~np.isfinite(found)).any(axis=1).sum()):
+        raise DataError(
+            f"{num_bad} of {len(found)} vectors hold NaN, infinity or a number beyond single precision; drop or fill "
+            "them. (An array of two axes is taken as vectors: one image alone is images[None].)"
+        )
+    return found
+
+
+def _as_bytes(images: np.ndarray) -> np.ndarray:
+    """Bytes from bytes, booleans or floats in [0, 1], in the same layout."""
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype == np.uint8:
@@ -271,7 +293,9 @@ def _check_unit_interval(images: np.ndarray) -> None:
 
 
 def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """(image, channel, height, width) of an array of images of this shape."""
+    """(image, channel, height, width) of an array of images of this shape; a vector is one row."""
+    if len(shape) == 2:
+        return shape[0], 1, 1, shape[1]
     if len(shape) == 3:
         return shape[0], 1, shape[1], shape[2]
     channels_first, channels_last = (shape[1] in (1, 3), shape[3] in (1, 3)) if len(shape) == 4 else (False, False)
@@ -288,11 +312,11 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     raise DataError(
         f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
         "channel, height, width) "
-        "with 1 or 3 channels. Transpose or reshape it."
+        "with 1 or 3 channels, or (vector, number). Transpose or reshape it."
     )
 
 
-def _channels_first(images: UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "image channel height width"]:
+def _channels_first(images: np.ndarray) -> np.ndarray:
     shape = _channels_first_shape(images.shape)
     return np.ascontiguousarray(
         np.moveaxis(images, 3, 1) if _are_channels_last(images.shape) else images.reshape(shape)

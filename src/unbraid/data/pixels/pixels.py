@@ -1,10 +1,18 @@
-"""Where the pixels of a data set lie, if not as bytes in one tensor."""
+"""Where the pixels of a data set lie, if not as bytes in one tensor, and what nets see of them."""
 
 from abc import ABC, abstractmethod
 
 import torch
-from jaxtyping import Int, UInt8
+from jaxtyping import Float, Float32, Int, UInt8
 from torch import Tensor
+
+Raw = UInt8[Tensor, "image channel height width"] | Float32[Tensor, "image channel height width"]
+"""Bytes of images or, of vectors, their numbers as they are: one channel, one row."""
+
+
+def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns what nets see: bytes as intensities in [0, 1], where byte 255 is 1; numbers of vectors as they are."""
+    return raw if raw.is_floating_point() else raw.to(torch.float32) / 255
 
 
 class Pixels(ABC):

@@ -1,7 +1,7 @@
 """The continuous Bernoulli likelihood, for grey images."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float
@@ -23,6 +23,8 @@ class ContinuousBernoulliLikelihood(Likelihood):
     proportional to exp(x l), and the integral of that over [0, 1] is (exp(l) - 1) / l: the same, without the
     singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
     """
+
+    of_intensities: ClassVar[bool] = True
 
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]

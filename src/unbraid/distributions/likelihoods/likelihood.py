@@ -7,7 +7,7 @@ beta is a beta.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float
@@ -21,6 +21,9 @@ from unbraid.recipes import Recipe
 
 class Likelihood(Recipe, ABC):
     """p(x | z), from the decoder's output: one number for each pixel and channel."""
+
+    of_intensities: ClassVar[bool] = False
+    """Whether x must lie between 0 and 1, as the intensities of images do."""
 
     def make(self) -> nn.Module:
         """A module without inputs whose output is the likelihood; its parameters, if any, are learned with the model's.
@@ -49,6 +52,8 @@ class BernoulliLikelihood(Likelihood):
     On grey images, where x is between 0 and 1, this is minus the cross-entropy with x read as a probability: a common
     training loss, but not the density of anything.
     """
+
+    of_intensities: ClassVar[bool] = True
 
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
