@@ -321,6 +321,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
     ("arguments", "complaint"),
     [
         (["nowhere"], "There is no folder nowhere"),
+        (["notes.txt"], "notes.txt is a file, and none of codes: those end in .npz, .safetensors, .csv"),
         (["nowhere.npz"], "There is no file nowhere.npz"),
         (["text.npz"], "not a readable .npz"),
         (["empty.npz"], "empty"),
@@ -339,6 +340,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.npz").write_text("not a zip")
+    (tmp_path / "notes.txt").write_text("not codes")
     for name in ("empty.npz", "empty.csv"):
         (tmp_path / name).touch()
     outcome = unbraid("score", *arguments)

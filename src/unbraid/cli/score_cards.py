@@ -17,6 +17,7 @@ from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import finished_among, open_runs
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
+from unbraid.codes.codes_file import SUFFIXES
 from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.evaluate import evaluate_as
 from unbraid.evaluation.published import like as like_published
@@ -177,6 +178,11 @@ def complain_of_failures(carded: Sequence[Carded]) -> None:
 
 
 def finished_runs(folders: Sequence[Path], trusted: Trusted) -> list[Run]:
+    for path in folders:
+        if path.is_file():
+            raise CodesError(
+                f"{path} is a file, and none of codes: those end in {', '.join(SUFFIXES)}. Name one, or runs."
+            )
     found, named = open_runs(folders, trusted), {folder.resolve() for folder in folders}
     for run in found:
         if run.status != "finished" and run.folder.resolve() in named:
