@@ -149,6 +149,56 @@ def test_an_edit_after_the_import_is_refused_until_it_is_reloaded(tmp_path):
         assert digest(recipe) != before
 
 
+PATCHED = objective_text(
+    "SCALE = 1.0\n\ndef scaled(x):\n    return SCALE * x\n\nlist_of = [n for n in range(3)]", loss="scaled(distortion)"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "patch"),
+    [
+        (
+            "return SCALE * x",
+            "return 2 * SCALE * x",
+            lambda old, new: setattr(old.scaled, "__code__", new.scaled.__code__),
+        ),
+        ("SCALE = 1.0", "SCALE = 3.0", lambda old, new: setattr(old, "SCALE", 3.0)),
+        (
+            "distortion = -step",
+            "distortion = -2 * step",
+            lambda old, new: setattr(old.Own.__call__, "__code__", new.Own.__call__.__code__),
+        ),
+    ],
+)
+def test_code_that_is_replaced_in_memory_without_a_reload_counts(tmp_path, old, new, patch):
+    """As %autoreload does it."""
+    write(tmp_path, {"mine": PATCHED, "edited": PATCHED.replace(old, new)})
+    with fresh(tmp_path):
+        mine, edited = imported(), imported("edited")
+        recipe, before = mine.Own(), digest(mine.Own())
+        write(tmp_path, {"mine": "# moved\n" + PATCHED.replace(old, new)})
+        assert digest(recipe) == before
+        with pytest.raises(SpecError, match="was changed since mine was imported"):
+            check_current(own_source(recipe))
+        patch(mine, edited)
+        assert digest(recipe) != before
+        check_current(own_source(recipe))
+
+
+def test_other_edits_need_a_reload(tmp_path):
+    write(tmp_path, {"mine": PATCHED})
+    with fresh(tmp_path):
+        recipe, before = imported().Own(), digest(imported().Own())
+        for edited in (
+            PATCHED.replace("range(3)", "range(4)"),
+            PATCHED.replace("weight: float = 1.0", "weight: float = 2.0"),
+        ):
+            write(tmp_path, {"mine": edited})
+            assert digest(recipe) == before
+        write(tmp_path, {"mine": "def broken("})
+        assert digest(recipe) == before  # while it is being edited
+
+
 def test_what_was_made_of_a_class_that_was_defined_again_is_refused(tmp_path):
     write(tmp_path, PLAIN)
     with fresh(tmp_path):

@@ -1,6 +1,7 @@
 """Recipe: what all recipes have in common, which is that their fields hold what their annotations say."""
 
 import dataclasses
+import inspect
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,9 +24,12 @@ class Recipe:
         remember(cls)
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuses a field that there is not, and names the one that may have been meant."""
-        if "__dataclass_fields__" not in vars(cls):  # made by hand: refused once it is made, with what to do
-            return super().__new__(cls)
+        """Refuses a class that is no frozen dataclass of its own, and a field that there is not, naming the one that
+        may have been meant.
+        """
+        if inspect.isabstract(cls):
+            return super().__new__(cls)  # which Python refuses
+        check_class(cls)
         valid = [field.name for field in dataclasses.fields(cls) if field.init]
         for name in named:
             if name not in valid:
@@ -35,11 +39,8 @@ class Recipe:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Refuses a class that is no dataclass of its own, and a field that does not hold what its annotation says;
-        stores a list as a tuple, and so on.
-        """
+        """Refuses a field that does not hold what its annotation says; stores a list as a tuple, and so on."""
         cls, hints = type(self), hints_of(type(self))
-        check_class(cls)
         for field in dataclasses.fields(self):
             given = getattr(self, field.name)
             checked = check_value(given, hints[field.name], f"{cls.__name__}: {field.name}")

@@ -177,7 +177,7 @@ def _order(run: Run) -> tuple[Any, ...]:
             (not isinstance(w, float), w if isinstance(w, float) else repr(w))
             for w in objective.hyperparameters.values()
         ),
-        run.spec.digest,
+        run.digest,
         run.seed,
     )
 

@@ -79,7 +79,7 @@ class _Parts:
 
     def _definition(self, name: str, value: Any, needed_by: str) -> str:
         """Returns the statement that defines a function or a class."""
-        codes = list(_codes(value))
+        codes = list(codes_of(value))
         self._has_future_annotations |= any(code.co_flags & _FUTURE_ANNOTATIONS for code in codes)
         candidates = [(_text_of(code.co_filename), code.co_firstlineno) for code in codes]
         if isinstance(value, type):  # it may have no function of its own
@@ -139,12 +139,12 @@ def _literal(value: Any) -> str | None:
     return None
 
 
-def _codes(value: Any) -> Iterator[CodeType]:
+def codes_of(value: Any) -> Iterator[CodeType]:
     """Yields the compiled code of a function, or of the functions that the body of a class defines."""
     if isinstance(value, type):
         for member in vars(value).values():
             inner = getattr(member, "fget", None) or getattr(member, "func", None) or member
-            for code in () if isinstance(inner, type) else _codes(inner):
+            for code in () if isinstance(inner, type) else codes_of(inner):
                 if code.co_qualname.startswith(f"{value.__qualname__}."):
                     yield code
         return

@@ -3,6 +3,7 @@
 A module is the user's own if it is neither of Python, nor of unbraid, nor of an installed package.
 """
 
+import contextlib
 import functools
 import importlib.util
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 from unbraid.errors import SpecError
 from unbraid.source.own_source import OwnModule, OwnSource
+from unbraid.source.patched import is_patched
 from unbraid.source.syntax import imported_names
 
 MAIN = "__main__"
@@ -53,11 +55,23 @@ def imported_module(name: str) -> OwnModule | None:
     """Returns a module as it was when it was imported; None if there is none, or it has no file."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if spec is not None and name in _imported and _imported[name][0] is spec:
-        return _imported[name][1]
+        return _as_patched(name)
     module = module_on_disk(name)
     if module is not None and spec is not None:  # one that is not imported yet will be what its file is then
         _imported[name] = spec, module
     return module
+
+
+def _as_patched(name: str) -> OwnModule:
+    """Returns a module as it was when it was imported, or as its file is now if that is what is in memory."""
+    spec, seen = _imported[name]
+    with contextlib.suppress(SpecError):  # it is being edited
+        now = module_on_disk(name)
+        if now is None or now.digest == seen.digest or isinstance(now.text, bytes) or isinstance(seen.text, bytes):
+            return seen
+        if is_patched(sys.modules[name], seen.text, now.text):
+            _imported[name] = spec, now
+    return _imported[name][1]
 
 
 def module_on_disk(name: str) -> OwnModule | None:

@@ -18,7 +18,7 @@ def syntax_digest(text: str) -> str:
     """Returns hexadecimal digits that change when what a module does may change. Comments, docstrings and layout do not
     count.
     """
-    return short_digest(json.dumps(_form(ast.parse(text))).encode())
+    return short_digest(json.dumps(syntax_form(ast.parse(text))).encode())
 
 
 def short_digest(content: bytes) -> str:
@@ -50,7 +50,7 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
         return ""
 
 
-def _form(value: Any) -> Any:
+def syntax_form(value: Any) -> Any:
     """Returns a part of a syntax tree as JSON, without what is empty: versions of Python differ in that."""
     if isinstance(value, ast.Constant):
         return [type(value.value).__name__, repr(value.value)]
@@ -58,5 +58,6 @@ def _form(value: Any) -> Any:
         fields = {name: part for name, part in ast.iter_fields(value) if name not in _LEFT_OUT}
         if isinstance(value, _WITH_DOCSTRINGS) and ast.get_docstring(value, clean=False) is not None:
             fields["body"] = fields["body"][1:]
-        return [type(value).__name__, {name: _form(part) for name, part in fields.items() if part not in (None, [])}]
-    return [_form(item) for item in value] if isinstance(value, list) else repr(value)
+        parts = {name: syntax_form(part) for name, part in fields.items() if part not in (None, [])}
+        return [type(value).__name__, parts]
+    return [syntax_form(item) for item in value] if isinstance(value, list) else repr(value)
