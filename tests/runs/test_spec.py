@@ -172,11 +172,11 @@ def test_a_largest_loss_that_is_not_finite_is_refused(value):
 
 def test_a_net_that_cannot_take_the_images_is_refused_before_anything_is_built(monkeypatch):
     monkeypatch.setattr(MNIST, "load", lambda *_: pytest.fail("loaded"))
-    monkeypatch.setattr(MNIST, "image_shape", (1, 20, 20))
+    monkeypatch.setattr(MNIST, "image_shape", (1, 10, 10))
     monkeypatch.setattr(Autoencoder, "build", lambda *_: pytest.fail("built"))
-    with pytest.raises(SpecError, match="1 x 20 x 20"):
+    with pytest.raises(SpecError, match="1 x 10 x 10"):
         RunSpec(MNIST(), Autoencoder(Conv()))
-    with pytest.raises(SpecError, match="1 x 20 x 20"):
+    with pytest.raises(SpecError, match="1 x 10 x 10"):
         RunSpec(MNIST(), Autoencoder(encoder=MLP(), decoder=Conv()))
     assert RunSpec(MNIST(), Autoencoder(MLP())).model.encoder == MLP()
 

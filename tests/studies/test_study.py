@@ -9,7 +9,7 @@ from unbraid import MIG, BetaVAE
 from unbraid.errors import SpecError
 from unbraid.evaluation.scoring import Scoring
 from unbraid.metrics.estimators import Quantised
-from unbraid.runs import grid
+from unbraid.runs import Run, grid
 from unbraid.studies import Higher, Setting, Study
 
 BETA_VAE = replace(MLP_SPEC, objective=BetaVAE())
@@ -80,3 +80,9 @@ def test_a_file_that_holds_no_study_is_refused_by_name(tmp_path, content):
 def test_so_is_a_file_that_is_not_there(tmp_path):
     with pytest.raises(SpecError, match="No such file"):
         Study.load(tmp_path / "study.json")
+
+
+def test_runs_are_placed_as_training_places_them(tmp_path):
+    setting = replace(SETTINGS[0], seeds=(0, 10, 100))
+    placed = [each.run for each in Study("one", (setting,), metrics=("mig",)).runs(tmp_path)]
+    assert placed == [Run.place(tmp_path, setting.spec, seed) for seed in setting.seeds]

@@ -34,6 +34,7 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
+@functools.lru_cache(maxsize=4096)
 def alternatives(annotation: Any) -> tuple[Any, ...]:
     """Returns the members of a union, or the annotation alone."""
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
@@ -46,17 +47,20 @@ def words_of(annotation: Any) -> tuple[Any, ...]:
     return tuple(word for kind in literals for word in typing.get_args(kind))
 
 
+@functools.lru_cache(maxsize=4096)
 def kinds_of(annotation: Any) -> tuple[type, ...]:
     """Returns the kinds of recipe that the annotation allows: their base classes."""
     return tuple(kind for kind in alternatives(annotation) if is_kind(kind))
 
 
+@functools.lru_cache(maxsize=4096)
 def entries_of(annotation: Any) -> Any:
     """Returns the annotation of the entries of a tuple, or None if no tuple is allowed."""
     tuples = (kind for kind in alternatives(annotation) if typing.get_origin(kind) is tuple)
     return next((typing.get_args(kind)[0] for kind in tuples), None)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_kind(kind: Any) -> bool:
     """Whether this is a class of recipes."""
     return inspect.isclass(kind) and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))

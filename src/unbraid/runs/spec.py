@@ -98,7 +98,7 @@ class RunSpec(Recipe):
         if self.dataset.holds_vectors:
             self._check_vectors()
         try:
-            self.model.check(self.dataset.image_shape)
+            _check_model(self.model, self.dataset.image_shape)
             with torch.device("meta"):
                 self.make_critic()
         except (RuntimeError, TypeError, OverflowError) as error:
@@ -176,3 +176,9 @@ class RunSpec(Recipe):
     def dtype(self) -> torch.dtype:
         """The type of weights, losses and codes."""
         return kept_in(self.precision)
+
+
+@functools.lru_cache(maxsize=32)
+def _check_model(model: Autoencoder, image_shape: tuple[int, int, int]) -> None:
+    """Checks the nets of a model once for all specs that share it: the settings of a study may be thousands."""
+    model.check(image_shape)

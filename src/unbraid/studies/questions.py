@@ -1,6 +1,5 @@
 """What a study asks of a run, and which of it has been answered."""
 
-import functools
 from collections.abc import Mapping
 from typing import NamedTuple, final
 
@@ -29,11 +28,13 @@ class Questions:
 
     def __init__(self, study: Study) -> None:
         self._study, self._metrics = study, study.asked
-        self._of = functools.cache(self._questions)
+        self._by_digest: dict[str, dict[str, Question]] = {}
 
     def of(self, spec: RunSpec) -> Mapping[str, Question]:
         """Returns what is asked of a run of this spec."""
-        return self._of(spec)
+        if spec.digest not in self._by_digest:
+            self._by_digest[spec.digest] = self._questions(spec)
+        return self._by_digest[spec.digest]
 
     def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
         """Returns what is asked of a run and has no answer yet: neither a score nor a refusal."""

@@ -135,10 +135,7 @@ class Study(Recipe):
 
     def runs(self, folder: Path) -> "list[StudyRun]":
         """Returns its runs under the folder, made or not: the first seed of every setting, then the second, ..."""
-        placed = [
-            [StudyRun(setting, Run.place(folder, setting.spec, seed)) for seed in setting.seeds]
-            for setting in self.settings
-        ]
+        placed = [_placed(setting, folder) for setting in self.settings]
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
 
@@ -170,3 +167,11 @@ class StudyRun:
 
     setting: Setting
     run: Run
+
+
+def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
+    """Returns the runs of a setting, as `Run.place` places them: the first by it, the others like the first."""
+    first = Run.place(folder, setting.spec, setting.seeds[0])
+    stem = f"{first.folder}".removesuffix(f"{first.seed}")
+    others = (Run(Path(f"{stem}{seed}"), setting.spec, seed) for seed in setting.seeds[1:])
+    return [StudyRun(setting, run) for run in (first, *others)]
