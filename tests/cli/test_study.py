@@ -83,8 +83,8 @@ def test_tables_are_written_as_the_suffix_says(done, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "t.txt"), "written as .csv, .md, .tex, .parquet"),
-        (("--form", "long", "--to", "t.md"), "written as .csv, .parquet"),
+        (("--to", "t.txt"), "written as .csv, .md, .tex, .parquet, .json"),
+        (("--form", "long", "--to", "t.md"), "written as .csv, .parquet, .json"),
         (("--metrics", "mgi"), "no metric 'mgi'"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_figure_is_written_with_its_numbers(done, tmp_path):
 def test_a_figure_is_drawn_from_evidence_of_this_study_alone(unbraid, study, tmp_path):
     root = Path(__file__).parents[2]
     evidence = ("--scores", root / "evidence" / "studies" / "sprites.json", "--metric", "mig")
-    assert "evidence of the study 'sprites'" in study("figure", *evidence, "--to", tmp_path / "mig.svg").err
+    assert "the scores of the study 'sprites'" in study("figure", *evidence, "--to", tmp_path / "mig.svg").err
     pytest.importorskip("matplotlib")
     file = root / "examples" / "sprites_study.json"
     assert unbraid("study", "figure", file, *evidence, "--to", tmp_path / "mig.svg").code == 0
@@ -146,6 +146,26 @@ def test_runs_are_chosen_without_labels_and_the_choice_is_judged(done, by):
 
 def test_what_a_criterion_needs_is_told(done):
     assert "needs the metric 'elbo'" in done("select", "--by", "elbo").err
+
+
+def test_a_report_is_written_from_runs_or_from_evidence(done, tmp_path):
+    evidence = tmp_path / "evidence.json"
+    assert done("table", "--to", evidence).code == 0
+    for name, arguments in (("runs.html", ()), ("evidence.html", ("--scores", evidence))):
+        assert "The report is in" in done("report", "--to", tmp_path / name, *arguments).out
+    pages = [(tmp_path / name).read_text() for name in ("runs.html", "evidence.html")]
+    assert all("beta-vae, beta 9" in page and "Which metrics agree" in page for page in pages)
+    assert "name an .html file" in done("report", "--to", tmp_path / "page.txt").err
+
+
+def test_evidence_of_another_study_is_refused(unbraid, done, place, tmp_path):
+    evidence = tmp_path / "evidence.json"
+    done("table", "--to", evidence)
+    other = replace(STUDY, name="other").save(tmp_path / "other.json")
+    outcome = unbraid(
+        "study", "report", other, "--packages", "tests", "--scores", evidence, "--to", tmp_path / "x.html"
+    )
+    assert "the scores of the study 'small', and this is 'other'" in outcome.err
 
 
 def test_a_failed_run_is_told_with_exit_code_1_and_can_be_retried(unbraid, tmp_path):

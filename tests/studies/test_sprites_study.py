@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from examples.sprites_page import PAGE, page
 from examples.sprites_study import FILE, study
 from unbraid.studies import Evidence, Study
 
@@ -24,3 +25,7 @@ def test_the_evidence_is_of_these_runs(made):
     assert scores.settings == tuple(setting.label for setting in made.settings)
     assert {run.run for run in scores.runs} == {each.run.name for each in made.runs(Path("runs"))}
     assert {run.state for run in scores.runs} == {"finished"}
+
+
+def test_the_page_is_what_the_evidence_says():
+    assert PAGE.read_text() == page()

@@ -40,6 +40,7 @@ COMMANDS = {
     "study table": "Show the scores of a study.",
     "study figure": "Draw the scores of a study.",
     "study select": "Choose runs without labels.",
+    "study report": "Write a page about a study.",
 }
 
 

@@ -45,12 +45,12 @@ def study_figure(
       unbraid study figure study.json --kind correlation --scores evidence.json --to agree.png
     """
     from unbraid import figures
-    from unbraid.cli.study_work import read_scores, read_study
+    from unbraid.cli.study_work import read_evidence, read_study
     from unbraid.figures.saving import check_figure_place
     from unbraid.studies.figures import draw
 
     check_figure_place(to, overwrite=force)
     study = read_study(file, parse_packages(packages), out)
     names = [name.strip() for name in (metric or "").split(",") if name.strip()]
-    figures.save(draw(read_scores(study, out, scores), kind, names), to, overwrite=force)
+    figures.save(draw(read_evidence(study, out, scores).scores, kind, names), to, overwrite=force)
     say(f"The figure is in {to}, its numbers in {to.with_suffix('.csv')}.")

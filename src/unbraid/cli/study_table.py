@@ -22,7 +22,11 @@ def study_table(
     ] = "wide",
     to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write it: .csv, .md, .tex (booktabs) or .parquet.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Write it: .csv, .md, .tex (booktabs), .parquet, or all of it as evidence: .json.",
+            show_default=False,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
@@ -41,12 +45,13 @@ def study_table(
 
     if to is not None:
         check_place(to, form, force=force)
-    scores = collect(read_study(file, parse_packages(packages), out), out)
+    study = read_study(file, parse_packages(packages), out)
+    scores = collect(study, out)
     chosen = None if metrics is None else [name.strip() for name in metrics.split(",")]
     if not scores.numbers:
         note(f"No run of the study is scored yet. Train and score them: unbraid study run {file} --out {out}")
     if to is None:
         show_table(scores, chosen, form)
     else:
-        write_table(scores, chosen, form, to)
+        write_table(study, scores, chosen, form, to)
         say(f"The table is in {to}.")

@@ -13,7 +13,7 @@ from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.score_rows import number_text
 from unbraid.events import Event, tell
 from unbraid.studies.collect import collect
-from unbraid.studies.evidence import Evidence
+from unbraid.studies.evidence import Evidence, circumstances
 from unbraid.studies.execute import StudyOptions, run_study
 from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
 from unbraid.studies.select import Criterion, agreement, choices
@@ -23,7 +23,7 @@ from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import Form, factors_of, long_table, wide_latex, wide_markdown, wide_rows, wide_table
 
-_FORMATS = (".csv", ".md", ".tex", ".parquet")
+_FORMATS = (".csv", ".md", ".tex", ".parquet", ".json")
 _MOST_NAMED = 5
 
 
@@ -36,14 +36,14 @@ def read_study(path: Path, packages: list[str], out: Path) -> Study:
     return Study.load(path, packages=packages)
 
 
-def read_scores(study: Study, out: Path, evidence: Path | None) -> StudyScores:
-    """Returns the scores of the runs of a study, or those that were kept as evidence of it."""
+def read_evidence(study: Study, out: Path, evidence: Path | None) -> Evidence:
+    """Returns the scores of a study with where they come from: its runs, or a file of evidence of it."""
     if evidence is None:
-        return collect(study, out)
+        return Evidence(study.name, collect(study, out), circumstances())
     found = Evidence.load(evidence)
     if found.study != study.name:
-        raise SpecError(f"{evidence} is evidence of the study {found.study!r}; expected one of {study.name!r}.")
-    return found.scores
+        raise SpecError(f"{evidence} holds the scores of the study {found.study!r}, and this is {study.name!r}.")
+    return found
 
 
 def read_plan(study: Study, out: Path) -> StudyPlan:
@@ -116,7 +116,7 @@ def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) 
             f"{len(outcome.failures)} of {study.num_runs} runs failed. `unbraid study retry {file} --out {out}` puts "
             "those aside that failed in training, so that they are trained afresh."
         )
-    say(f"Look at it: unbraid study table {file} --out {out}")
+    say(f"Look at it: unbraid study table {file} --out {out}, or study report.")
 
 
 def show_status(study: Study, out: Path) -> None:
@@ -154,7 +154,7 @@ def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> No
 
 def check_place(to: Path, form: Form, *, force: bool) -> None:
     """Raises if a table of this form cannot be written there."""
-    allowed = (".csv", ".parquet") if form == "long" else _FORMATS
+    allowed = (".csv", ".parquet", ".json") if form == "long" else _FORMATS
     if to.suffix not in allowed:
         raise SpecError(f"--to is {to}; a {form} table is written as {', '.join(allowed)}, by its suffix.")
     if to.exists() and not force:
@@ -162,11 +162,13 @@ def check_place(to: Path, form: Form, *, force: bool) -> None:
     files.check_writable(to)
 
 
-def write_table(scores: StudyScores, metrics: list[str] | None, form: Form, to: Path) -> None:
+def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, form: Form, to: Path) -> None:
     """Writes the scores of a study as the suffix says."""
     match to.suffix:
         case ".md":
             files.write_text(to, wide_markdown(scores, metrics))
+        case ".json":
+            Evidence(study.name, scores, circumstances()).save(to)
         case ".tex":
             files.write_text(to, wide_latex(scores, metrics))
         case _:

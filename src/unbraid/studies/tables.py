@@ -143,7 +143,7 @@ def _cell(scores: StudyScores, label: str, metric: str) -> str:
     if not found[f"{metric} n"]:
         return "–"
     low, high = number_text(found[f"{metric} q1"]), number_text(found[f"{metric} q3"])
-    return f"{number_text(found[metric])} ({low}–{high})"
+    return f"{number_text(found[metric])} ({low} to {high})"
 
 
 def _explained(scores: StudyScores) -> str:
