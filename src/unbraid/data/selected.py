@@ -85,7 +85,9 @@ def weighted(images: FactorImages, joint: Joint) -> FactorImages:
     return replace(images, weights=image_weights(joint, images.factor_table, images.values, images.weights))
 
 
-def _selected(pixels: Raw | Pixels, rows: Int64[Tensor, " row"]) -> Raw | Pixels:
+def _selected(
+    pixels: Raw | Pixels, rows: Int64[Tensor, " row"]
+) -> UInt8[Tensor, "row channel height width"] | Float32[Tensor, "row channel height width"] | Pixels:
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
         return pixels[first : last + 1]  # a view: rows that follow one another need no list
