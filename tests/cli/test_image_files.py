@@ -6,8 +6,9 @@ import torch
 from PIL import Image
 
 from unbraid.cli import image_files
-from unbraid.cli.image_files import fitted, picture_paths, read_pictures
+from unbraid.cli.image_files import picture_paths, read_pictures
 from unbraid.data.own.from_arrays import unlabelled
+from unbraid.data.pictures.fitting import fitted
 from unbraid.errors import DataError
 
 GREY, COLOUR = (1, 4, 6), (3, 4, 6)
