@@ -55,6 +55,10 @@ class InfoGAN(Objective):
     def critic_reads(self) -> CriticReads:
         return "features" if self.shared_trunk else "images"
 
+    @property
+    def generates(self) -> bool:
+        return True
+
     def check(self, model: Autoencoder) -> None:
         check_density(self, model)
         check_fixed_prior(self, model)

@@ -135,6 +135,13 @@ class Objective(Recipe, ABC):
         return None
 
     @property
+    def generates(self) -> bool:
+        """Whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images. By
+        default, no.
+        """
+        return False
+
+    @property
     def needs_other_batch(self) -> bool:
         """Whether a step needs a second, independent batch. By default, no."""
         return False

@@ -194,7 +194,8 @@ class Run:
         if in_between := weights_in_between(self._files, self.spec, self.digest, self.seed, step):
             model.load_state_dict(model.state_dict() | in_between)
             if has_batch_norm(model):  # whose statistics are taken from all images, at the end of training
-                set_population_statistics(model, self.spec.training_data.open(), self.seed)
+                data, generates = self.spec.training_data.open(), self.spec.objective.generates
+                set_population_statistics(model, data, self.seed, generates=generates)
         else:
             model.load_state_dict(load_file(self._files.checked("weights.safetensors")))
         return model.eval().requires_grad_(False)

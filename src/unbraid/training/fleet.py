@@ -121,7 +121,8 @@ class Fleet:
         model = copy.deepcopy(self._template)
         model.load_state_dict(model.state_dict() | of_member(self._state.carried, index).model.weights)
         with matrix_units(self._spec.precision):
-            set_population_statistics(model, self._images, self.members[index].seed)
+            generates = self._spec.objective.generates
+            set_population_statistics(model, self._images, self.members[index].seed, generates=generates)
         return model.eval()
 
     def _kept(self) -> Kept:

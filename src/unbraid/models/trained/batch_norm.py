@@ -3,12 +3,14 @@
 from typing import Any, final
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid import draws
 from unbraid.data.dataset import FactorImages
+from unbraid.distributions.posteriors.categories import with_categories
+from unbraid.distributions.posteriors.posterior import Posterior
 from unbraid.models.autoencoder import AutoencoderModule
 
 
@@ -19,15 +21,16 @@ def has_batch_norm(model: AutoencoderModule) -> bool:
 
 @torch.no_grad()
 def set_population_statistics(
-    model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024
+    model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
 ) -> None:
     """Give every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes
     decoded.
 
     One pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training. Order
     and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbours would not look
-    like the batches that the weights were trained on. Images with weights are drawn with replacement, as in training. A
-    model without such layers is left as it is.
+    like the batches that the weights were trained on. Images with weights are drawn with replacement, as in training.
+    Where the model `generates`, the decoder sees draws of the prior and of its noise inputs instead, which it was
+    trained on. A model without such layers is left as it is.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -42,10 +45,26 @@ def set_population_statistics(
         noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(
             weights.dtype
         )
-        model.decoder(model.decoder_input(posterior.rsample(noise)))
+        model.decoder(_generators(model, seeds, step, noise) if generates else _decoders(model, posterior, noise))
     for of_layer in moments:
         of_layer.settle()
     model.eval()
+
+
+def _decoders(model: AutoencoderModule, posterior: Posterior, noise: Tensor) -> Float[Tensor, "batch input"]:
+    """Returns what a decoder sees of draws of the codes of images."""
+    return model.decoder_input(posterior.rsample(noise))
+
+
+def _generators(
+    model: AutoencoderModule, seeds: Int64[Tensor, "1"], step: int, like: Tensor
+) -> Float[Tensor, "batch input"]:
+    """Returns what a generator sees: as many draws of the prior and of its noise inputs."""
+    num_columns = model.latents.num_columns
+    drawn = draws.normal(seeds, "population codes", step, (len(like), num_columns + model.noise_inputs))[0].to(like)
+    code = model.prior.sample(drawn[:, :num_columns])
+    seen = with_categories(code, model.latents.widths, model.latents.hard_latents)
+    return torch.cat([seen, drawn[:, num_columns:]], dim=1)
 
 
 def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
