@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from unbraid.cli.run_folders import finished_among, open_runs
-from unbraid.data import DSprites, FromFolder
+from unbraid.data import MNIST, DSprites, FromFolder
 from unbraid.errors import DataError, RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
 from unbraid.runs import Run, RunSpec
@@ -81,7 +81,8 @@ def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
     ]
 
 
-def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path):
+def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     (tmp_path / "runs").write_text("not a folder")
     with pytest.raises(RunError, match=r"runs is a file, not a folder\. Name a run, or a folder that holds runs"):
         open_runs([tmp_path / "runs"])
@@ -89,3 +90,10 @@ def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path):
         Run.open(tmp_path / "runs")
     with pytest.raises(DataError, match="runs is a file, not a folder"):
         _ = FromFolder(str(tmp_path / "runs")).num_images
+    with pytest.raises(
+        DataError, match="runs is a file, not a folder. Give --dataset.root the folder that holds train"
+    ):
+        MNIST(root=str(tmp_path / "runs")).open()
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "runs"))
+    with pytest.raises(DataError, match="runs is a file, not a folder. Give UNBRAID_DATA the folder that holds train"):
+        MNIST().open()

@@ -100,9 +100,10 @@ def train(
 ) -> None:
     """Train models side by side, from one seed or many.
 
-    A run that is finished is found again, not repeated. Repeat a name or give a number several values, and each is
-    trained: --objective vae --objective beta-vae --objective.beta 1,4,16. This help lists the fields of what is named
-    before --help, or is taken by default: unbraid train --dataset celeba --objective factor-vae --help.
+    A run that is finished is found again, not repeated. Repeat a name, or a flag whose value is a list, or give a
+    number several values, and each is trained: --objective vae --objective beta-vae --objective.beta 1,4,16. This help
+    lists the fields of what is named before --help, or is taken by default: unbraid train --dataset celeba --objective
+    factor-vae --help.
 
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7

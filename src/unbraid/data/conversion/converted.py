@@ -174,6 +174,10 @@ class ConvertedDataset(FactorDataset):
         kept = f", and what was converted from them cannot be used: {flaw}" if self.store.folder.exists() else ""
         needed = self.needed_files
         names = ", ".join(file.name for file in needed)
+        chosen = self.root or os.environ.get("UNBRAID_DATA", "")
+        if Path(chosen).is_file():
+            which = "--dataset.root" if self.root else "UNBRAID_DATA"
+            return f"{name}: {files.no_folder(chosen)} Give {which} the folder that holds {names}."
         place = fetched_folder(publication) if self.root is None else Path(self.root)
         if any(file.url for file in needed):
             only = "" if needed == publication.files else "".join(f" --only {file.name}" for file in needed)
