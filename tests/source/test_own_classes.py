@@ -2,12 +2,14 @@
 
 import importlib
 import sys
+import textwrap
 from dataclasses import dataclass, field
 
 import pytest
 
 from tests.source.modules_of_ones_own import fresh, imported, objective_text, write
-from unbraid import VAE, BetaVAE
+from unbraid import VAE, Autoencoder, BetaVAE, RunSpec
+from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.recipes.digest import digest
 from unbraid.recipes.own_recipes import own_source
@@ -266,7 +268,72 @@ class Computed(BetaVAE.__base__):
 def test_settings_that_are_not_fields_are_refused_with_the_class_and_the_fix(make, complaint):
     with pytest.raises(SpecError, match=complaint):
         digest(make())
-    from unbraid import DSprites, RunSpec
+    from unbraid import DSprites
 
     with pytest.raises(SpecError, match=complaint):
         RunSpec(DSprites(), objective=make())
+
+
+KINDS = {
+    "net": """
+        from unbraid.models import Architecture
+
+        @dataclass(frozen=True)
+        class Own(Architecture):
+            def make_encoder(self, image_shape, latents): return {}
+            def make_decoder(self, num_inputs, image_shape): return None
+    """,
+    "schedule": """
+        from unbraid.schedule import Schedule
+
+        @dataclass(frozen=True)
+        class Own(Schedule):
+            def at(self, progress): return {} * progress
+            def extremes(self): return 0.0, 1.0
+            def shifted(self, by): return self
+            def scaled(self, by): return self
+    """,
+    "prior": """
+        from unbraid.distributions import PriorRecipe
+
+        @dataclass(frozen=True)
+        class Own(PriorRecipe):
+            def make(self, size): return {}
+    """,
+    "data set": """
+        from unbraid.data import FactorDataset
+
+        @dataclass(frozen=True)
+        class Own(FactorDataset):
+            factors = ()
+            num_images = 64
+            image_shape = (1, 8, 8)
+            def open(self, *, verify=False): return {}
+    """,
+    "metric": """
+        from unbraid.metrics import Metric
+
+        @dataclass(frozen=True)
+        class Own(Metric):
+            accepts = frozenset()
+            def measure(self, statistics): return {}
+    """,
+}
+HOLDERS = {
+    "net": Autoencoder,
+    "schedule": BetaVAE,
+    "prior": lambda own: Autoencoder(latents=GaussianLatents(3, own)),
+    "data set": RunSpec,
+    "metric": lambda own: own,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_recipe_counts_by_its_source_wherever_it_is_held(tmp_path, kind):
+    found = []
+    for number in (1, 1, 2):
+        text = textwrap.dedent("from dataclasses import dataclass\n") + textwrap.dedent(KINDS[kind].format(number))
+        write(tmp_path, {"mine": text})
+        with fresh(tmp_path):
+            found.append(digest(HOLDERS[kind](imported().Own())))
+    assert found[0] == found[1] != found[2]

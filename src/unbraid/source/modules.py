@@ -31,8 +31,45 @@ replaces.
 """
 
 
+_closures: dict[Any, tuple[OwnSource, dict[str, Any]]] = {}
+"""What was found of modules before, and the states of their files and imports then: a project may have many files."""
+
+
 def closure(names: Iterable[str], start: OwnSource) -> OwnSource:
     """Returns these modules and all that they and those of `start` import, as they were when they were imported."""
+    roots = frozenset(names)
+    key = roots, tuple(start.identity["modules"].items())
+    if key in _closures:
+        source, states = _closures[key]
+        if all(_state(name, source.modules[name]) == state for name, state in states.items()):
+            return source
+    source = _closure(roots, start)
+    own = {name: module for name, module in source.modules.items() if name not in start.modules}
+    states = {name: _state(name, module) for name, module in own.items()}  # before the files are looked at again
+    if all(_is_on_disk(name, module) for name, module in own.items()):
+        _closures[key] = source, states
+    return source
+
+
+def _state(name: str, module: OwnModule) -> Any:
+    """Returns what changes when a module is imported, or its file is written."""
+    try:
+        found = Path(module.file or "").stat()
+    except OSError:
+        return None
+    return getattr(sys.modules.get(name), "__spec__", None), found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _is_on_disk(name: str, module: OwnModule) -> bool:
+    """Whether a module is what its file says; if not, code in memory may be replaced at any time."""
+    try:
+        now = module_on_disk(name)
+    except SpecError:
+        return False
+    return now is not None and now.digest == module.digest
+
+
+def _closure(names: Iterable[str], start: OwnSource) -> OwnSource:
     modules, versions = dict(start.modules), dict(start.versions)
     waiting = [*names, *(name for own, module in modules.items() for name in _imports(own, module))]
     seen = set(modules)
