@@ -26,6 +26,7 @@ from unbraid import (
     train,
     write_report,
 )
+from unbraid.data import from_torch
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import UnbraidError
 from unbraid.metrics import DCI
@@ -84,6 +85,10 @@ MISTAKES = {
         lambda run, at: train(SPEC, folder=at, checkpoint_every="9"),
         r"checkpoint_every is '9'; expected a whole",
     ),
+    "held-out images of all": (
+        lambda run, at: train(SPEC, folder=at, held_out_every=1),
+        r"a spec holds none out. Give it a subset",
+    ),
     "no folder": (lambda run, at: train(SPEC, folder=None), r"A folder was given as None; expected a path"),
     "a file as folder": (
         lambda run, at: train(SPEC, folder=run.folder / "spec.json"),
@@ -98,7 +103,10 @@ MISTAKES = {
         r"watch is True; expected a function.*watch=print",
     ),
     # ---- specs and recipes
-    "a data set by its name": (lambda run, at: RunSpec("dsprites"), r"dataset is 'dsprites'; expected a FactorDataset"),
+    "a data set by its name": (
+        lambda run, at: RunSpec("dsprites"),
+        r"expected a FactorDataset. Give an instance: DSprites\(...\)",
+    ),
     "the class of a data set": (
         lambda run, at: RunSpec(DSprites),
         r"dataset is the class DSprites.*Give an instance: DSprites\(\)",
@@ -114,7 +122,7 @@ MISTAKES = {
     ),
     "an objective by its name": (
         lambda run, at: RunSpec(DSprites(), objective="vae"),
-        r"objective is 'vae'; expected an Objective",
+        r"objective is 'vae'; expected an Objective. Give an instance: VAE\(...\)",
     ),
     "no steps": (lambda run, at: RunSpec(DSprites(), num_steps=0), r"num_steps is 0; expected 1 or more"),
     "steps as a float": (
@@ -128,7 +136,7 @@ MISTAKES = {
     ),
     "a number as optimiser": (
         lambda run, at: RunSpec(DSprites(), optimiser=1e-3),
-        r"optimiser is 0.001; expected an Optimiser",
+        r"optimiser is 0.001; expected an Optimiser. Give an instance of one of these classes: .*Adam",
     ),
     "no such precision": (
         lambda run, at: RunSpec(DSprites(), precision="half"),
@@ -141,7 +149,10 @@ MISTAKES = {
     "too many values": (lambda run, at: Adam(1e-3, 0.9, 0.999, 1e-8, 5, 6, 7), r"Adam was given 7 values"),
     "a negative learning rate": (lambda run, at: Adam(-1.0), r"learning_rate is -1.0; expected a positive"),
     "a schedule that ends before it begins": (lambda run, at: Linear(0, 1, begin=0.9, finish=0.1), r"Linear"),
-    "latents as a number": (lambda run, at: Autoencoder(MLP(), latents=10), r"latents is 10; expected a Latents"),
+    "latents as a number": (
+        lambda run, at: Autoencoder(MLP(), latents=10),
+        r"expected a Latents. Give an instance.*GaussianLatents",
+    ),
     "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; a code needs at least 1 latent"),
     "one layer as a number": (lambda run, at: MLP(hidden=64), r"hidden is 64; expected a list"),
     "channels as words": (lambda run, at: Conv(channels=("a",)), r"channels is 'a'; expected a whole number"),
@@ -167,6 +178,10 @@ MISTAKES = {
         lambda run, at: FromArrays.of(IMAGES.astype(float)),
         r"floats from 200 to 200; expected 0 to 1",
     ),
+    "the class of a torch data set": (
+        lambda run, at: from_torch(torch.utils.data.TensorDataset),
+        r"given the class TensorDataset; expected a torch.utils.data.Dataset",
+    ),
     "a device of the data": (lambda run, at: SPEC.dataset.load("gpu"), r"device is 'gpu'; expected 'auto'"),
     # ---- runs
     "a run that is not there": (lambda run, at: Run.open(at / "nowhere"), r"There is no folder .*nowhere"),
@@ -188,6 +203,11 @@ MISTAKES = {
     "a misspelt column": (lambda run, at: run.history.column("losss"), r"no column 'losss'. Did you mean 'loss'"),
     "a misspelt metric": (lambda run, at: run.score("migg"), r"no metric 'migg'. Did you mean 'mig'"),
     "the class of a metric": (lambda run, at: run.score([MIG]), r"expected a name or an instance, such as MIG\(\)"),
+    "another sampling by its name": (
+        lambda run, at: run.score("mig", sampling="uniform:scale"),
+        r"sampling is 'uniform:scale'; expected .* Give an instance: UniformJoint\(...\)",
+    ),
+    "a number as folder": (lambda run, at: runs_in(3), r"A folder was given as 3; expected a path"),
     "no folder of runs": (lambda run, at: list(runs_in(at / "nowhere")), r"There is no folder .*nowhere"),
     "a misspelt field of a grid": (
         lambda run, at: grid(SPEC, {"objective.betta": [1.0]}),
@@ -216,6 +236,7 @@ MISTAKES = {
         r"given as Run; expected unbraid.Codes. Score a run with run.score",
     ),
     "a path in place of codes": (lambda run, at: evaluate("codes.npz"), r"given as str.*Codes.load\(path\)"),
+    "a score of the model from codes": (lambda run, at: evaluate(run.codes(), "elbo"), r"elbo: reads the model"),
     "a seed as text": (lambda run, at: evaluate(run.codes(), "mig", seed="0"), r"seed is '0'; expected a whole number"),
     "an estimator by its name": (lambda run, at: MIG("quantised"), r"estimator is 'quantised'; expected an Estimator"),
     "the class of an estimator": (

@@ -105,7 +105,7 @@ def test_scores_are_shown_on_such_a_terminal(encoding, shown, codes):
     with pytest.raises(SystemExit) as left:
         main(["score", codes, "--metrics", "mig,sap", "--device", "cpu"])
     assert left.value.code == 0, printed(err)
-    assert b"1 factors (beta)" in printed(out)
+    assert b"1 factor (beta)" in printed(out)
     assert b" ^ " in printed(out)
 
 

@@ -95,7 +95,7 @@ def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_
     [
         (None, "cannot be read"),
         ("{", "cannot be read"),
-        ("3", "spec.json is 3; expected a RunSpec."),
+        ("3", "spec.json: spec is 3; expected a RunSpec."),
         ('{"spec": {"type": "unbraid.objectives.VAE"}}', "is not a RunSpec"),
         ('{"spec": {"type": "os.path.join"}}', "is not from unbraid, so it is not imported"),
     ],

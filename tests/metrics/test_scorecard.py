@@ -176,7 +176,7 @@ def test_numbers_of_the_csv_stay_numbers(card):
 
 def test_no_name_is_a_tag_or_a_link_in_markdown():
     text = replace(hostile("<script>"), notes=("[a](b) <img>",)).to_markdown()
-    assert "1 factors (&lt;script>)" in text
+    assert "1 factor (&lt;script>)" in text
     assert "- \\[a\\](b) &lt;img>" in text
     assert "<" not in text
 

@@ -149,6 +149,12 @@ def test_a_model_starts_from_images(model):
     assert len(model.traverse(images[:1], grid=(0, 2))) == 9
 
 
+def test_a_model_starts_from_codes_of_its_own(model):
+    mean, categories = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.4, 0.6]]), torch.tensor([[1.0, 0.0]] * 3)
+    codes = Codes.from_arrays(mean, probabilities=[torch.eye(3), categories])
+    assert [strip.start for strip in model.traverse(codes).strips] == [2, 2, 2, 2]
+
+
 def test_any_module_is_left_as_it_was():
     layers = [linear(4), nn.BatchNorm1d(4), nn.Dropout(), nn.Unflatten(1, (1, 2, 2))]
     decoder = nn.Sequential(*layers).double()

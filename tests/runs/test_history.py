@@ -25,7 +25,8 @@ def test_a_history_is_a_table_that_a_spreadsheet_can_read(tmp_path):
 
 def test_columns_are_read_by_name():
     assert example().column("step") == [1, 10, 20]
-    assert example().column("rate") == [0.1, 0.2, 0.3]
+    assert example().column("rate") == [0.1, 0.2, 0.3] == example()["rate"]
+    assert repr(example()) == "History(3 rows: step, loss, rate)"
 
 
 def test_what_is_read_back_is_what_was_written(tmp_path):

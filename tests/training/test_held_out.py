@@ -8,7 +8,7 @@ import pytest
 from tests.training.short_runs import SPEC, stopped
 from tests.training.squares import result
 from unbraid.distributions import DeterministicLatents
-from unbraid.errors import RunError, SpecError
+from unbraid.errors import SpecError
 from unbraid.evaluation import Scoring
 from unbraid.models.trained.elbo import hard_elbo
 from unbraid.objectives import AAE
@@ -72,7 +72,7 @@ def test_it_is_measured_at_rows_of_the_history_alone(tmp_path, monkeypatch):
 
 
 def test_without_held_out_images_or_a_density_there_is_none(tmp_path):
-    with pytest.raises(RunError, match="trained on all images"):
+    with pytest.raises(SpecError, match="a spec holds none out. Give it a subset"):
         train([SPEC], [0], folder=tmp_path, held_out_every=4)
     deterministic = replace(SPLIT, model=replace(SPLIT.model, latents=DeterministicLatents(3)), objective=AAE())
     with pytest.raises(SpecError, match="DeterministicLatents have no density"):

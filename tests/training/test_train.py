@@ -77,6 +77,7 @@ def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path)
         "finished.json",
         "history.csv",
         "log.txt",
+        "source/tests.training.squares.py",
         "spec.json",
         "weights.safetensors",
     }

@@ -255,6 +255,8 @@ def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
 
 def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
     """Why there is not a single score."""
+    if set(refused.values()) == {_NEEDS_MODEL}:
+        return f"{', '.join(refused)}: {_NEEDS_MODEL}"
     if len(set(refused.values())) == 1:
         return next(iter(refused.values()))
     if refused:

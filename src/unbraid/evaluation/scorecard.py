@@ -119,9 +119,9 @@ class Scorecard:
     @property
     def headline(self) -> str:
         """What was scored."""
-        factors = (
-            f"{len(self.factor_names)} factors ({', '.join(self.factor_names)})" if self.factor_names else "no factors"
-        )
+        number = len(self.factor_names)
+        names = f" ({', '.join(self.factor_names)})" if number else ""
+        factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
         how = "".join(f", {phrase}" for phrase in self.scoring.phrases)
         return (
             f"{self.num_images:,} images{how}, {self.num_latents} latents, {factors}. unbraid {self.version}, on "

@@ -198,11 +198,13 @@ class AutoencoderModule(nn.Module):
         grid: tuple[int, int] | None = None,
     ) -> Traversal:
         """Returns what changes in each of these images as one latent at a time moves, as `unbraid.traverse` explains
-        it. From a code in place of images, `unbraid.traverse(model, code)` starts.
+        it; or from the typical one of `Codes`. From codes as plain numbers `unbraid.traverse(model, code)` starts.
         """
-        with torch.no_grad():
-            posterior = self.encode(images)
-        code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
+        code: Any = images
+        if not isinstance(images, Codes):
+            with torch.no_grad():
+                posterior = self.encode(images)
+            code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
         return traverse(
             self,
             code,

@@ -7,12 +7,13 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from unbraid.errors import SpecError
+from unbraid.names import kebab_case
 from unbraid.recipes.own_recipes import check_class
 
 _IN_WORDS: dict[Any, str] = {
@@ -82,9 +83,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
     for kind in alternatives(annotation):
         if _is_of(plain, kind):
             return _checked(plain, kind, where)
-    is_class = inspect.isclass(value) and any(issubclass(value, kind) for kind in kinds_of(annotation))
-    hint = f" Give an instance: {value.__name__}()." if is_class else ""
-    raise SpecError(f"{where} is {in_short(value)}; expected {describe(annotation)}.{hint}")
+    raise SpecError(f"{where} is {in_short(value)}; expected {describe(annotation)}.{_hint(value, annotation)}")
 
 
 def in_short(value: Any) -> str:
@@ -97,6 +96,31 @@ def in_short(value: Any) -> str:
     if shape := getattr(value, "shape", None):
         return f"a {type(value).__name__} of shape {tuple(shape)}"
     return f"a {type(value).__name__}" if "\n" in text or len(text) > 200 else text
+
+
+def _hint(value: Any, annotation: Any) -> str:
+    """Returns which instance to give where a recipe is expected: of the class that was given or named, or of one among
+    those that there are.
+    """
+    kinds = kinds_of(annotation)
+    if inspect.isclass(value):
+        return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
+    classes: dict[type, str] = {cls: kebab_case(cls, kind) for kind in kinds for cls in _recipes_below(kind)}
+    for cls, name in classes.items():
+        if isinstance(value, str) and value.partition(":")[0] in (name, cls.__name__):
+            return f" Give an instance: {cls.__name__}(...)."
+    if not classes or any(kind not in (*kinds, types.NoneType) for kind in alternatives(annotation)):
+        return ""
+    return f" Give an instance of one of these classes: {', '.join(sorted(cls.__name__ for cls in classes))}."
+
+
+def _recipes_below(kind: type) -> Iterator[type]:
+    """Gives the concrete recipes of a kind that were imported."""
+    below: list[type] = kind.__subclasses__()
+    for cls in below:
+        if dataclasses.is_dataclass(cls) and not inspect.isabstract(cls):
+            yield cls
+        yield from _recipes_below(cls)
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -18,7 +18,7 @@ from unbraid.table import data_frame
 @dataclass
 class History:
     """Rows of numbers, the first column the step. In nats per image, as `Loss.parts` says. NaN where a number was not
-    asked for at that step.
+    asked for at that step. `history["loss"]` is a column.
     """
 
     columns: tuple[str, ...] = ()
@@ -30,6 +30,15 @@ class History:
             self.columns += new
             self.rows = [(*row, *(math.nan for _ in new)) for row in self.rows]
         self.rows.append((float(step), *(values.get(name, math.nan) for name in self.columns[1:])))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> list[float]:
+        return self.column(name)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows: {', '.join(self.columns)})"
 
     def column(self, name: str) -> list[float]:
         if name not in self.columns:

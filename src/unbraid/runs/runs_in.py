@@ -88,7 +88,7 @@ def runs_in(
     passed over, with a warning. `packages` are those of classes of your own, and `trust="source"` executes what
     the runs keep of them, as in `Run.open`.
     """
-    return Runs(found_runs(Path(folder), log.warning, packages, trust)).where(conditions, **fields)
+    return Runs(found_runs(files.folder_path(folder), log.warning, packages, trust)).where(conditions, **fields)
 
 
 def found_runs(

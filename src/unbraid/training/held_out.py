@@ -45,7 +45,11 @@ def check_held_out(specs: Iterable[RunSpec], every: int | None) -> None:
     if every < 1:
         raise SpecError(f"held_out_every is {every}; expected 1 or more steps.")
     for spec in specs:
-        scored_images(spec, "test")
+        if spec.subset is None:
+            raise SpecError(
+                "The ELBO on held-out images (held_out_every) was asked for, and a spec holds none out. Give it a "
+                "subset, such as RunSpec(subset=RandomSplit()) or --subset random-split; or leave it out."
+            )
         if not spec.model.latents.has_density:
             raise SpecError(
                 f"The ELBO on held-out images (held_out_every) was asked for, and {type(spec.model.latents).__name__} "

@@ -10,6 +10,7 @@ from torch.utils.data import IterableDataset
 
 from unbraid.data.own.from_arrays import FromArrays
 from unbraid.errors import DataError
+from unbraid.recipes.annotations import in_short
 
 _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
 
@@ -46,8 +47,8 @@ def from_torch(
 
 
 def _items(dataset: Any) -> Iterable[Any]:
-    if not (hasattr(dataset, "__iter__") or hasattr(dataset, "__getitem__")):
-        raise DataError(f"from_torch was given a {type(dataset).__name__}; expected a torch.utils.data.Dataset.")
+    if isinstance(dataset, type) or not (hasattr(dataset, "__iter__") or hasattr(dataset, "__getitem__")):
+        raise DataError(f"from_torch was given {in_short(dataset)}; expected a torch.utils.data.Dataset.")
     if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__"):
         items: Iterable[Any] = dataset
         return items
