@@ -45,7 +45,6 @@ CHANNELS = (16, 16, 32, 32)
 # Smaller than the papers' five layers of 1000, and quicker to learn: these codes have a few factors, and training is
 # short.
 CRITIC_OF_CODES = Critic(hidden=(256, 256, 256), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
-CRITIC_OF_IMAGES = Critic(hidden=(128,), channels=(32, 64), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
 
 WITH_ENCODERS: dict[str, Objective] = {
     "VAE": VAE(),
@@ -144,5 +143,5 @@ def categories(dataset: FactorDataset, num_steps: int) -> RunSpec:
 
 def _with(base: RunSpec, objective: Objective, latents: Latents | None = None) -> RunSpec:
     model = base.model if latents is None else replace(base.model, latents=latents)
-    critics = {None: None, "codes": CRITIC_OF_CODES, "images": CRITIC_OF_IMAGES}
-    return replace(base, objective=objective, model=model, critic=critics[objective.critic_reads])
+    critic = CRITIC_OF_CODES if objective.critic_reads == "codes" else None
+    return replace(base, objective=objective, model=model, critic=critic)
