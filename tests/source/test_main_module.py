@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.source.modules_of_ones_own import fresh, write
-from unbraid import Run
+from unbraid import Run, runs_in
 from unbraid.errors import SpecError, UntrustedError
 from unbraid.recipes.digest import digest
 from unbraid.recipes.own_recipes import own_source
@@ -177,13 +177,17 @@ def test_a_class_whose_source_is_nowhere_is_refused(notebook):
         digest(vars(notebook.module)["Own"]())
 
 
-def test_a_run_of_a_notebook_is_trained_and_opened_again(notebook, tmp_path, monkeypatch):
+def test_a_run_of_a_notebook_is_trained_and_opened_again(notebook, tmp_path, monkeypatch, caplog):
     names = notebook.run(*CELLS, TRAIN.replace("FOLDER", repr(str(tmp_path))))
     run: Run = names["run"]
     assert Run.open(run.folder, packages=["__main__"]).spec == run.spec
     monkeypatch.undo()  # the notebook is gone
-    with pytest.raises(UntrustedError, match=r"in this script or notebook.*trust=.source."):
+    with pytest.raises(UntrustedError, match=r"a class of a script or a notebook. Read .*trust=.source."):
         Run.open(run.folder)
+    with caplog.at_level("WARNING"):
+        assert len(runs_in(tmp_path)) == 0
+    assert "it names classes of a script or a notebook. If you trust it" in caplog.text
+    assert [each.name for each in runs_in(tmp_path, trust="source")] == [run.name]
     again = Run.open(run.folder, trust="source")
     assert (again.digest, again.spec.digest) == (run.digest, run.digest)
     assert again.spec.objective.weight == 3.0

@@ -31,12 +31,14 @@ def read_spec_of(content: dict[str, Any], path: Path, packages: Collection[str],
     except UntrustedError as error:
         if not content.get("source"):
             raise
-        also = " (where its class is defined in this script or notebook)" if error.package == MAIN else ""
-        raise UntrustedError(
-            f"{error}{also} Or read the source in {path.parent / 'source'}, and have it executed: "
-            'Run.open(folder, trust="source"), or --trust-source.',
-            error.package,
-        ) from None
+        kept = f'the source in {path.parent / "source"}, and have it executed: Run.open(folder, trust="source"), or '
+        if error.package == MAIN:
+            raise UntrustedError(
+                f"{path}: the spec names a class of a script or a notebook. Read {kept}--trust-source. In the script "
+                'or notebook that defines the class: Run.open(folder, packages=["__main__"]).',
+                MAIN,
+            ) from None
+        raise UntrustedError(f"{error} Or read {kept}--trust-source.", error.package) from None
     return spec
 
 

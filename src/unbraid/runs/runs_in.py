@@ -20,6 +20,7 @@ from unbraid.runs.run import Run
 from unbraid.runs.run_source import changed_source
 from unbraid.runs.spec_words import worth_a_word
 from unbraid.schedule import Schedule
+from unbraid.source import MAIN
 from unbraid.table import Table
 
 log = logging.getLogger(__name__)
@@ -157,6 +158,13 @@ def _readable(folders: Iterable[Path], open_run: Callable[[Path], Run], tell: Ca
     for package, of_package in untrusted.items():
         several = f"{len(of_package)} runs are passed over (the first is {of_package[0]}): they name"
         single = f"{of_package[0]} is passed over: it names"
+        if package == MAIN:
+            tell(
+                f"{single if len(of_package) == 1 else several} classes of a script or a notebook. If you trust it, "
+                "have the source that the run keeps executed, with --trust-source (in Python, trust='source'); where "
+                "the classes are defined, packages=['__main__'] opens it with these."
+            )
+            continue
         tell(
             f"{single if len(of_package) == 1 else several} classes of {package}, which is not imported unless you "
             f"trust it. Then add --packages {package} (in Python, packages=[{package!r}]), or set "
