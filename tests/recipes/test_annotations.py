@@ -16,6 +16,12 @@ def test_a_union_has_alternatives_and_anything_else_is_its_own():
     assert alternatives(tuple[int, ...]) == (tuple[int, ...],)
 
 
+def test_alternatives_keep_their_order_whatever_was_asked_before():
+    assert [alternatives(kind) for kind in (int | str, str | int)] == [(int, str), (str, int)]
+    words = [alternatives(kind)[0] for kind in (Literal["a", "b"], Literal["b", "a"])]
+    assert [word.__args__ for word in words] == [("a", "b"), ("b", "a")]
+
+
 @pytest.mark.parametrize(
     ("annotation", "words"),
     [

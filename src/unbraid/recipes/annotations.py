@@ -35,9 +35,9 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-@functools.lru_cache(maxsize=4096)
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """Returns the members of a union, or the annotation alone."""
+    """Returns the members of a union in their order, or the annotation alone."""
+    # Not cached: to a cache, unions and words to choose from that differ in their order are the same.
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
