@@ -1,4 +1,5 @@
-"""Named starting points: for each objective, the settings with which it was seen to learn (docs/evidence.md).
+"""Named starting points: for each objective, settings with which it was seen to learn. docs/evidence.md says what each
+reached, how often it failed, and which were not run to their end (InfoGAN) or at all (FactorVAE on dSprites).
 
 `starting_point("infogan-sprites")` is a spec, and `unbraid train --recipe infogan-sprites` trains it. Those of
 "sprites" take minutes on a CPU; those of "dsprites" are for a GPU.
