@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.training.squares import MLP_SPEC
+from unbraid import train
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
 from unbraid.models.architecture import Architecture
@@ -95,6 +96,13 @@ def take_a_step(**fields):
 def test_an_objective_is_told_the_line_and_what_to_write_instead(what, complaint):
     with pytest.raises(SpecError, match=complaint):
         take_a_step(objective=Doing(what))
+
+
+@pytest.mark.parametrize("seeds", [[0], [0, 1]])
+def test_of_what_goes_wrong_at_the_first_step_no_folder_is_left(tmp_path, seeds):
+    with pytest.raises(SpecError, match="a Tensor; expected a Loss"):
+        train(replace(MLP_SPEC, objective=Bare()), seeds, folder=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_what_may_be_done_is_done():

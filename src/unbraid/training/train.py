@@ -251,10 +251,11 @@ def _conclude(runs: Sequence[Run]) -> None:
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """What a model takes; not of interest where there is only one. A step that goes wrong does so here, before a folder
-    is made.
+    """What a model takes; not of interest where there is one alone, all of unbraid. A step that goes wrong does so
+    here, before a folder is made.
     """
-    if len(runs) == 1:
+    spec = runs[0].spec
+    if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimiser)):
         return None
     try:
         return measured([Member(run.spec, run.seed) for run in runs], images)
