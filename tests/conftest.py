@@ -11,6 +11,7 @@ from typing import Any
 import hypothesis
 import jaxtyping
 import pytest
+import torch
 
 from tests import shapes, shared_state
 
@@ -58,6 +59,14 @@ def _as_users_run_it() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _on_the_cpu_unless_named() -> Iterator[None]:
+    """Where there is a GPU, "auto" is the CPU all the same: results are compared to the bit. Tests of a GPU name it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unbraid.device.automatic_device", lambda: torch.device("cpu"))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,15 +3,15 @@
 import pytest
 import torch
 
-from unbraid.device import resolve_device
+from unbraid.device import automatic_device, resolve_device
 from unbraid.errors import SpecError
 
 
 def test_auto_takes_a_gpu_if_there_is_one(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert resolve_device("auto") == torch.device("cpu")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert resolve_device("auto") == torch.device("cuda")
+    monkeypatch.setattr("unbraid.device.automatic_device", automatic_device)  # which the tests hold to the CPU
+    for is_available, expected in ((False, "cpu"), (True, "cuda")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda found=is_available: found)
+        assert resolve_device("auto") == torch.device(expected)
 
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):

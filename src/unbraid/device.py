@@ -11,7 +11,7 @@ def resolve_device(device: torch.device | str) -> torch.device:
     """Returns the device of this name, if this machine has it. "auto" is a GPU if there is one, and else the CPU."""
     name = str(device)
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return automatic_device()
     if not re.fullmatch(r"cpu(:0)?|cuda(:[0-9]{1,2})?", name):
         raise SpecError(f"device is {name!r}; expected 'auto', 'cpu' or 'cuda' ('cuda:1' is the second GPU).")
     found = torch.device(name)
@@ -21,3 +21,8 @@ def resolve_device(device: torch.device | str) -> torch.device:
             "'cpu', or a GPU that is there."
         )
     return found
+
+
+def automatic_device() -> torch.device:
+    """Returns a GPU if there is one, and else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

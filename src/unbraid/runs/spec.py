@@ -167,7 +167,7 @@ class RunSpec(Recipe):
     def to_json(self) -> dict[str, Any]:
         return to_json(self)
 
-    @functools.cached_property
+    @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that change when any field does."""
         return digest(self)

@@ -28,13 +28,13 @@ class Questions:
 
     def __init__(self, study: Study) -> None:
         self._study, self._metrics = study, study.asked
-        self._by_digest: dict[str, dict[str, Question]] = {}
+        self._of: dict[int, dict[str, Question]] = {}
 
     def of(self, spec: RunSpec) -> Mapping[str, Question]:
         """Returns what is asked of a run of this spec."""
-        if spec.digest not in self._by_digest:
-            self._by_digest[spec.digest] = self._questions(spec)
-        return self._by_digest[spec.digest]
+        if id(spec) not in self._of:  # the study holds its specs, of which thousands of runs share one
+            self._of[id(spec)] = self._questions(spec)
+        return self._of[id(spec)]
 
     def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
         """Returns what is asked of a run and has no answer yet: neither a score nor a refusal."""
