@@ -103,4 +103,6 @@ def test_each_latent_has_a_curve_with_its_name_unless_it_says_nothing():
 
 
 def test_names_at_the_ends_of_curves_lie_apart():
-    assert _apart([1.0, 0.0, 1.0], 0.5) == [1.0, 0.0, 1.5]
+    assert _apart([1.0, 0.0, 1.0], 0.5) == [0.75, 0.0, 1.25]
+    assert _apart([3.0, 1.0, 2.0], 0.5) == [3.0, 1.0, 2.0]
+    assert _apart([], 0.5) == []

@@ -45,7 +45,7 @@ def test_a_box_is_of_the_quartiles_in_the_colour_of_the_family():
 def test_a_violin_holds_every_number_and_equal_ones_have_none():
     axes = violin_plot({"a": [1.0, 2.0, 4.0], "b": [3.0, 3.0]})
     assert len(axes.collections) == 1
-    assert [list(line.get_xdata()) for line in axes.lines] == [[1.0, 2.0, 4.0], [3.0, 3.0]]
+    assert [list(line.get_xdata()[::3]) for line in axes.lines] == [[1.0, 2.0, 4.0], [3.0, 3.0]]
 
 
 def test_a_strip_has_every_number_and_the_median():

@@ -52,9 +52,14 @@ _TEXT: dict[str, Any] = {"va": "center", "fontsize": SMALL_TEXT, "annotation_cli
 
 
 def _apart(heights: Sequence[float], space: float) -> list[float]:
-    """Returns heights of texts at least this far apart, each near its own: the lowest stays, and others are lifted."""
-    found = [0.0] * len(heights)
-    last = -np.inf
-    for place in np.argsort(heights, kind="stable"):
-        last = found[place] = max(float(heights[place]), last + space)
-    return found
+    """Returns heights of texts at least this far apart, each near its own: the mean of lifting the higher ones and of
+    lowering the lower ones.
+    """
+    order = np.argsort(heights, kind="stable")
+    steps = space * np.arange(len(order))
+    ranked = np.asarray(heights, dtype=float)[order]
+    lifted = np.maximum.accumulate(ranked - steps) + steps
+    lowered = np.minimum.accumulate((ranked - steps)[::-1])[::-1] + steps
+    found = np.empty(len(order))
+    found[order] = (lifted + lowered) / 2
+    return [float(each) for each in found]

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# Behind the texts of lines, which may lie on points.
+_PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}
+
+
 def scatter_plot(
     table: Table,
     x: str,
@@ -34,10 +38,13 @@ def scatter_plot(
         look, mine = family_look(family), [row for row in rows if row["family"] == family]
         places = [row[x] for row in mine], [row[y] for row in mine]
         axes.plot(*places, look.marker, color=look.colour, markersize=4, alpha=0.75, markeredgewidth=0)
-    line, text = {"color": INK, "linewidth": 0.8, "linestyle": "--"}, {"fontsize": SMALL_TEXT, "color": INK}
+    line, text = (
+        {"color": INK, "linewidth": 0.8, "linestyle": "--"},
+        {"fontsize": SMALL_TEXT, "color": INK, "bbox": _PAPER},
+    )
     for label, value in (across or {}).items():
         axes.axhline(value, **line)
-        axes.annotate(label, (1, value), (-2, 2), ("axes fraction", "data"), "offset points", ha="right", **text)
+        axes.annotate(label, (1, value), (-2, 4), ("axes fraction", "data"), "offset points", ha="right", **text)
     for label, value in (upright or {}).items():
         axes.axvline(value, **line)
         place = {"ha": "left", "va": "top", "rotation": 90}

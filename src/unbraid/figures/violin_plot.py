@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from unbraid.figures.canvas import axes_or_new, height_of_rows, keep_data, name_axes, name_rows
 from unbraid.figures.observations import Values, as_table, chosen_rows, drawn, groups
 from unbraid.figures.style import INK, family_look
@@ -26,7 +28,9 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
                 [group.values], [place], orientation="horizontal", widths=0.85, showextrema=False, points=_NUM_POINTS
             )
             violin["bodies"][0].set(facecolor=look.colour, alpha=0.5, edgecolor=INK, linewidth=0.6)
-        axes.plot(group.values, [place] * len(group.values), "|", color=INK, markersize=5, markeredgewidth=0.8)
+        # One line with gaps is a smaller file than a marker for each number.
+        across, heights = np.repeat(group.values, 3), np.tile([place - 0.15, place + 0.15, np.nan], len(group.values))
+        axes.plot(across, heights, color=INK, linewidth=0.8)
     name_rows(axes, [group.label for group in found])
     name_axes(axes, label or column)
     keep_data(axes, drawn(rows, column))
