@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.source.modules_of_ones_own import fresh, imported, objective_text, write
-from unbraid import VAE, Autoencoder, BetaVAE, RunSpec
+from unbraid import VAE, Autoencoder, BetaVAE, DSprites, RunSpec
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.recipes.digest import digest
@@ -178,12 +178,15 @@ def test_code_that_is_replaced_in_memory_without_a_reload_counts(tmp_path, old, 
     with fresh(tmp_path):
         mine, edited = imported(), imported("edited")
         recipe, before = mine.Own(), digest(mine.Own())
+        spec = RunSpec(DSprites(), objective=recipe)
+        of_spec = spec.digest
         write(tmp_path, {"mine": "# moved\n" + PATCHED.replace(old, new)})
-        assert digest(recipe) == before
+        assert (digest(recipe), spec.digest) == (before, of_spec)
         with pytest.raises(SpecError, match="was changed since mine was imported"):
             check_current(own_source(recipe))
         patch(mine, edited)
         assert digest(recipe) != before
+        assert spec.digest != of_spec  # though it was asked for before
         check_current(own_source(recipe))
 
 
@@ -268,8 +271,6 @@ class Computed(BetaVAE.__base__):
 def test_settings_that_are_not_fields_are_refused_with_the_class_and_the_fix(make, complaint):
     with pytest.raises(SpecError, match=complaint):
         digest(make())
-    from unbraid import DSprites
-
     with pytest.raises(SpecError, match=complaint):
         RunSpec(DSprites(), objective=make())
 

@@ -21,6 +21,7 @@ from unbraid.optimisers.optimiser import Optimiser
 from unbraid.precision import Precision, kept_in
 from unbraid.recipes import Recipe, to_json
 from unbraid.recipes.digest import digest
+from unbraid.recipes.own_recipes import own_source
 from unbraid.sampling import Joint, Subset
 
 # No model of images comes near it, unless it diverges.
@@ -169,7 +170,14 @@ class RunSpec(Recipe):
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that change when any field does."""
+        """Twelve hexadecimal digits that change when any field does, or the source of a class that is not of
+        unbraid.
+        """
+        # Code of the user's own may be replaced while the spec is held: by a reload, or by running a cell again.
+        return digest(self) if own_source(self) else self._digest_of_fields
+
+    @functools.cached_property
+    def _digest_of_fields(self) -> str:
         return digest(self)
 
     @property

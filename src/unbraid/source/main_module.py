@@ -7,6 +7,7 @@ another definition.
 
 import ast
 import functools
+import importlib.util
 import inspect
 import linecache
 import math
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, final
 
+from unbraid import files
 from unbraid.errors import SpecError
 from unbraid.source.names_needed import names_needed
 from unbraid.source.own_source import OwnModule
@@ -31,7 +33,7 @@ def remember_script() -> None:
     """Looks at the text of the script that is running, if it is one."""
     file = vars(sys.modules[_MAIN]).get("__file__")
     if file is not None and file not in _scripts:
-        _scripts[file] = Path(file).read_text(encoding="utf-8")
+        _scripts[file] = importlib.util.decode_source(files.read_bytes(Path(file)))
 
 
 def main_module(classes: Collection[type]) -> OwnModule:

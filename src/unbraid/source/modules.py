@@ -12,6 +12,7 @@ from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from unbraid import files
 from unbraid.errors import SpecError
 from unbraid.source.own_source import OwnModule, OwnSource
 from unbraid.source.patched import is_patched
@@ -119,9 +120,9 @@ def module_on_disk(name: str) -> OwnModule | None:
     path, is_package = Path(spec.origin), spec.submodule_search_locations is not None
     try:
         if path.suffix in SOURCE_SUFFIXES and path.is_file():
-            text: str | bytes = importlib.util.decode_source(path.read_bytes())
+            text: str | bytes = importlib.util.decode_source(files.read_bytes(path))
         else:  # in a .zip, or compiled
-            text = getattr(spec.loader, "get_source", lambda _: None)(name) or path.read_bytes()
+            text = getattr(spec.loader, "get_source", lambda _: None)(name) or files.read_bytes(path)
         return OwnModule(text, is_package, str(path))
     except (OSError, SyntaxError, UnicodeError, ImportError) as error:
         raise SpecError(
