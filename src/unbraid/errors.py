@@ -65,13 +65,16 @@ class TrainingInterrupted(KeyboardInterrupt):
 
     def __init__(self, message: str, runs: Sequence[Any] = (), *, at_once: bool = False) -> None:
         self.runs, self.at_once = tuple(runs), at_once
-        folders = f" {_count(len(runs))} can be resumed (the first is {runs[0].folder})." if runs else ""
-        super().__init__(message + folders)
+        super().__init__(message + _resumable(self.runs))
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback."""
         return [str(self)]
 
 
-def _count(num_runs: int) -> str:
-    return "1 run" if num_runs == 1 else f"{num_runs} runs"
+def _resumable(runs: Sequence[Any]) -> str:
+    if not runs:
+        return ""
+    if len(runs) == 1:
+        return f" The run in {runs[0].folder} can be resumed."
+    return f" {len(runs)} runs can be resumed (the first is {runs[0].folder})."

@@ -92,4 +92,4 @@ class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         said = task.fields["seconds_left"]
         seconds = task.time_remaining if said is None else said
-        return Text(f"{duration(seconds)} left" if seconds and math.isfinite(seconds) else "", no_wrap=True)
+        return Text(f"({duration(seconds)} left)" if seconds and math.isfinite(seconds) else "", no_wrap=True)
