@@ -127,7 +127,7 @@ def test_latents_are_read_as_real_numbers(classifier):
 # Laws
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 100), order=st.permutations(range(3)))
 def test_score_ignores_order_scale_and_offset_of_latents_for_measurements(seed, order):
     codes = measured(binary_codes(40, seed))

@@ -18,7 +18,7 @@ MEAN = np.stack([FACTORS["size"], FACTORS["angle"]], axis=1) + 0.1 * RNG.standar
 HUES = np.eye(3)[FACTORS["hue"]] * 0.97 + 0.01
 MIXED = Codes.from_arrays(MEAN, np.full((60, 2), 0.2), probabilities=[HUES], factors=FACTORS)
 OF_MEANS = [
-    DCI(predictor="lasso", num_train=40, num_test=20),
+    DCI(predictor="lasso", num_train=40, num_test=20, num_refits=0),
     SAP(num_train=40, num_test=20),
     Explicitness(num_train=40, num_test=20),
     FactorVAEScore(num_train=50, num_test=20),

@@ -169,6 +169,7 @@ def test_it_can_end_at_the_first_failure(tmp_path):
     assert {run.state for run in collect(study, tmp_path).runs} == {"failed", "new"}
 
 
+@pytest.mark.slow  # tests/cli/test_study.py computes them so too
 def test_scores_are_computed_by_processes(tmp_path):
     one = replace(STUDY, settings=(replace(SETTINGS[0], seeds=(0,)),), metrics=("mig",))
     outcome = run_study(one, tmp_path, replace(HERE, num_scorers=1))

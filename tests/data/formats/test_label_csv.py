@@ -81,6 +81,6 @@ def test_damaged_tables_are_read_or_refused(tmp_path):
             with contextlib.suppress(DataError):
                 of_texts(name, cells)
 
-    lines = [f"{k}.png,{k % 5},{k / 7},{'red' if k % 2 else 'blue'}\n" for k in range(20)]
+    lines = [f'{k}.png,{k % 5},{k / 7},"{"red" if k % 2 else "dark, blue"}"\n' for k in range(20)]
     whole = "".join(["file,identity,depth,colour\n", *lines]).encode()
     assert_damaged_are_read_or_refused(parse, [whole], tmp_path, "labels.csv", 2**20)
