@@ -4,15 +4,18 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tests.training.squares import MLP_SPEC
 from unbraid import VAE, BetaVAE
+from unbraid.cli.study_figure import Kind
 from unbraid.cli.study_files import parse_seconds
 from unbraid.errors import SpecError
 from unbraid.runs import grid
 from unbraid.studies import Setting, Study
+from unbraid.studies.figures import KINDS
 
 SPEC = replace(MLP_SPEC, objective=BetaVAE(), num_steps=4, precision="float32")
 STUDY = Study(
@@ -109,6 +112,18 @@ def test_a_figure_is_written_with_its_numbers(done, tmp_path):
     assert [row["setting"] for row in rows] == [f"beta-vae, beta {beta}" for beta in (1, 4, 9) for _ in range(2)]
     assert "exists and is kept" in done("figure", "--metric", "mig", "--to", tmp_path / "mig.svg").err
     assert done("figure", "--metric", "sepin", "--to", tmp_path / "mig.svg", "--force").code == 0
+
+
+def test_every_kind_that_is_drawn_can_be_asked_for():
+    assert get_args(Kind) == tuple(KINDS)
+
+
+def test_a_figure_of_a_study_that_was_not_run_says_so(unbraid, place, tmp_path):
+    options = (place[0], "--out", tmp_path / "none", "--packages", "tests", "--metric", "mig")
+    outcome = unbraid("study", "figure", *options, "--to", tmp_path / "mig.svg")
+    assert outcome.code != 0
+    assert "No run of the study is scored yet" in outcome.err
+    assert not (tmp_path / "mig.svg").exists()
 
 
 def test_a_figure_is_drawn_from_evidence_of_this_study_alone(unbraid, study, tmp_path):
