@@ -95,6 +95,17 @@ def test_what_marks_a_missing_label_can_be_named(form):
     assert without_nan["shape"][1] is False
 
 
+def test_what_marks_a_missing_label_may_differ_by_factor():
+    marks = {"age": -1, "angle": math.nan}
+    for found in (
+        Codes.from_arrays(MEAN, factors=COLUMNS, missing=marks, unordered=("size",)).factors,
+        FromArrays.of(IMAGES, COLUMNS, missing=marks, unordered=("size",)).load().factors,
+    ):
+        assert {labels.name: summary(labels) for labels in found} == EXPECTED
+    with pytest.raises(CodesError, match=r"missing names a factor 'aeg' that there is not. Did you mean 'age'"):
+        Codes.from_arrays(MEAN, factors=COLUMNS, missing=marks | {"aeg": 0})
+
+
 def test_a_structured_array_keeps_the_names_and_the_types_of_its_columns():
     table = structured()[["shape", "size"]]
     for found in (Codes.from_arrays(MEAN, factors=table).factors, FromArrays.of(IMAGES, table).load().factors):

@@ -24,8 +24,9 @@ from unbraid.codes.checks import (
 )
 from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
 from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
+from unbraid.codes.factor_forms import Marks
 from unbraid.codes.joining import check_alike, described, joined_labels, joined_weights
-from unbraid.codes.labels import Labels, Missing
+from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 from unbraid.names import suggestion
@@ -107,7 +108,7 @@ class Codes:
         groups: Sequence[Sequence[int]] = (),
         factors: Any = None,
         factor_names: Sequence[str] | None = None,
-        missing: Missing = None,
+        missing: Marks = None,
         unordered: Sequence[str] = (),
         weights: Any = None,
         prior: LatentPrior | Mapping[str, Any] | None = None,
@@ -123,8 +124,8 @@ class Codes:
         mix them, give `factors` as a mapping from names to columns, a DataFrame or a structured array; there a column
         may also hold words and, in a mapping, probabilities p(y | x) (two-dimensional). Or give a tuple of Labels.
         `unordered` names factors whose values are mere names, as words are. `missing` is what marks a label that is
-        not known: math.nan, a number such as -1, or a word. A label that a numpy.ma array masks or a DataFrame does not
-        have is not known; masked numbers elsewhere are refused.
+        not known: math.nan, a number such as -1, or a word; or a mapping with one for each such factor. A label
+        that a numpy.ma array masks or a DataFrame does not have is not known; masked numbers elsewhere are refused.
 
         `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
         "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with

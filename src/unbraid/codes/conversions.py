@@ -10,8 +10,7 @@ from torch import Tensor
 
 from unbraid.arrays import as_array, as_floats, as_tensor
 from unbraid.codes.checks import check_finite, refuse_where
-from unbraid.codes.factor_forms import as_factors
-from unbraid.codes.labels import Missing
+from unbraid.codes.factor_forms import Marks, as_factors
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 
@@ -27,7 +26,7 @@ def as_fields(
     groups: Any = (),
     factors: Any = None,
     factor_names: Sequence[str] | None = None,
-    missing: Missing = None,
+    missing: Marks = None,
     unordered: Any = (),
     weights: Any = None,
     prior: LatentPrior | Mapping[str, Any] | None = None,

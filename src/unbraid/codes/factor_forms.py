@@ -12,6 +12,9 @@ from unbraid.codes.labels import Labels, Missing, checked_missing
 from unbraid.errors import CodesError
 from unbraid.names import suggestion
 
+# What marks a missing label: the same in all factors, or by the name of the factor.
+Marks = Missing | Mapping[str, Missing]
+
 # What pandas calls the types of columns that hold words.
 _WORDS = ("object", "string", "str")
 
@@ -20,7 +23,7 @@ def as_factors(
     factors: Any,
     names: Sequence[str] | None = None,
     *,
-    missing: Missing = None,
+    missing: Marks = None,
     unordered: Sequence[str] = (),
     device: torch.device | str | None = None,
 ) -> tuple[Labels, ...]:
@@ -29,9 +32,13 @@ def as_factors(
     A table has a column for each factor, which `names` names; a mapping, a data frame of pandas and a structured array
     have names of their own, and each column a type of its own. Integers are values, floats are measurements, words are
     values without an order. `unordered` names other factors whose values have none. What a data frame does not have is
-    missing, and so is what equals `missing` or is masked.
+    missing, and so is what equals `missing`, or its entry for the factor, or is masked.
     """
-    found = _as_labels(factors, names, checked_missing(missing), device)
+    marks = _checked_marks(missing)
+    found = _as_labels(factors, names, marks, device)
+    for name in marks if isinstance(marks, dict) else ():
+        if name not in (valid := [labels.name for labels in found]):
+            raise CodesError(f"missing names a factor {name!r} that there is not. {suggestion(name, valid)}")
     chosen = [unordered] if isinstance(unordered, str) else list(unordered)
     for name in chosen:
         if name not in (valid := [labels.name for labels in found]):
@@ -51,7 +58,7 @@ def has_names(factors: Any) -> bool:
 
 
 def _as_labels(
-    factors: Any, names: Sequence[str] | None, missing: Missing, device: torch.device | str | None
+    factors: Any, names: Sequence[str] | None, missing: Marks, device: torch.device | str | None
 ) -> tuple[Labels, ...]:
     if factors is None:
         if names is not None:
@@ -64,9 +71,12 @@ def _as_labels(
             return tuple(factors)
         if _is_frame(factors):
             _check_names([str(name) for name in factors.columns])
-            return tuple(_of_series(str(name), factors[name], missing, device) for name in factors.columns)
+            return tuple(_of_series(str(name), factors[name], _mark(missing, name), device) for name in factors.columns)
         columns = {name: factors[name] for name in factors.dtype.names} if _is_structured(factors) else factors
-        return tuple(Labels.of(str(name), column, missing=missing, device=device) for name, column in columns.items())
+        return tuple(
+            Labels.of(str(name), column, missing=_mark(missing, name), device=device)
+            for name, column in columns.items()
+        )
     table = factors if isinstance(factors, np.ma.MaskedArray) else as_array("factors", factors)
     if table.ndim == 1:
         table = table[:, None]
@@ -77,7 +87,20 @@ def _as_labels(
         raise CodesError(
             f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column."
         )
-    return tuple(Labels.of(name, table[:, k], missing=missing, device=device) for k, name in enumerate(names))
+    return tuple(
+        Labels.of(name, table[:, k], missing=_mark(missing, name), device=device) for k, name in enumerate(names)
+    )
+
+
+def _checked_marks(missing: Any) -> Marks:
+    if isinstance(missing, Mapping):
+        return {str(name): checked_missing(mark) for name, mark in missing.items()}
+    return checked_missing(missing)
+
+
+def _mark(missing: Marks, name: Any) -> Missing:
+    """Returns what marks a missing label of this factor."""
+    return missing.get(str(name)) if isinstance(missing, Mapping) else missing
 
 
 def _are_labels(factors: Any) -> bool:

@@ -10,8 +10,7 @@ from jaxtyping import Float32
 
 from unbraid.arrays import shown
 from unbraid.codes import Labels
-from unbraid.codes.factor_forms import as_factors
-from unbraid.codes.labels import Missing
+from unbraid.codes.factor_forms import Marks, as_factors
 from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
 from unbraid.data.dataset import Factor, labels_of
 from unbraid.errors import CodesError, DataError
@@ -38,7 +37,7 @@ def labels_in(arrays: dict[str, np.ndarray], num_images: int) -> tuple[tuple[Lab
 
 
 def as_arrays(
-    factors: Any, names: Sequence[str] | None, *, missing: Missing, unordered: Sequence[str]
+    factors: Any, names: Sequence[str] | None, *, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Returns factors that have names of their own, or missing labels, as arrays by name."""
     try:

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from unbraid import files
 from unbraid.arrays import is_masked
-from unbraid.codes.factor_forms import has_names
-from unbraid.codes.labels import Missing
+from unbraid.codes.factor_forms import Marks, has_names
 from unbraid.data.array_labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.formats.hashed_stream import HashedStream
@@ -75,7 +74,7 @@ class FromArrays(FactorDataset):
         factors: Any = None,
         *,
         factor_names: Sequence[str] | None = None,
-        missing: Missing = None,
+        missing: Marks = None,
         unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
@@ -156,7 +155,7 @@ class FromArrays(FactorDataset):
 
 
 def _factor_arrays(
-    factors: Any, names: Sequence[str] | None, missing: Missing, unordered: Sequence[str]
+    factors: Any, names: Sequence[str] | None, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """The factors as the file holds them: a table as it is, and what has types or missing labels of its own by name."""
     arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
