@@ -5,10 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.cli.scored_arrays import FACTORS
 from tests.words import words
+from unbraid import metrics
 from unbraid.cli import main
+from unbraid.metrics import MIG
 
 TINY = words(
     "--dataset dsprites --dataset.resolution 8 --dataset.shapes heart,square --dataset.num-scales 2 "
@@ -70,3 +74,20 @@ def _trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(_trained_once: Path, tmp_path: Path) -> Path:
     """A folder of its own with four finished runs: a VAE and a beta-TCVAE, two seeds each."""
     return Path(shutil.copytree(_trained_once, tmp_path / "runs"))
+
+
+@pytest.fixture
+def arrays() -> dict[str, np.ndarray]:
+    """Codes of two factors, as arrays."""
+    rng = np.random.default_rng(0)
+    return {"mean": FACTORS + 0.1 * rng.standard_normal((60, 2)), "std": np.full((60, 2), 0.3), "factors": FACTORS}
+
+
+@pytest.fixture
+def _few_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every metric has tests of its own: here "all" is MIG, and its quantised variant."""
+    for name, cls in list(vars(metrics).items()):
+        if isinstance(cls, type) and issubclass(cls, metrics.Metric) and cls not in (metrics.Metric, MIG):
+            monkeypatch.delattr(metrics, name)
+    monkeypatch.setattr("unbraid.evaluation.selection.VARIANTS", ("mig:quantised",))
+    monkeypatch.setattr("unbraid.evaluation.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})

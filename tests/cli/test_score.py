@@ -7,38 +7,17 @@ import re
 import numpy as np
 import pytest
 
-from tests.cli.conftest import TINY
+from tests.cli.scored_arrays import FACTORS, rows
 from tests.words import words
-from unbraid import Scorecard, metrics
-from unbraid.cli import main
+from unbraid import Scorecard
 from unbraid.codes import Codes
-from unbraid.evaluation import Scoring
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.runs import Run
 
-FACTORS = np.stack([np.arange(60) % 3, np.arange(60) // 30], axis=1)
+pytestmark = pytest.mark.usefixtures("_few_metrics")
+
 CONSTANT = "never vary in these codes: undefined, and left out of every average.\n"
-
-
-@pytest.fixture
-def arrays() -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    return {"mean": FACTORS + 0.1 * rng.standard_normal((60, 2)), "std": np.full((60, 2), 0.3), "factors": FACTORS}
-
-
-@pytest.fixture(autouse=True)
-def _few_metrics(monkeypatch):
-    """Every metric has tests of its own: here "all" is MIG, and its quantised variant."""
-    for name, cls in list(vars(metrics).items()):
-        if isinstance(cls, type) and issubclass(cls, metrics.Metric) and cls not in (metrics.Metric, MIG):
-            monkeypatch.delattr(metrics, name)
-    monkeypatch.setattr("unbraid.evaluation.selection.VARIANTS", ("mig:quantised",))
-    monkeypatch.setattr("unbraid.evaluation.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})
-
-
-def rows(outcome) -> list[list[str]]:
-    return [line.split() for line in outcome.out.splitlines()]
 
 
 # ---- runs
@@ -366,77 +345,3 @@ def test_a_collapsed_model_is_called_so(unbraid, arrays, tmp_path):
     assert "(collapsed)" in both.out
     saved = list(csv.DictReader((tmp_path / "scores.csv").read_text().splitlines()))
     assert {row["codes"] for row in saved if row["badge"]} == {str(collapsed)}
-
-
-# ---- which codes, and how
-
-
-@pytest.fixture(scope="module")
-def split(tmp_path_factory):
-    """A run that held a quarter of its images out."""
-    folder = tmp_path_factory.mktemp("split") / "runs"
-    flags = ["--subset", "random-split", "--subset.fraction", "0.75", "--out", folder]
-    with pytest.raises(SystemExit) as left:
-        main([str(flag) for flag in ("train", *TINY, *flags)])
-    assert not left.value.code
-    return min(folder.iterdir())
-
-
-def test_the_held_out_part_is_scored(unbraid, split):
-    for part, num_images in (("train", 48), ("test", 16), ("all", 64)):
-        outcome = unbraid("score", split, "--metrics", "mig,elbo", "--part", part)
-        assert outcome.code == 0, outcome.err
-        assert f"{num_images} images" in outcome.out
-    assert "trained on and held out" in outcome.out
-    run = Run.open(split)
-    assert [len(run.scores(Scoring(part=part))) for part in ("train", "test", "all")] == [2, 2, 2]
-
-
-def test_the_held_out_part_of_a_run_without_one_is_told_in_a_line(unbraid, trained):
-    outcome = unbraid("score", trained, "--metrics", "mig", "--part", "test")
-    assert outcome.code == 2
-    assert "trained on all images of its data set. Train with a subset" in outcome.err
-
-
-def test_factors_are_chosen_and_named(unbraid, trained):
-    outcome = unbraid("score", trained, "--metrics", "mig", "--factors", "scale,position_x")
-    assert outcome.code == 0, outcome.err
-    assert "MIG over scale, position_x (" in outcome.out
-    assert "position_y" not in outcome.out
-    outcome = unbraid("score", trained, "--metrics", "all", "--factors", "scale,position_x")
-    assert outcome.out.splitlines()[1].strip() == "over scale, position_x"
-
-
-def test_other_weights_and_a_fraction_are_said_in_the_title(unbraid, trained):
-    flags = ("--metrics", "mig", "--sampling", "correlated:shape,scale:0.2", "--fraction", "0.5")
-    outcome = unbraid("score", trained, *flags)
-    assert outcome.code == 0, outcome.err
-    assert ", of images a random 50 %, sampled as correlated:" in outcome.out.replace("\n", " ")
-    assert unbraid("score", trained, "--metrics", "mig", "--sampling", "data").code == 0
-
-
-@pytest.mark.parametrize(
-    ("flags", "complaint"),
-    [
-        (["--part", "tests"], "--part is 'tests'. Did you mean 'test'?"),
-        (["--fraction", "half"], "--fraction is 'half'; expected a number."),
-        (["--fraction", "2"], "at most 1"),
-        (["--discrete", "hidden"], "--discrete is 'hidden'. Valid: columns, left_out."),
-        (["--sampling", "correlate"], "expected one of chen-design, correlated, product"),
-        (["--factors", "scales"], "no factor 'scales' to score. Did you mean 'scale'?"),
-    ],
-)
-def test_a_slip_in_these_is_told_in_a_line(unbraid, trained, flags, complaint):
-    outcome = unbraid("score", trained, "--metrics", "mig", *flags)
-    assert outcome.code == 2
-    assert complaint in outcome.err.replace("\n", " ")
-
-
-def test_a_file_of_codes_has_factors_discrete_latents_and_fractions_but_no_parts(unbraid, arrays, tmp_path):
-    probabilities = np.full((60, 3), 1 / 3)
-    np.savez(tmp_path / "codes.npz", **arrays, factor_names=["a", "b"], probabilities_0=probabilities)
-    outcome = unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--factors", "a", "--fraction", "0.5")
-    assert outcome.code == 0, outcome.err
-    assert "MIG over a, of images a random 50 %" in outcome.out
-    outcome = unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--part", "test")
-    assert (outcome.code, "is a file of codes" in outcome.err) == (2, True)
