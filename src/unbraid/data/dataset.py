@@ -238,7 +238,11 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
         """All images, verified, on the device."""
-        return self.open(verify=True).to(resolve_device(device))
+        try:
+            place = torch.device(device)
+        except RuntimeError:  # "auto", or no device at all, which is told
+            place = resolve_device(device)
+        return self.open(verify=True).to(place)
 
 
 @functools.lru_cache(maxsize=1)
