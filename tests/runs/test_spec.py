@@ -134,7 +134,7 @@ def test_a_whole_number_in_a_float_field_has_the_digest_of_the_float():
 def test_what_a_field_cannot_hold_is_refused_by_name(name, value, expected):
     with pytest.raises(SpecError) as refused:
         replace(SPEC, **{name: value})
-    assert str(refused.value) == f"RunSpec: {name} is {value!r}; expected {expected}."
+    assert str(refused.value).startswith(f"RunSpec: {name} is {value!r}; expected {expected}.")
 
 
 # What is refused
