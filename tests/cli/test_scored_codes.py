@@ -51,7 +51,7 @@ def test_other_weights_and_a_fraction_are_said_in_the_title(unbraid, trained):
     flags = ("--metrics", "mig", "--sampling", "correlated:shape,scale:0.2", "--fraction", "0.5")
     outcome = unbraid("score", trained, *flags)
     assert outcome.code == 0, outcome.err
-    assert ", of images a random 50 %, sampled as correlated:" in outcome.out.replace("\n", " ")
+    assert ", of images drawn at random (50 %), sampled as correlated:" in outcome.out.replace("\n", " ")
     assert unbraid("score", trained, "--metrics", "mig", "--sampling", "data").code == 0
 
 
@@ -77,6 +77,6 @@ def test_a_file_of_codes_has_factors_discrete_latents_and_fractions_but_no_parts
     np.savez(tmp_path / "codes.npz", **arrays, factor_names=["a", "b"], probabilities_0=probabilities)
     outcome = unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--factors", "a", "--fraction", "0.5")
     assert outcome.code == 0, outcome.err
-    assert "MIG over a, of images a random 50 %" in outcome.out
+    assert "MIG over a, of images drawn at random (50 %)" in outcome.out
     outcome = unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--part", "test")
     assert (outcome.code, "is a file of codes" in outcome.err) == (2, True)

@@ -114,6 +114,8 @@ def test_a_row_says_what_it_is():
     assert titled("dci:boosted_trees") == "DCI disentanglement, boosted trees (dci:boosted_trees)"
     assert titled("mig") == "MIG"
     assert titled("modularity") == "modularity"
+    assert [titled(name) for name in ("elbo", "importance-weighted-bound")] == ["ELBO", "importance-weighted bound"]
+    assert titled("reconstruction-error:absolute") == "reconstruction error, absolute (reconstruction-error:absolute)"
     assert titled("one-of-my-own") == "one-of-my-own"
 
 

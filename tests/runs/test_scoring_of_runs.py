@@ -150,7 +150,7 @@ def test_scores_over_some_factors_are_those_of_codes_with_these_alone(whole):
 def test_a_fraction_of_the_images_is_drawn(whole):
     card = whole.score("mig:quantised", fraction=0.5)
     assert card.num_images == 18
-    assert "18 images, a random 50 %," in card.headline
+    assert "18 images, drawn at random (50 %)," in card.headline
     with pytest.raises(CodesError):
         whole.codes().rows([])
 

@@ -110,7 +110,7 @@ class Scoring(Recipe):
         if self.step is not None:
             said.append(f"after {self.step:,} steps")
         if self.fraction < 1:
-            said.append(f"a random {100 * self.fraction:g} %")
+            said.append(f"drawn at random ({100 * self.fraction:g} %)")
         if self.sampling is not None:
             said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
         return said

@@ -80,10 +80,9 @@ def metric_of(name: str) -> Metric | ModelScore:
 def title_of(name: str) -> str:
     """Returns what the score of this name is, in words; the name itself where no metric here has it."""
     try:
-        metric = metric_of(name)
+        return metric_of(name).title
     except SpecError:
         return name
-    return metric.title if isinstance(metric, Metric) else name
 
 
 def _asked_for(metrics: Metrics) -> Selection:

@@ -18,6 +18,7 @@ class Distortion(ModelScore):
     seed: int = 0
     """Which codes are drawn."""
 
+    quantity: ClassVar[str] = "distortion"
     higher_is_better: ClassVar[bool | None] = False
 
     def per_image(self, coded: CodedImages) -> PerImage:

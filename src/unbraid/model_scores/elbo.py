@@ -19,6 +19,7 @@ class ELBO(ModelScore):
     seed: int = 0
     """Which codes are drawn."""
 
+    quantity: ClassVar[str] = "ELBO"
     higher_is_better: ClassVar[bool | None] = True
     needs_density: ClassVar[bool] = True
 

@@ -25,6 +25,7 @@ class ImportanceWeightedBound(ModelScore):
     seed: int = 0
     """Which codes are drawn."""
 
+    quantity: ClassVar[str] = "importance-weighted bound"
     higher_is_better: ClassVar[bool | None] = True
     needs_density: ClassVar[bool] = True
 

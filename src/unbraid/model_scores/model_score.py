@@ -11,7 +11,8 @@ from torch import Tensor
 from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.coded_images import CodedImages
-from unbraid.recipes import Recipe
+from unbraid.recipes import Recipe, text_of
+from unbraid.recipes.text import split
 
 PerImage = Mapping[str, Float64[Tensor, " row"]]
 
@@ -20,10 +21,11 @@ PerImage = Mapping[str, Float64[Tensor, " row"]]
 class ModelScore(Recipe, ABC):
     """A mean over images of what a trained model makes of each. Its settings are its fields.
 
-    `higher_is_better` is None for a quantity that is neither good nor bad. `needs_density` is True where q(z | x) must
-    have a density or probabilities.
+    `quantity` is what it is, in words. `higher_is_better` is None for one that is neither good nor bad. `needs_density`
+    is True where q(z | x) must have a density or probabilities.
     """
 
+    quantity: ClassVar[str]
     higher_is_better: ClassVar[bool | None]
     needs_density: ClassVar[bool] = False
 
@@ -31,6 +33,12 @@ class ModelScore(Recipe, ABC):
         """Types and sizes of the settings; a score with checks of its own calls this first."""
         super().__post_init__()
         check_sizes(self)
+
+    @property
+    def title(self) -> str:
+        """What the value is, in words, and the settings that are not those by default."""
+        _, *settings = split(text_of(self), ":")
+        return ", ".join([self.quantity, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def per_image(self, coded: CodedImages) -> PerImage:

@@ -19,6 +19,7 @@ class Rate(ModelScore):
     seed: int = 0
     """Which codes are drawn."""
 
+    quantity: ClassVar[str] = "rate"
     higher_is_better: ClassVar[bool | None] = None
     needs_density: ClassVar[bool] = True
 

@@ -26,6 +26,7 @@ class ReconstructionError(ModelScore):
     error: Literal["squared", "absolute", "cross_entropy"] = "squared"
     """The squared or the absolute difference of intensities, or their cross-entropy in nats."""
 
+    quantity: ClassVar[str] = "reconstruction error"
     higher_is_better: ClassVar[bool | None] = False
 
     def per_image(self, coded: CodedImages) -> PerImage:
