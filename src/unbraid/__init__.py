@@ -47,6 +47,7 @@ _HOMES = {
     "Run": "unbraid.runs",
     "RunSpec": "unbraid.runs",
     "grid": "unbraid.runs.grid",
+    "zipped": "unbraid.runs.grid",
     "runs_in": "unbraid.runs.runs_in",
     "train": "unbraid.training",
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.training.squares import MLP_SPEC
-from unbraid import VAE, BetaTCVAE, BetaVAE, grid
+from unbraid import VAE, BetaTCVAE, BetaVAE, grid, zipped
 from unbraid.errors import SpecError
 from unbraid.schedule import Linear
 
@@ -49,3 +49,13 @@ def test_of_several_fields_every_combination_is_there_and_the_last_runs_fastest(
 def test_what_cannot_be_varied_is_refused_with_the_fix(values, complaint):
     with pytest.raises(SpecError, match=complaint):
         grid(MLP_SPEC, values)
+
+
+def test_zipped_values_go_together():
+    specs = zipped(MLP_SPEC, {"objective.beta": [1, 4], "num_steps": [10, 20]})
+    assert [(spec.objective.beta, spec.num_steps) for spec in specs] == [(1, 10), (4, 20)]
+
+
+def test_zipped_lists_of_different_lengths_are_refused():
+    with pytest.raises(SpecError, match=r"objective.beta 2, num_steps 1\). Give as many values of each"):
+        zipped(MLP_SPEC, {"objective.beta": [1, 4], "num_steps": [10]})

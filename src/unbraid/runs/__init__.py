@@ -1,6 +1,7 @@
 """What was asked for, and what came of it, on disk."""
 
 from unbraid.runs.grid import grid as grid
+from unbraid.runs.grid import zipped as zipped
 from unbraid.runs.history import History as History
 from unbraid.runs.run import Run as Run
 from unbraid.runs.runs_in import Runs as Runs

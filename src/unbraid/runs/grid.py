@@ -1,4 +1,4 @@
-"""grid: one spec, varied over lists of values."""
+"""grid and zipped: one spec, varied over lists of values."""
 
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -16,15 +16,34 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     recipes: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
     its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
     """
+    lists = _lists(spec, values)
+    return _specs(spec, (dict(zip(lists, each, strict=True)) for each in product(*lists.values())))
+
+
+def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+    """Returns the spec with the first of all these values, with the second of all, and so on: values that go together,
+    such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal": [10, 50]})`. Keys are as in `grid`.
+    """
+    lists = _lists(spec, values)
+    if len({len(each) for each in lists.values()}) > 1:
+        lengths = ", ".join(f"{path} {len(each)}" for path, each in lists.items())
+        raise SpecError(f"zipped: the lists have different lengths ({lengths}). Give as many values of each.")
+    return _specs(spec, (dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)))
+
+
+def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Returns the values of each field as a list, or raises an error that says what was expected."""
     if not isinstance(spec, RunSpec):
         raise SpecError(f"grid: the spec is a {type(spec).__name__}; expected one RunSpec.")
     given: Any = values
     if not isinstance(given, Mapping) or not given:
         raise SpecError(f'grid: the values are {given!r}; expected lists by field: {{"objective.beta": [1, 4, 16]}}.')
-    lists = {path: _listed(path, given) for path, given in values.items()}
+    return {path: _listed(path, given) for path, given in values.items()}
+
+
+def _specs(spec: RunSpec, each_changes: Iterable[dict[str, Any]]) -> tuple[RunSpec, ...]:
     specs: dict[str, RunSpec] = {}
-    for each in product(*lists.values()):
-        changes = dict(zip(lists, each, strict=True))
+    for changes in each_changes:
         varied = _varied(spec, changes)
         if varied.digest in specs:
             raise SpecError(f"grid: {_in_words(changes)} is a spec that is there already. Give every value once.")

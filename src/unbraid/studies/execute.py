@@ -12,6 +12,7 @@ from typing import final
 import torch
 
 from unbraid.device import resolve_device
+from unbraid.display import shown
 from unbraid.errors import TrainingError, UnbraidError
 from unbraid.events import Event, part_of, tell
 from unbraid.runs.run_writer import RunWriter
@@ -37,7 +38,8 @@ _MOST_IMAGES_FOR_A_CORE = 50_000
 class StudyOptions:
     """How a study is run, never what it is. `budget` is in seconds: a fleet that would take longer is not begun.
     `fail_fast` ends at the first failure. `num_scorers` processes compute scores, by default one per core; with 0
-    they are computed in this process, which takes classes of a notebook too.
+    they are computed in this process, which takes classes of a notebook too. A terminal and a
+    notebook show how far it is, unless `progress` is False.
     """
 
     device: torch.device | str = "auto"
@@ -45,6 +47,7 @@ class StudyOptions:
     fail_fast: bool = False
     num_scorers: int | None = None
     packages: Sequence[str] = ("unbraid",)
+    progress: bool = True
 
 
 @final
@@ -73,8 +76,8 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
     is computed by training it again; its old folder is kept in `.aside`.
     """
     options = options or StudyOptions()
-    folder = Path(folder)
-    return _Execution(study, folder, options).run()
+    with shown(options.progress):
+        return _Execution(study, Path(folder), options).run()
 
 
 @final
@@ -150,6 +153,7 @@ class _Execution:
         """Trains what the fleet needs. An error is told now; the next fleet may do better."""
         for each in fleet.runs:
             if plan.needs[each.run.name] == "training" and plan.records[each.run.name].state == "finished":
+                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.run.name)
                 RunWriter(each.run).put_aside()
         new = [each for each in fleet.runs if plan.needs[each.run.name] == "training"]
         began, error = time.monotonic(), ""

@@ -1,4 +1,4 @@
-"""A process that scores runs: `python -m unbraid.studies.scorer`.
+"""A process that scores runs.
 
 It reads one order per line from its input, as JSON, and answers each with a line of JSON. No pickle goes between the
 processes of a study, and a script that starts them is not imported again by each.
@@ -7,6 +7,7 @@ processes of a study, and a script that starts them is not imported again by eac
 import contextlib
 import json
 import logging
+import os
 import sys
 import traceback
 import warnings
@@ -59,10 +60,8 @@ def main() -> None:
     """Answers orders until the input ends."""
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(told(line)) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+        for line in sys.stdin:
+            answers.write(json.dumps(told(line)) + "\n")
+            answers.flush()

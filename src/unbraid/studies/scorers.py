@@ -38,6 +38,7 @@ class Scorers:
         self._answers: queue.SimpleQueue[Scored] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes: list[subprocess.Popen[str]] = []
+        self._is_closed = False
         self.num_waiting = 0
 
     def give(self, folder: Path, questions: list[Question]) -> None:
@@ -66,6 +67,7 @@ class Scorers:
 
     def close(self) -> None:
         """Ends the processes; what they are at is lost and can be ordered again."""
+        self._is_closed = True
         for _ in self._threads:
             self._orders.put(None)
         for process in self._processes:
@@ -84,6 +86,8 @@ class Scorers:
         """Hands orders to a process of its own, which is started again if it dies."""
         process: subprocess.Popen[str] | None = None
         while (item := self._orders.get()) is not None:
+            if self._is_closed:
+                return
             folder, line = item
             if process is None or process.poll() is not None:
                 process = self._start()
@@ -93,7 +97,7 @@ class Scorers:
         # In a session of its own: Ctrl-C is for the study, which ends its processes itself.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(
-            [sys.executable, "-m", "unbraid.studies.scorer"],
+            [sys.executable, "-c", "from unbraid.studies.scorer import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
