@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final, get_args
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now, table
+from benchmarks.evidence import SMALL_SPRITES, flags, now
 from unbraid import Autoencoder, BetaVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.metrics import JEMMIG, RMIG, Metric
@@ -30,6 +30,7 @@ from unbraid.objectives import FactorVAE, Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
+from unbraid.studies.sheet import Circumstances, Sheet, table
 from unbraid.training import Fleet, Member, train
 
 FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")

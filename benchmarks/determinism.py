@@ -18,11 +18,12 @@ from typing import final
 import torch
 from torch import Tensor
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags
+from benchmarks.evidence import SMALL_SPRITES, flags
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.objectives import FactorVAE, Objective
 from unbraid.precision import Precision
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.program import Programs
 

@@ -28,7 +28,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, table
+from benchmarks.evidence import SMALL_SPRITES, flags
 from benchmarks.learning_scores import label_accuracy
 from unbraid.data import MNIST
 from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
@@ -39,6 +39,7 @@ from unbraid.objectives import HFVAE
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Cosine
+from unbraid.studies.sheet import Circumstances, Sheet, table
 from unbraid.training import train
 
 Alpha = Literal["constant", "falling"]

@@ -20,13 +20,14 @@ from typing import final
 import numpy as np
 import torch
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now
+from benchmarks.evidence import SMALL_SPRITES, flags, now
 from benchmarks.textbook import textbook_step
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, FromArrays, RunSpec
 from unbraid.data.dataset import FactorDataset, FactorImages
 from unbraid.models import EsmaeiliMNIST
 from unbraid.objectives import FactorVAE
 from unbraid.precision import Precision
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import Fleet, Member
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")

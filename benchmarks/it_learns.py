@@ -22,7 +22,6 @@ from typing import final
 import torch
 
 from benchmarks import learning_settings
-from benchmarks.evidence import Claim
 from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantised_conditional_entropy
 from benchmarks.learning_settings import Settings
 from unbraid.allocator import keep_freed_memory
@@ -30,6 +29,7 @@ from unbraid.data import MNIST, FashionMNIST
 from unbraid.data.dataset import FactorDataset, FactorImages
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
+from unbraid.studies.sheet import Check
 from unbraid.training import train
 
 COLUMNS = {
@@ -80,7 +80,7 @@ Results = dict[str, list[Learned]]
 # ---- the parts
 
 
-def sprites(options: Options) -> list[Claim]:
+def sprites(options: Options) -> list[Check]:
     """Every objective on one heart; then codes with a discrete latent on three shapes."""
     steps = options.steps(1600)
     base = learning_settings.sprites(steps)
@@ -105,7 +105,7 @@ def sprites(options: Options) -> list[Claim]:
     )
     return [
         *_lower_tc(results, "sprites"),
-        Claim(
+        Check(
             entropy == 0,
             f"the deterministic AAE has a quantised H(z|x) of {entropy:g} nats (the greatest of all latents, seeds "
             "and weights); expected 0.",
@@ -113,7 +113,7 @@ def sprites(options: Options) -> list[Claim]:
     ]
 
 
-def encoders(options: Options) -> list[Claim]:
+def encoders(options: Options) -> list[Check]:
     """What correlated noise, shared kernels and split branches do to MIG."""
     steps = options.steps(1600)
     results = scored(trained(learning_settings.encoders(steps), options), options, has_factors=True)
@@ -132,7 +132,7 @@ def encoders(options: Options) -> list[Claim]:
     ]
 
 
-def digits(options: Options) -> list[Claim]:
+def digits(options: Options) -> list[Check]:
     """Every objective on MNIST, with bounds on images that were not trained on."""
     steps = options.steps(1500)
     fewer = replace(options, seeds=min(4, options.seeds))
@@ -142,9 +142,9 @@ def digits(options: Options) -> list[Claim]:
     return _lower_tc(results, "MNIST")
 
 
-def categories(options: Options) -> list[Claim]:
+def categories(options: Options) -> list[Check]:
     """Does HFVAE's discrete variable find the classes of MNIST and Fashion-MNIST?"""
-    claims: list[Claim] = []
+    claims: list[Check] = []
     sets: dict[str, FactorDataset] = {"MNIST": MNIST(), "Fashion-MNIST": FashionMNIST()}
     for name, dataset in sets.items():
         spec = learning_settings.categories(dataset, options.steps(3000))
@@ -161,7 +161,7 @@ def categories(options: Options) -> list[Claim]:
         )
         print(f"k-means on pixels: {k_means:.3f}. Chance: 0.1.", flush=True)
         claims.append(
-            Claim(
+            Check(
                 best.accuracy > k_means > 0.1,
                 f"{name}: HFVAE's discrete variable finds labels better than k-means on pixels: {best.accuracy:.3f} "
                 f"(best of {options.seeds} seeds by ELBO) "
@@ -171,7 +171,7 @@ def categories(options: Options) -> list[Claim]:
     return claims
 
 
-PARTS: Mapping[str, Callable[[Options], list[Claim]]] = {
+PARTS: Mapping[str, Callable[[Options], list[Check]]] = {
     "sprites": sprites,
     "encoders": encoders,
     "digits": digits,
@@ -238,18 +238,18 @@ def _cell(values: Sequence[float], digits: int) -> str:
     )
 
 
-def _lower_tc(results: Results, where: str) -> list[Claim]:
+def _lower_tc(results: Results, where: str) -> list[Check]:
     return [
         _lower(f"{where}: TC of {name} is below the VAE's", results, name, "VAE", "total_correlation", " nats")
         for name in ("FactorVAE 10", "beta-TCVAE 4")
     ]
 
 
-def _lower(sentence: str, results: Results, name: str, baseline: str, column: str, unit: str) -> Claim:
+def _lower(sentence: str, results: Results, name: str, baseline: str, column: str, unit: str) -> Check:
     ours, theirs = ([getattr(each, column) for each in results[key]] for key in (name, baseline))
     low, high = statistics.mean(ours), statistics.mean(theirs)
     wins = sum(a < b for a, b in zip(ours, theirs, strict=False))
-    return Claim(
+    return Check(
         low < high,
         f"{sentence}: {low:.3f} against {high:.3f}{unit}, means over seeds; lower in {wins} of {len(ours)} pairs of "
         "the same seed.",

@@ -20,10 +20,11 @@ from typing import final
 
 from scipy.stats import wilcoxon
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, table
+from benchmarks.evidence import SMALL_SPRITES, flags
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.metrics import MIG
 from unbraid.precision import Precision
+from unbraid.studies.sheet import Circumstances, Sheet, table
 from unbraid.training import train
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")

@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from benchmarks.evidence import Circumstances, Sheet, flags, now
+from benchmarks.evidence import flags, now
 from unbraid import draws
 from unbraid.codes import Codes
 from unbraid.data.dataset import FactorImages
@@ -33,6 +33,7 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.recipes import text_of
 from unbraid.runs.spec import RunSpec
 from unbraid.starting_points import names, starting_point
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import train
 
 COLUMNS = (

@@ -16,13 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags
+from benchmarks.evidence import SMALL_SPRITES, flags
 from unbraid import MIG, MLP, Autoencoder, BetaVAE, RunSpec, files
 from unbraid.distributions import GaussianLatents
 from unbraid.metrics import JEMMIG, SAP
 from unbraid.runs import Run, grid
 from unbraid.studies import Setting, Study, collect
 from unbraid.studies.plan import plan_study
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.studies.tables import wide_markdown
 
 SPEC = RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(4)), BetaVAE(), num_steps=100)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import final, get_args
 
 from benchmarks.box_plot import box_plot
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Claim, Sheet, claims, complain, flags, now, table
+from benchmarks.evidence import SMALL_SPRITES, complain, flags, now
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec, files
 from unbraid.data.dataset import FactorImages
 from unbraid.errors import TrainingError, TrainingInterrupted
@@ -31,6 +31,7 @@ from unbraid.objectives import Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
+from unbraid.studies.sheet import Check, Circumstances, Sheet, checks_text, table
 from unbraid.training import TrainingOptions, train_runs
 
 NUM_EPOCHS = 50
@@ -137,7 +138,7 @@ def encoding_seconds(runs: Mapping[str, Sequence[Run]], images: FactorImages, pr
     return now(str(images.device)) - began
 
 
-def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, num_models: int) -> list[Claim]:
+def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, num_models: int) -> list[Check]:
     """What the twenty models were to show, and whether they did so far. `seconds` is None where it was not all done in
     one go.
     """
@@ -146,15 +147,15 @@ def verdict(scores: Mapping[str, Mapping[int, float]], seconds: float | None, nu
     found = sum(map(len, scores.values()))
     order = " < ".join(f"{name} ({median:.3f})" for name, median in medians.items())
     return [
-        Claim(found == num_models, f"{found} of {num_models} models were trained and scored."),
-        Claim(
+        Check(found == num_models, f"{found} of {num_models} models were trained and scored."),
+        Check(
             seconds is not None and seconds <= MOST_SECONDS,
             f"all of it took {_shown(seconds)}; at most {MOST_SECONDS} s were to be taken.",
         ),
-        Claim(
+        Check(
             best > LEAST_BEST_MIG, f"the best beta-TCVAE has a MIG of {best:.3f}; above {LEAST_BEST_MIG} was expected."
         ),
-        Claim(
+        Check(
             len(medians) == len(GROUPS) and list(medians.values()) == sorted(set(medians.values())),
             f"the medians of MIG are in the expected order: {order}.",
         ),
@@ -229,12 +230,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seconds = stages.total if is_new else None
     found = [
         *verdict(scores, seconds, sum(num_seeds.values())),
-        Claim(
+        Check(
             alone <= MOST_ENCODING_SECONDS,
             f"all models encode all images in {alone:.2f} s; at most {MOST_ENCODING_SECONDS} s were to be taken.",
         ),
     ]
-    sheet.add(claims(found))
+    sheet.add(checks_text(found))
     sheet.keep(encoding_alone=alone, claims={claim.sentence: claim.holds for claim in found})
     if given.out is not None:
         drawing = picture(scores, seconds, circumstances.machine, spec.dataset.num_images)

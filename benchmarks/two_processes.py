@@ -20,9 +20,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchmarks.evidence import SMALL_SPRITES, Circumstances, Sheet, flags, now, one_at_a_time
+from benchmarks.evidence import SMALL_SPRITES, flags, now, one_at_a_time
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.compiler import Inductor
 from unbraid.training.program import Programs

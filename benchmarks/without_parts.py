@@ -24,12 +24,13 @@ from pathlib import Path
 
 from torch import Tensor
 
-from benchmarks.evidence import Circumstances, Sheet, flags, one_at_a_time
+from benchmarks.evidence import flags, one_at_a_time
 from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
 from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate
 from unbraid.models.layers import strided_convolutions
 from unbraid.objectives import decomposed_elbo
+from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import Fleet, Member
 
 COLUMNS = (

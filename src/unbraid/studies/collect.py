@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from unbraid.memory import no_garbage_collection
 from unbraid.runs.kept_scores import question_key
 from unbraid.runs.scored_images import settled
 from unbraid.studies.index import Index
@@ -12,12 +13,14 @@ from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
 
-def collect(study: Study, folder: Path) -> StudyScores:
+def collect(study: Study, folder: Path | str) -> StudyScores:
     """Returns what the runs under the folder have scored so far. Nothing is computed, and no array is read."""
-    placed = study.runs(folder)
-    with Index(folder) as index:
-        records = index.records([each.run.name for each in placed])
-    return scores_of(study, placed, records)
+    folder = Path(folder)
+    with no_garbage_collection():
+        placed = study.runs(folder)
+        with Index(folder) as index:
+            records = index.records([each.run.name for each in placed])
+        return scores_of(study, placed, records)
 
 
 def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRecord]) -> StudyScores:

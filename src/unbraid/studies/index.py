@@ -5,7 +5,10 @@ again, and an index that is lost or damaged is made anew.
 """
 
 import contextlib
+import functools
 import json
+import math
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,12 +20,15 @@ from unbraid.studies.run_records import KeptNumbers, RunRecord, read_run_record,
 STUDIES = ".studies"
 """The folder beside the runs that holds the index and the studies that ask for them."""
 
-_FORMAT = 1
+_FORMAT = 2
 _FILE = "index.sqlite"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (name TEXT PRIMARY KEY, stamp TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
-"""
+_COLUMNS = ("state", "reason", "seconds", "fleet_size", "has_arrays", "num_used", "questions", "refused", "numbers")
+_SCHEMA = f"CREATE TABLE IF NOT EXISTS runs (name PRIMARY KEY, stamp, {', '.join(_COLUMNS)}) WITHOUT ROWID;"
 _AT_ONCE = 2_000
+_SECONDS_TO_WAIT = 5.0  # for another process that writes the index
+_UNREAD = KeptNumbers(math.nan, math.nan, math.nan)
+
+_Row = Sequence[Any]
 
 
 @final
@@ -58,20 +64,21 @@ class Index:
             self._connection.close()
             self._connection = None
 
-    def records(self, names: Sequence[str]) -> dict[str, RunRecord]:
+    def records(self, names: Sequence[str], *, with_numbers: bool = True) -> dict[str, RunRecord]:
         """Returns the record of each run by the name of its folder, brought up to date first. What cannot be read is
-        told in `damaged`, and counts as unfinished.
+        told in `damaged`, and counts as unfinished. Without numbers, which take longest, it is known which there are.
         """
         found: dict[str, RunRecord] = {}
-        changed: list[tuple[str, str, str]] = []
-        for done, (name, known) in enumerate(self._known(names)):
-            stamp = stamp_of(self._folder / name)
+        changed: list[_Row] = []
+        place = os.fspath(self._folder)
+        for done, (name, known) in enumerate(self._known(names, with_numbers)):
+            stamp = stamp_of(f"{place}/{name}")
             if known is not None and known[0] == stamp:
-                found[name] = _from_text(known[1])
+                found[name] = _record(*known[1:])
                 continue
             found[name] = self._read(name)
             if stamp and name not in self.damaged:
-                changed.append((name, stamp, _to_text(found[name])))
+                changed.append((name, stamp, *_columns(found[name])))
             if len(changed) >= _AT_ONCE:
                 self._write(changed)
                 changed.clear()
@@ -81,14 +88,15 @@ class Index:
         tell(Event("reading runs", len(names), len(names), "runs"))
         return found
 
-    def _known(self, names: Sequence[str]) -> Iterator[tuple[str, tuple[str, str] | None]]:
-        """Yields each name with the stamp and the text that the index has of it."""
+    def _known(self, names: Sequence[str], with_numbers: bool) -> Iterator[tuple[str, _Row | None]]:
+        """Yields each name with the stamp and the columns that the index has of it."""
         assert self._connection is not None
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
             marks = ",".join("?" * len(part))
-            rows = self._connection.execute(f"SELECT name, stamp, record FROM runs WHERE name IN ({marks})", part)
-            by_name = {name: (stamp, record) for name, stamp, record in rows}
+            columns = ", ".join(_COLUMNS if with_numbers else (*_COLUMNS[:-1], "''"))
+            rows = self._connection.execute(f"SELECT name, stamp, {columns} FROM runs WHERE name IN ({marks})", part)
+            by_name = {name: columns for name, *columns in rows}
             yield from ((name, by_name.get(name)) for name in part)
 
     def _read(self, name: str) -> RunRecord:
@@ -98,17 +106,18 @@ class Index:
             self.damaged[name] = f"{type(error).__name__}: {error}"
             return RunRecord("unfinished", reason=self.damaged[name])
 
-    def _write(self, rows: Iterable[tuple[str, str, str]]) -> None:
+    def _write(self, rows: Iterable[_Row]) -> None:
         assert self._connection is not None
         with contextlib.suppress(sqlite3.Error):  # another process holds it: what was read serves all the same
-            self._connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", rows)
+            marks = ", ".join("?" * (2 + len(_COLUMNS)))
+            self._connection.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)
             self._connection.commit()
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(":memory:" if path is None else path, timeout=5)
+    connection = sqlite3.connect(":memory:" if path is None else path, timeout=_SECONDS_TO_WAIT)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _FORMAT):
@@ -122,13 +131,37 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def _to_text(record: RunRecord) -> str:
-    content = {name: value for name, value in vars(record).items() if name != "numbers"}
+def _columns(record: RunRecord) -> _Row:
+    """Returns a record as the columns of the index."""
     numbers = {key: [n.value, n.low, n.high, n.parts, n.factors] for key, n in record.numbers.items()}
-    return json.dumps({**content, "numbers": numbers})
+    plain = (record.state, record.reason, record.seconds, record.fleet_size, record.has_arrays, record.num_used)
+    return (*plain, json.dumps(list(numbers)), json.dumps(dict(record.refused)), json.dumps(numbers))
 
 
-def _from_text(text: str) -> RunRecord:
-    content: dict[str, Any] = json.loads(text)
-    content["numbers"] = {key: KeptNumbers(*each) for key, each in content["numbers"].items()}
-    return RunRecord(**content)
+def _record(
+    state: Any,
+    reason: str,
+    seconds: float | None,
+    fleet_size: int,
+    has_arrays: int,
+    num_used: int | None,
+    questions: str,
+    refused: str,
+    numbers: str,
+) -> RunRecord:
+    """Returns the record of which these are the columns."""
+    kept = {key: KeptNumbers(*each) for key, each in json.loads(numbers).items()} if numbers else _unread(questions)
+    known = math.nan if seconds is None else seconds  # SQLite has no NaN
+    return RunRecord(state, reason, known, fleet_size, bool(has_arrays), num_used, kept, _refusals(refused))
+
+
+@functools.lru_cache(maxsize=1024)
+def _unread(questions: str) -> dict[str, KeptNumbers]:
+    """Returns for each question that has an answer that it has one. Most runs of a study share the same."""
+    return dict.fromkeys(json.loads(questions), _UNREAD)
+
+
+@functools.lru_cache(maxsize=1024)
+def _refusals(text: str) -> dict[str, str]:
+    refused: dict[str, str] = json.loads(text)
+    return refused

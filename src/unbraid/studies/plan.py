@@ -9,6 +9,7 @@ from typing import Literal, final
 
 import torch
 
+from unbraid.memory import no_garbage_collection
 from unbraid.runs.spec import RunSpec
 from unbraid.studies.index import Index
 from unbraid.studies.questions import Questions
@@ -79,11 +80,12 @@ class StudyPlan:
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
     """Returns what is left to do of the study, by what its runs under the folder say."""
-    placed, questions = study.runs(folder), Questions(study)
-    with Index(folder) as index:
-        records, damaged = index.records([each.run.name for each in placed]), index.damaged
-    needs = {each.run.name: need_of(each, records[each.run.name], questions) for each in placed}
-    return StudyPlan(tuple(fleets_of(study, placed)), records, needs, damaged)
+    with no_garbage_collection():
+        placed, questions = study.runs(folder), Questions(study)
+        with Index(folder) as index:
+            records = index.records([each.run.name for each in placed], with_numbers=False)
+        needs = {each.run.name: need_of(each, records[each.run.name], questions) for each in placed}
+        return StudyPlan(tuple(fleets_of(study, placed)), records, needs, index.damaged)
 
 
 def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:

@@ -44,16 +44,16 @@ class RunRecord:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-def stamp_of(folder: Path) -> str:
+def stamp_of(folder: str) -> str:
     """Returns a text that changes when the end or the scores of a run do: the times and sizes of their files."""
-    found, place = [], os.fspath(folder)
+    found = []
     for name in (*_ENDS, _SCORES):
         try:
-            status = os.stat(f"{place}/{name}")  # noqa: PTH116 (a Path for each of 300,000 files takes seconds)
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 (a Path for each of 300,000 files takes seconds)
         except OSError:
             continue
         found.append(f"{name} {status.st_mtime_ns} {status.st_size}")
-    if not found and os.path.lexists(folder / "spec.json"):
+    if not found and os.path.lexists(f"{folder}/spec.json"):
         return "unfinished"
     return "; ".join(found)
 

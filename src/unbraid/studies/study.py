@@ -12,6 +12,7 @@ from unbraid import files
 from unbraid.errors import SpecError
 from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.selection import select
+from unbraid.memory import no_garbage_collection
 from unbraid.metrics.metric import Metric
 from unbraid.model_scores import ModelScore
 from unbraid.names import kebab_case
@@ -156,7 +157,8 @@ class Study(Recipe):
             raise SpecError(
                 f"{path} cannot be read ({reason}). Name the JSON of a study, as `study.save(...)` writes it."
             ) from None
-        study: Study = from_json(content, cls, packages=packages, where=str(path))
+        with no_garbage_collection():
+            study: Study = from_json(content, cls, packages=packages, where=str(path))
         return study
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.evidence import Circumstances, Claim, Sheet, claims, table
+from unbraid.studies.sheet import Check, Circumstances, Sheet, checks_text, table
 
 CIRCUMSTANCES = Circumstances.of("benchmarks.some", ["--small"], "cpu", "abc1234")
 
@@ -19,7 +19,7 @@ def test_a_table_has_a_line_a_row():
 
 
 def test_claims_say_whether_they_held():
-    assert claims([Claim(True, "it is."), Claim(False, "it is not.")]) == "- pass: it is.\n- FAIL: it is not."
+    assert checks_text([Check(True, "it is."), Check(False, "it is not.")]) == "- pass: it is.\n- FAIL: it is not."
 
 
 def test_every_addition_is_printed_and_on_the_disk(tmp_path, capsys):
