@@ -1,16 +1,13 @@
 """The same sheets as figures of matplotlib, which is imported here alone, and late."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import UnbraidError
 from unbraid.figures.tiles import tiles
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _INCHES = 0.7  # of a frame
 _GAP = 1
@@ -21,8 +18,8 @@ def draw_sheet(
     row_labels: Sequence[str],
     column_labels: Sequence[str],
     title: str = "",
-) -> "Figure":
-    """Returns a figure with one pair of axes, whose ticks are the labels. It belongs to no window of pyplot."""
+) -> Any:
+    """Returns a figure of matplotlib with one pair of axes, whose ticks are the labels. No window of pyplot has it."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
