@@ -11,7 +11,8 @@ _TRIM_BYTES, _MMAP_BYTES = 1 << 30, 1 << 25
 
 
 def keep_freed_memory() -> bool:
-    """Let a freed block be used again instead of going back to the system. True if this C library could be told so.
+    """Lets a freed block be used again instead of going back to the system. Returns whether this C library could be
+    told so.
 
     A training step on the CPU allocates the same blocks of a few megabytes as the step before. By default glibc maps
     each of them anew, and the system clears every page of it: nearly half the time of a small fleet

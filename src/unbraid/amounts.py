@@ -6,7 +6,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def size_text(num_bytes: int) -> str:
-    """`9_912_422` is "9.9 MB"."""
+    """Returns a number of bytes in words: `9_912_422` is "9.9 MB"."""
     power, number = 0, float(num_bytes)
     while number >= 999.5 and power + 1 < len(_UNITS):
         number, power = number / 1000, power + 1
@@ -14,14 +14,14 @@ def size_text(num_bytes: int) -> str:
 
 
 def amount_text(done: int, total: int, unit: str) -> str:
-    """For instance "12,000 of 202,599 images"; without the total where that is 0, which means unknown."""
+    """Returns for instance "12,000 of 202,599 images"; without the total where that is 0, which means unknown."""
     if unit == "bytes":
         return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
 
 
 def duration(seconds: float) -> str:
-    """`24 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Returns a time in words: `24 s`, `3 min 20 s`, `2 h 5 min`."""
     if not math.isfinite(seconds):
         return "unknown time"
     whole = math.ceil(seconds)

@@ -32,15 +32,15 @@ def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
 
 
 def is_masked(values: Any) -> bool:
-    """Says whether entries are masked: numpy's mark for numbers that are not there, which numpy.asarray drops."""
+    """Returns whether entries are masked: numpy's mark for numbers that are not there, which numpy.asarray drops."""
     if isinstance(values, (list, tuple)):
         return any(map(is_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """A tensor as it is (without its gradients), anything else as a numpy array of numbers or words; Python objects and
-    masked entries are refused.
+    """Returns a tensor as it is (without its gradients), anything else as a numpy array of numbers or words. Refuses
+    Python objects and masked entries.
     """
     if isinstance(values, Tensor):
         return values.detach()
@@ -73,7 +73,7 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
 
 
 def as_tensor(name: str, values: Any) -> Tensor:
-    """Numbers, as torch holds them. numpy's memory is shared where torch can."""
+    """Returns numbers as torch holds them. numpy's memory is shared where torch can."""
     array = as_array(name, values)
     if isinstance(array, Tensor):
         if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
@@ -95,7 +95,7 @@ def as_tensor(name: str, values: Any) -> Tensor:
 
 
 def as_floats(name: str, values: Any) -> Tensor:
-    """Floats; integers and half precision are widened, so that nothing underflows on the way."""
+    """Returns floats; integers and half precision are widened, so that nothing underflows on the way."""
     tensor = as_tensor(name, values)
     if not tensor.is_floating_point():
         return tensor.double()
@@ -103,8 +103,8 @@ def as_floats(name: str, values: Any) -> Tensor:
 
 
 def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None = None) -> Tensor:
-    """A tensor of floats without its gradients, if it is one of `num_axes` axes and, where there is a `like`, on its
-    device.
+    """Returns a tensor of floats without its gradients, if it has `num_axes` axes and, where there is a `like`, is on
+    its device.
     """
     if not isinstance(values, Tensor):
         raise CodesError(
@@ -121,7 +121,7 @@ def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None
 
 
 def same_content(one: Any, other: Any) -> bool:
-    """Says whether two values hold the same: tensors of one type by their entries, wherever they are; mappings and
+    """Returns whether two values hold the same: tensors of one type by their entries, wherever they are; mappings and
     sequences entry by entry; NaN is the same as NaN.
     """
     if isinstance(one, Tensor) and isinstance(other, Tensor):
@@ -137,5 +137,5 @@ def same_content(one: Any, other: Any) -> bool:
 
 
 def shown(entries: Sequence[Any], most: int = 5) -> str:
-    """The first few, for a message."""
+    """Returns the first few, for a message."""
     return ", ".join(map(str, entries[:most])) + (", ..." if len(entries) > most else "")

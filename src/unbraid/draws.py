@@ -23,7 +23,7 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 def bits(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Int64[Tensor, "member ..."]:
-    """64 random bits for each member and each position of `shape`, from (seed, stream, step, position) alone."""
+    """Returns 64 random bits for each member and position of `shape`, from (seed, stream, step, position) alone."""
     address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
     offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
     address = _mix(address + offset)
@@ -35,21 +35,25 @@ def bits(
 def uniform(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Float64[Tensor, "member ..."]:
-    """Uniform on the open interval (0, 1), 52 bits fine, so that a logarithm or a quantile of it is finite."""
+    """Returns uniform numbers on the open interval (0, 1), 52 bits fine, so that a logarithm or a quantile of them is
+    finite.
+    """
     return (_shift_right(bits(seeds, stream, step, shape), 12).double() + 0.5) * 2.0**-52
 
 
 def normal(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Float64[Tensor, "member ..."]:
-    """Standard normal, by the quantile function of `uniform`."""
+    """Returns standard normal numbers, by the quantile function of `uniform`."""
     return torch.special.ndtri(uniform(seeds, stream, step, shape))
 
 
 def by_weight(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
 ) -> Int64[Tensor, "member size"]:
-    """Rows drawn with replacement by their weights, whose running sums are `cumulative`. They need not sum to one."""
+    """Returns rows drawn with replacement by their weights, whose running sums are `cumulative`. They need not sum to
+    one.
+    """
     # Neither end is a row of weight zero: 0 < uniform < 1.
     return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
 
@@ -57,13 +61,13 @@ def by_weight(
 def permutation(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int
 ) -> Int64[Tensor, "member size"]:
-    """A uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
+    """Returns a uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
     return bits(seeds, stream, step, (size,)).argsort(dim=1, stable=True)
 
 
 def _as_int64(number: int) -> int:
-    """The number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would wait for
-    all work there.
+    """Returns the number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would
+    wait for all work there.
     """
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 

@@ -16,7 +16,7 @@ def shortened(message: str) -> str:
 
 
 class UnbraidError(Exception):
-    """The root of all errors raised on purpose. The command line prints it without a traceback and exits with
+    """Is the root of all errors raised on purpose. The command line prints it without a traceback and exits with
     `exit_code`.
     """
 
@@ -27,11 +27,11 @@ class UnbraidError(Exception):
 
 
 class SpecError(UnbraidError):
-    """A recipe (dataset, model, objective, run) that cannot be built as given."""
+    """Is raised for a recipe (dataset, model, objective, run) that cannot be built as given."""
 
 
 class UntrustedError(SpecError):
-    """A class of a package that was not named as one to trust, so that it is not imported."""
+    """Is raised for a class of a package that was not named as one to trust, so that it is not imported."""
 
     def __init__(self, message: str, package: str) -> None:
         super().__init__(message)
@@ -39,25 +39,25 @@ class UntrustedError(SpecError):
 
 
 class DataError(UnbraidError):
-    """Images or factors that are missing, malformed or not what their checksum says."""
+    """Is raised for images or factors that are missing, malformed or not what their checksum says."""
 
 
 class CodesError(UnbraidError):
-    """Codes that a metric cannot score."""
+    """Is raised for codes that a metric cannot score."""
 
 
 class RunError(UnbraidError):
-    """A run folder that is missing, in use, or not what it claims to be."""
+    """Is raised for a run folder that is missing, in use, or not what it claims to be."""
 
 
 class TrainingError(UnbraidError):
-    """Training that started from a good spec and failed all the same."""
+    """Is raised when training started from a good spec and failed all the same."""
 
     exit_code = 1
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Training that was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
+    """Is raised when training was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
 
     `runs` are those that can be resumed. `at_once` says that it ended in the middle of a step, so what came after their
     last checkpoints is lost. It is no Exception, so that a loop over many trainings that catches those stops as well.
@@ -68,7 +68,7 @@ class TrainingInterrupted(KeyboardInterrupt):
         super().__init__(message + _resumable(self.runs))
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows in place of a traceback."""
+        """Returns what a notebook shows in place of a traceback."""
         return [str(self)]
 
 

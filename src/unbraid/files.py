@@ -90,7 +90,7 @@ def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name only when the block ends well; after an error nothing is left behind.
+    """Opens a binary file that takes its name only when the block ends well; after an error nothing is left behind.
 
     What processes that were killed while they wrote have left in the folder is removed on the way.
     """
@@ -105,8 +105,8 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that are no more have left in the folder. A writer holds the lock of its file, so one that is
-    free has no writer.
+    """Removes what writers that are no more have left in the folder. A writer holds the lock of its file, so one that
+    is free has no writer.
     """
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
@@ -117,8 +117,8 @@ def sweep(folder: Path) -> None:
 
 
 def put_in_place(finished: Path, path: Path) -> None:
-    """Give a file that grew beside its place its name: the bytes are flushed first, the folder after. For what must
-    survive an interruption half-done.
+    """Gives a file that grew beside its place its name: the bytes are flushed first, the folder after. It is for what
+    must survive an interruption half-done.
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
@@ -127,8 +127,8 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place that no file can be written to, so that one knows before hours of work: a file beside it
-    is made, and removed again.
+    """Refuses a place that no file can be written to, so that one knows before hours of work: a file beside it is made,
+    and removed again.
     """
     try:
         if path.is_dir():
@@ -166,7 +166,7 @@ def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a text file, in one piece; if the last writer died within a line, on a line of its own."""
+    """Adds a line to a text file, in one piece; if the last writer died within a line, on a line of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _naming(path), opened(path, "ab+", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -182,8 +182,8 @@ def sha256(path: Path) -> str:
 
 
 def absolute(path: str) -> str:
-    """The same place, named so that it is found from every folder: `~` is spelled out, and what is relative is taken
-    from here.
+    """Returns the same place, named so that it is found from every folder: `~` is spelled out, and what is relative is
+    taken from here.
     """
     try:
         return str(Path(path).expanduser().absolute())
@@ -192,7 +192,7 @@ def absolute(path: str) -> str:
 
 
 def cache_folder() -> Path:
-    """`UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
+    """Returns `UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
     chosen = os.environ.get("UNBRAID_CACHE")
     try:
         if chosen:
@@ -210,7 +210,7 @@ _held_locks: set[IO[str]] = set()
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
-    """Hold the lock file `path`; the system lets go of it when the process ends, however it ends.
+    """Holds the lock file `path`; the system lets go of it when the process ends, however it ends.
 
     With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`. A
     process that is forked meanwhile does not hold it. Its holder may remove the file, or move its folder.
@@ -235,7 +235,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
 
 
 def _let_go_of_locks() -> None:
-    """Close a forked child's copies of the locks: as long as one is open, the lock is held."""
+    """Closes a forked child's copies of the locks: as long as one is open, the lock is held."""
     for stream in _held_locks:
         stream.close()
     _held_locks.clear()
@@ -245,7 +245,7 @@ os.register_at_fork(after_in_child=_let_go_of_locks)
 
 
 def room_for_open_files(wanted: int) -> int:
-    """Raise the limit on open files, as far as the system lets us, until this process can hold `wanted` of them beside
+    """Raises the limit on open files, as far as the system lets us, until this process can hold `wanted` of them beside
     its others. Returns how many it can hold.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -275,8 +275,8 @@ def _opened_if_regular(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """A new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless it
-    was renamed.
+    """Gives a new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless
+    it was renamed.
     """
     while True:
         # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every
@@ -299,7 +299,9 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """A write that fails, for want of room for one, does not say where, and the reader of the message must know."""
+    """Adds the path to the error of a write that fails: one for want of room does not say where, and the reader must
+    know.
+    """
     try:
         yield
     except OSError as error:
@@ -309,7 +311,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """A new name in the same folder; short, so that it fits wherever the name itself does."""
+    """Returns a new name in the same folder; short, so that it fits wherever the name itself does."""
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 

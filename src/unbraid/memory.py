@@ -21,8 +21,8 @@ _WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED", "fail
 
 
 def free_memory(device: torch.device) -> int:
-    """In bytes: what the GPU has free, or what this machine, and the container that this process may live in, can still
-    give.
+    """Returns the free memory in bytes: what the GPU has free, or what this machine, and the container that this
+    process may live in, can still give.
     """
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
@@ -51,7 +51,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error, or one that it came of, says that memory was asked for and not there."""
+    """Returns whether the error, or one that it came of, says that memory was asked for and not there."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     if isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in _WORDS):
@@ -62,8 +62,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _left_by_the_machine(path: Path) -> int:
-    """What is free, or would be if files were no longer kept in memory; all that there is, where the system does not
-    say.
+    """Returns what is free, or would be if files were no longer kept in memory; all that there is, where the system
+    does not say.
     """
     counts = _counts(path)
     return (
@@ -74,7 +74,7 @@ def _left_by_the_machine(path: Path) -> int:
 
 
 def _left_by_the_container(folder: Path) -> int:
-    """What is missing to the limit of memory; very much, where there is none."""
+    """Returns what is missing to the limit of memory; very much, where there is no limit."""
     for limit, used, details, idle in _LIMITS:
         try:
             return (
@@ -88,7 +88,7 @@ def _left_by_the_container(folder: Path) -> int:
 
 
 def _counts(path: Path) -> dict[str, int]:
-    """Lines of a name and a number."""
+    """Returns the numbers by name, from lines of a name and a number."""
     try:
         words = [line.split() for line in path.read_text().splitlines()]
     except OSError:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 
 def kebab_case(cls: type, base: type | None = None) -> str:
-    """`BetaTCVAE` is `beta-tcvae`; the name of the kind is dropped from the end: `BernoulliLikelihood` is `bernoulli`.
+    """Returns a name as one types it: `BetaTCVAE` is `beta-tcvae`. The name of the kind is dropped from the end:
+    `BernoulliLikelihood` is `bernoulli`.
 
     Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its
     neighbour (`DSprites` is `dsprites`, `CelebA` is `celeba`). Before VAE an acronym of three letters ends (`DIPVAE` is
@@ -22,8 +23,8 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
-    """The nearest valid name, and all of them: one that contains what was given, one that it misspells, one that it
-    contains, or one like it.
+    """Returns the nearest valid name, and all of them: one that contains what was given, one that it misspells, one
+    that it contains, or one like it.
     """
     valid = sorted(valid)
     wider = [name for name in valid if len(given) > 2 and given in name]

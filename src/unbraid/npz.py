@@ -35,7 +35,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 @final
 @dataclass(frozen=True)
 class Header:
-    """Shape and type of an entry, known without reading it."""
+    """Holds shape and type of an entry, known without reading it."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -48,14 +48,14 @@ class Header:
 
     @property
     def row_bytes(self) -> int:
-        """Of one row: all that shares an index of the first axis."""
+        """Returns the bytes of one row: all that shares an index of the first axis."""
         return int(np.prod(self.shape[1:], dtype=object)) * self.dtype.itemsize
 
 
 @final
 @dataclass(frozen=True)
 class Npz:
-    """The file at `path`, opened anew for each question: nothing stays open, and nothing is read before it is asked
+    """Is the file at `path`, opened anew for each question: nothing stays open, and nothing is read before it is asked
     for.
     """
 
@@ -67,7 +67,7 @@ class Npz:
 
     @property
     def names(self) -> list[str]:
-        """The entries, in the order in which they were saved."""
+        """Returns the entries, in the order in which they were saved."""
         with self._archive() as archive:
             return _names(archive)
 
@@ -75,16 +75,16 @@ class Npz:
         return self.headers([name])[name]
 
     def headers(self, names: Iterable[str]) -> dict[str, Header]:
-        """The headers of these entries. The list of entries is read once, however many are asked for."""
+        """Returns the headers of these entries. The list of entries is read once, however many are asked for."""
         with self._archive() as archive:
             return {name: self._header(archive, name) for name in names}
 
     def read(self, name: str) -> np.ndarray:
-        """The whole entry, in memory."""
+        """Returns the whole entry, in memory."""
         return self.read_all([name])[name]
 
     def read_all(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """These entries, whole. The list of entries is read once, however many are asked for."""
+        """Returns these entries, whole. The list of entries is read once, however many are asked for."""
         with self._archive() as archive:
             return {name: self._array(archive, name) for name in names}
 
@@ -112,7 +112,7 @@ class Npz:
         return array
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
-        """The rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in
+        """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in
         memory.
 
         Of an entry that is stored as it is, what comes before `start` is not read; else it is unpacked and dropped.
@@ -133,8 +133,8 @@ class Npz:
                     yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
 
     def mapped(self, name: str) -> np.ndarray | None:
-        """The entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so does not
-        lie there.
+        """Returns the entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so
+        does not lie there.
 
         What is written to the array stays in memory and never reaches the file. The checksum of the entry is not taken.
         """
@@ -150,7 +150,7 @@ class Npz:
 
     @contextlib.contextmanager
     def _entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
-        """What the zip says of an entry, compared with the file, and the entry's content."""
+        """Gives what the zip says of an entry, compared with the file, and the entry's content."""
         try:
             entry = archive.getinfo(f"{name}.npy")
         except KeyError:
@@ -180,7 +180,7 @@ class Npz:
     def _from_row(
         self, entry: zipfile.ZipInfo, stream: zipfile.ZipExtFile, header: Header, start: int
     ) -> Iterator[IO[bytes] | zipfile.ZipExtFile]:
-        """The content of an entry whose header has been read, from row `start` on."""
+        """Gives the content of an entry whose header has been read, from row `start` on."""
         if start == 0 or entry.compress_type != zipfile.ZIP_STORED:
             # Unpacks and drops what comes before, a piece at a time.
             stream.seek(start * header.row_bytes, 1)
@@ -191,7 +191,7 @@ class Npz:
             yield file
 
     def _position(self, entry: zipfile.ZipInfo) -> int:
-        """Where the content of an entry begins in the file: after a header whose length only it knows."""
+        """Returns where the content of an entry begins in the file: after a header whose length only it knows."""
         with files.opened(self.path) as file:
             file.seek(entry.header_offset)
             *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
@@ -252,5 +252,5 @@ class Npz:
 
 
 def _names(archive: zipfile.ZipFile) -> list[str]:
-    """The arrays in an archive, each once, in the order in which they were saved."""
+    """Returns the arrays in an archive, each once, in the order in which they were saved."""
     return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))

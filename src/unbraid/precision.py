@@ -20,12 +20,12 @@ float64  all in float64
 
 
 def kept_in(precision: Precision) -> torch.dtype:
-    """The type of weights, losses and codes."""
+    """Returns the type of weights, losses and codes."""
     return torch.float64 if precision == "float64" else torch.float32
 
 
 def nets_run_in(precision: Precision) -> torch.dtype:
-    """The type of what goes through encoder, decoder and critic."""
+    """Returns the type of what goes through encoder, decoder and critic."""
     return torch.bfloat16 if precision == "bf16" else kept_in(precision)
 
 
@@ -36,8 +36,8 @@ def widened(x: Tensor) -> Tensor:
 
 @contextlib.contextmanager
 def matrix_units(precision: Precision) -> Iterator[None]:
-    """Within the block, a GPU rounds the inputs of float32 products to TF32, or does not. Both settings are global, and
-    are put back.
+    """Lets a GPU round the inputs of float32 products to TF32 within the block, or forbids it. Both settings are
+    global, and are put back.
     """
     may_round = precision in ("tf32", "bf16")
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32

@@ -24,15 +24,15 @@ class Schedule(Recipe, ABC):
 
     @abstractmethod
     def extremes(self) -> tuple[float, float]:
-        """The least and the greatest value it takes."""
+        """Returns the least and the greatest value it takes."""
 
     @abstractmethod
     def shifted(self, by: float) -> "Schedule":
-        """The same, plus a constant."""
+        """Returns the same, plus a constant."""
 
     @abstractmethod
     def scaled(self, by: float) -> "Schedule":
-        """The same, times a constant."""
+        """Returns the same, times a constant."""
 
     def _not_yet(self, other: Any) -> Tensor:
         raise SpecError(
@@ -67,7 +67,7 @@ class Ramp(Schedule):
 
     @abstractmethod
     def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        """How much of the way is done when this share of the time is."""
+        """Returns how much of the way is done when this share of the time is."""
 
     @final
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -143,20 +143,20 @@ class Cyclic(Schedule):
 
 
 def extremes(weight: Weight) -> tuple[float, float]:
-    """The least and the greatest value of a number or a schedule."""
+    """Returns the least and the greatest value of a number or a schedule."""
     return weight.extremes() if isinstance(weight, Schedule) else (float(weight), float(weight))
 
 
 def shifted(weight: Weight, by: float) -> Weight:
-    """A number or a schedule, plus a constant."""
+    """Returns a number or a schedule, plus a constant."""
     return weight.shifted(by) if isinstance(weight, Schedule) else weight + by
 
 
 def scaled(weight: Weight, by: float) -> Weight:
-    """A number or a schedule, times a constant."""
+    """Returns a number or a schedule, times a constant."""
     return weight.scaled(by) if isinstance(weight, Schedule) else weight * by
 
 
 def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
-    """A number as it is, a schedule as it is at this moment."""
+    """Returns a number as it is, a schedule as it is at this moment."""
     return weight.at(progress) if isinstance(weight, Schedule) else weight

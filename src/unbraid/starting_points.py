@@ -41,7 +41,7 @@ from unbraid.schedule import Linear
 @final
 @dataclass(frozen=True)
 class _Stage:
-    """What is trained on, and what goes with it for every objective that does not say otherwise."""
+    """Says what is trained on, and what goes with it for every objective that does not say otherwise."""
 
     dataset: DSprites
     net: Architecture
@@ -54,7 +54,7 @@ class _Stage:
 @final
 @dataclass(frozen=True)
 class _Player:
-    """An objective, and what it needs to learn."""
+    """Holds an objective, and what it needs to learn."""
 
     objective: Objective
     num_steps: int

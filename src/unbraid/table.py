@@ -14,7 +14,7 @@ from unbraid.names import suggestion
 @final
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; None where a row has none.
+    """Holds rows of values under named columns; None where a row has none.
 
     `table["seed"]` is a column, `table[0]` a row as a dict, and iterating goes through the rows.
     """

@@ -35,7 +35,7 @@ _NAMES = {
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "hashlib._Hash":
-    """Write the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and
+    """Writes the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and
     metadata have equal bytes.
     """
     ordered = sorted(

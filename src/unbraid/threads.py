@@ -19,7 +19,7 @@ _VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY
 
 
 def is_waiting_chosen(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a variable says how threads wait."""
+    """Returns whether a variable says how threads wait."""
     return any(name in environment for name in _VARIABLES)
 
 

@@ -7,7 +7,7 @@ from unbraid.threads import others_are_running, wait_asleep
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that was typed. Nothing is imported before it is said how torch's threads wait."""
+    """Runs the command that was typed. Nothing is imported before it is said how torch's threads wait."""
     if "torch" not in sys.modules and others_are_running():
         wait_asleep()
     from unbraid.cli.app import main as run

@@ -28,7 +28,7 @@ _LESS_MEMORY = {
 
 
 def make_app() -> Any:
-    """Every command. A flag may be typed with dashes or underscores."""
+    """Returns the app with every command. A flag may be typed with dashes or underscores."""
     return make_group(
         "",
         _unbraid,
@@ -43,7 +43,7 @@ def make_app() -> Any:
 
 @plain_letters()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that was typed, and leave with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
+    """Runs the command that was typed, and leaves with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
     keep_freed_memory()
     try:
         with warnings_as_notes(), log_as_notes():
@@ -80,7 +80,7 @@ def _advice(error: OSError) -> str:
 
 
 def _less_memory(arguments: Sequence[str]) -> str:
-    """What to do about it, by the command that was typed: the first word that is no flag."""
+    """Returns what to do about it, by the command that was typed: the first word that is no flag."""
     command = next((word for word in arguments if not word.startswith("-")), "")
     return _LESS_MEMORY.get(command, "Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
 

@@ -18,8 +18,8 @@ from unbraid.recipes.registry import choices
 
 
 def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None) -> list[Any]:
-    """Every recipe that was asked for: more than one where a name was repeated or a number has several values. What was
-    not asked for is as in `start`, if there is one.
+    """Returns every recipe that was asked for: more than one where a name was repeated or a number has several values.
+    What was not asked for is as in `start`, if there is one.
     """
     builder = _Builder(given)
     built = builder.variants(cls, "", start)
@@ -28,7 +28,7 @@ def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None)
 
 
 def build_kind(kind: type, path: str, given: Given, flags: Mapping[str, Flag], default: Any) -> list[Any]:
-    """Every recipe of a kind that was asked for, as `build` does; the default if none was."""
+    """Returns every recipe of a kind that was asked for, as `build` does; the default if none was."""
     builder = _Builder(given)
     built = builder.of_kind(kind, path, default) or [default]
     builder.refuse_unused(flags)
@@ -45,8 +45,8 @@ class _Builder:
         self._chosen: dict[str, list[str]] = {}
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """The class with every combination of the given values; its other fields are those of `start`, if there is
-        one.
+        """Returns the class with every combination of the given values; its other fields are those of `start`, if there
+        is one.
         """
         hints, values = hints_of(cls), {}
         for of_class in fields(cls):
@@ -62,8 +62,8 @@ class _Builder:
         return [cls(**each) if start is None else dataclasses.replace(start, **each) for each in combinations]
 
     def of_kind(self, kind: type, path: str, default: Any) -> list[Any]:
-        """The named recipes of this kind, or the default changed as the flags below it say; nothing if no flag speaks
-        of it.
+        """Returns the named recipes of this kind, or the default changed as the flags below it say; nothing if no flag
+        speaks of it.
         """
         if path in self._given:
             self._used.add(path)

@@ -70,8 +70,8 @@ def make_group(words: str, function: Callable[..., None], **settings: Any) -> An
 
 @final
 class CommandGroup(TyperGroup):
-    """Commands that are imported when they are typed. Of a group that has a command `list`, it is meant where none is
-    named.
+    """Holds commands that are imported when they are typed. Of a group that has a command `list`, it is meant where
+    none is named.
     """
 
     words = ""

@@ -22,22 +22,22 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 def output() -> Console:
-    """Standard output, as it is now."""
+    """Returns standard output, as it is now."""
     return _console(stderr=False)
 
 
 def errors() -> Console:
-    """Standard error, as it is now."""
+    """Returns standard error, as it is now."""
     return _console(stderr=True)
 
 
 def say(message: str, style: str = "") -> None:
-    """Print a line for the user. It is wrapped by the terminal alone, so that paths and commands can be copied."""
+    """Prints a line for the user. It is wrapped by the terminal alone, so that paths and commands can be copied."""
     output().print(Text(message, style=style), soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Print what a person should know and a program need not."""
+    """Prints what a person should know and a program need not."""
     if hasattr(sys.stderr, "rich_proxied_file"):  # a live display has the screen, and prints this above itself
         sys.stderr.write(f"Note: {shortened(message)}\n")
         return
@@ -45,7 +45,7 @@ def note(message: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Print why it did not work."""
+    """Prints why it did not work."""
     errors().print(Text.assemble(("Error: ", "bold red"), shortened(message)), soft_wrap=True)
 
 
@@ -70,7 +70,7 @@ def stage(description: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Show each warning once, as a note: where in the code it arose means nothing to a person at a terminal."""
+    """Shows each warning once, as a note: where in the code it arose means nothing to a person at a terminal."""
     seen = set()
 
     def show(
@@ -93,7 +93,7 @@ def warnings_as_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def log_as_notes() -> Iterator[None]:
-    """Show each warning that is logged, once, as a note."""
+    """Shows each warning that is logged, once, as a note."""
     seen = set()
 
     def show(message: str) -> None:
@@ -107,7 +107,7 @@ def log_as_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def log_as_lines(name: str) -> Iterator[None]:
-    """Show what is logged under this name and is no warning: what is being done."""
+    """Shows what is logged under this name and is no warning: what is being done."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.INFO)

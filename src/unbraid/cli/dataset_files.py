@@ -17,7 +17,7 @@ from unbraid.names import kebab_case, suggestion
 
 
 def fetch_dataset(name: str, out: Path | None, only: Sequence[str]) -> None:
-    """Download the files of a data set, or those that are named, and say where they are."""
+    """Downloads the files of a data set, or those that are named, and says where they are."""
     cls = named(name)
     if not issubclass(cls, ConvertedDataset):
         say(_nothing_to_fetch(cls))
@@ -48,7 +48,7 @@ def _nothing_to_fetch(cls: type[FactorDataset]) -> str:
 
 
 def _chosen(cls: type[ConvertedDataset], only: Sequence[str]) -> Publication:
-    """What is published, with no other files than these; without names, with those that are needed by default."""
+    """Returns what is published, with these files only; without names, with those that are needed by default."""
     publication = cls.publication
     for name in only:
         if publication.file(name) is None:
@@ -61,8 +61,8 @@ def _chosen(cls: type[ConvertedDataset], only: Sequence[str]) -> Publication:
 
 
 def _folder(publication: Publication, out: Path | None) -> Path:
-    """Where the files go. In a data folder that several sets share they have a subfolder: some have files of the same
-    names.
+    """Returns where the files go. In a data folder that several sets share they have a subfolder: some have files of
+    the same names.
     """
     if out is None:
         return fetched_folder(publication)
@@ -84,7 +84,7 @@ def _introduce(publication: Publication) -> None:
 
 
 def _complete_elsewhere(cls: type[ConvertedDataset], publication: Publication, folder: Path) -> Path | None:
-    """The folder, if it is not the one to fetch into, in which all these files are found."""
+    """Returns the folder, if it is not the one to fetch into, in which all these files are found."""
     if required(cls) or (sources := cls().find()) is None:
         return None
     there = sources[0].parent

@@ -19,7 +19,7 @@ from unbraid.runs.spec_words import in_words, value_in_words
 
 
 def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, seed: int, *, force: bool) -> None:
-    """Draw the data set of this name, with the fields that were given, into a file."""
+    """Draws the data set of this name, with the fields that were given, into a file."""
     dataset_name = kebab_case(named(name), FactorDataset)
     path = Path(f"{dataset_name}.png") if out is None else out
     _check_place(path, force)
@@ -73,7 +73,7 @@ def _write(path: Path, shown: TrainingData, images: FactorImages, pair: list[str
 
 
 def _settings(recipe: Any) -> list[str]:
-    """The fields that are not at their defaults, in words. A checksum is for programs."""
+    """Returns the fields that are not at their defaults, in words. A checksum is for programs."""
     values = [(field, getattr(recipe, field.name)) for field in fields(recipe)]
     return [
         f"{in_words(field.name)} {value_in_words(value)}"

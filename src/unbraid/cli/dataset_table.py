@@ -35,7 +35,7 @@ def dataset_table() -> Table:
 
 
 def named(name: str) -> type[FactorDataset]:
-    """The data set of this name, or an error that names those that there are."""
+    """Returns the data set of this name, or raises an error that names those that there are."""
     known = choices(FactorDataset)
     canonical = name.lower().replace("_", "-")
     if canonical not in known:
@@ -50,7 +50,7 @@ def licence_of(cls: type[FactorDataset]) -> str:
 
 
 def where(cls: type[FactorDataset]) -> str:
-    """Where the images are, or what has to be done to have them."""
+    """Returns where the images are, or what has to be done to have them."""
     if required(cls):
         return "your files"
     if not issubclass(cls, ConvertedDataset):
@@ -67,19 +67,21 @@ def where(cls: type[FactorDataset]) -> str:
 
 
 def required(cls: type) -> list[str]:
-    """The fields without which the data set cannot be made: those that name a user's own images."""
+    """Returns the fields without which the data set cannot be made: those that name a user's own images."""
     return [of_class.name for of_class in fields(cls) if of_class.default is of_class.default_factory is MISSING]
 
 
 def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
-    """For instance "60,000 images, 28 x 28, grey"."""
+    """Returns for instance "60,000 images, 28 x 28, grey"."""
     channels, height, width = image_shape
     kind = {1: "grey", 3: "colour"}.get(channels, f"{channels} channels")
     return f"{num_images:,} images, {height} x {width}, {kind}"
 
 
 def _contents(cls: type[FactorDataset]) -> Group:
-    """Images and factors of the data set as it is by default; unknown where it needs to be told something first."""
+    """Returns the images and factors of the data set as it is by default; unknown where it needs to be told something
+    first.
+    """
     if required(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()
@@ -96,7 +98,7 @@ def _describe(factor: Factor) -> str:
 @final
 @dataclass(frozen=True)
 class _Listed:
-    """Words with commas between them, in as many lines as it takes. What is between two commas stays on one line."""
+    """Shows words with commas between them, in as many lines as it takes. Lines are broken at commas alone."""
 
     items: Sequence[str]
 

@@ -17,15 +17,15 @@ _PANELS = {
 
 
 def shown_flags() -> dict[str, Flag]:
-    """The flags of `train` that say which images there are, in the order of the panels. The data set itself is an
-    argument.
+    """Returns the flags of `train` that say which images there are, in the order of the panels. The data set itself is
+    an argument.
     """
     found = [flag for path, flag in known_flags("train").items() if path.startswith(("dataset.", "sampling", "subset"))]
     return {flag.path: flag for flag in sorted(found, key=lambda flag: "." in flag.path)}
 
 
 def short_name(path: str) -> str | None:
-    """`--resolution` is `--dataset.resolution`, as `train` has it, without the long name."""
+    """Returns the short name of a flag of `train`: `--resolution` for `--dataset.resolution`."""
     name = path.removeprefix("dataset.")
     return None if name in (path, *_OWN) else spelled(name)
 

@@ -23,7 +23,7 @@ from unbraid.runs.run import Run
 
 
 def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
-    """Refuse a target that cannot or must not be written, before anything is read."""
+    """Refuses a target that cannot or must not be written, before anything is read."""
     if out.suffix not in SUFFIXES:
         raise SpecError(f"--out is {out}; name an .npz, a .safetensors or a .csv file.")
     files.check_writable(out)
@@ -34,7 +34,7 @@ def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
 
 
 def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, trusted: Trusted) -> None:
-    """Encode the images by the model of a run, write the codes, and say where they are."""
+    """Encodes the images by the model of a run, writes the codes, and says where they are."""
     place, opened = resolve_device(device), Run.open(run, **trusted)
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
@@ -51,7 +51,7 @@ def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, tr
 
 
 def _read(images: Sequence[Path], run: Run) -> tuple[list[Path], FactorImages]:
-    """The images, and the files they are from where each has its own."""
+    """Returns the images, and the files they are from where each has its own."""
     if images[0].suffix != ".npz":
         paths = picture_paths(images)
         return paths, read_pictures(paths, run.spec.dataset.image_shape)
@@ -61,8 +61,8 @@ def _read(images: Sequence[Path], run: Run) -> tuple[list[Path], FactorImages]:
 
 
 def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
-    """The codes and, where there are, the names of the files. A table gets what it has columns for, and says what is
-    not in it.
+    """Writes the codes and, where there are, the names of the files. A table gets what it has columns for, and says
+    what is not in it.
     """
     if out.suffix == ".csv":
         lost, paths = without_columns(codes), [plain_text(path) for path in paths]

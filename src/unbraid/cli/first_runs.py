@@ -22,7 +22,7 @@ from unbraid.training.options import TrainingOptions
 
 
 def recipe(objective: Objective, num_steps: int) -> RunSpec:
-    """A heart in six sizes at 16 x 16 places: small enough for a laptop, with three factors to find."""
+    """Returns a spec: a heart in six sizes at 16 x 16 places, small enough for a laptop, with three factors to find."""
     return RunSpec(
         dataset=DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16),
         model=Autoencoder(Conv(channels=(16, 16, 32, 32)), latents=GaussianLatents(10)),
@@ -34,7 +34,7 @@ def recipe(objective: Objective, num_steps: int) -> RunSpec:
 
 
 def train_and_report(num_steps: int, seeds: Sequence[int], out: Path, device: str) -> None:
-    """Train a VAE and a beta-TCVAE from each seed, print their scores and write a page about them."""
+    """Trains a VAE and a beta-TCVAE from each seed, prints their scores and writes a page about them."""
     from unbraid.report import write_report
 
     runs = placed([recipe(objective, num_steps) for objective in (VAE(), BetaTCVAE(beta=4.0))], seeds, out)

@@ -15,7 +15,7 @@ from unbraid.runs.spec import RunSpec
 
 
 def tables_text() -> str:
-    """The flags of the classes as they are, a line for each class that has a field."""
+    """Returns the flags of the classes as they are, a line for each class that has a field."""
     tables = {
         "train": flags_of(RunSpec),
         "score": flags_of_kind(Metric, "metric", MIG()),

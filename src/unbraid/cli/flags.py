@@ -27,7 +27,7 @@ TABLES = Path(__file__).with_name("flags.json")
 @final
 @dataclass(frozen=True)
 class Holder:
-    """A class that has the field, by the name one types; the word for what is typed there, the default as one would
+    """Is a class that has the field: the name one types, the word for what is typed there, the default as one would
     type it (None if there is none), what the field means, and, where the name of a recipe is typed, a line on each.
     `at` is the path of the flag by which the class is named, if that is not the one above the field.
     """
@@ -43,7 +43,7 @@ class Holder:
 @final
 @dataclass(frozen=True)
 class Flag:
-    """One flag: the path of its field, the classes that have such a field, and whether others that were named have
+    """Is one flag: the path of its field, the classes that have such a field, and whether others that were named have
     none.
     """
 
@@ -57,12 +57,12 @@ class Flag:
 
     @property
     def recipes(self) -> dict[str, str]:
-        """The recipes that may be named, with a line on each; none for a flag that takes another value."""
+        """Returns the recipes that may be named, with a line on each; none for a flag that takes another value."""
         return {name: line for holder in self.holders for name, line in holder.recipes.items()}
 
     @property
     def owners(self) -> list[str]:
-        """The names of the classes that have the field, each once."""
+        """Returns the names of the classes that have the field, each once."""
         return list(dict.fromkeys(holder.name for holder in self.holders if holder.name))
 
     @property
@@ -73,7 +73,9 @@ class Flag:
 
     @property
     def help(self) -> str:
-        """What the field means, and its default; or the names to choose from. Who has it, where not all do."""
+        """Returns what the field means, and its default; or the names to choose from. Says which classes have it, where
+        not all do.
+        """
         if self.recipes:
             return " ".join([*self._meanings(), self._names()])
         by_meaning: dict[str, list[Holder]] = defaultdict(list)
@@ -88,7 +90,7 @@ class Flag:
         return list(dict.fromkeys(holder.meaning for holder in self.holders if holder.meaning))
 
     def _names(self) -> str:
-        """The recipes, with a mark at those that are taken by default."""
+        """Returns the recipes, with a mark at those that are taken by default."""
         of: dict[str, list[str]] = defaultdict(list)
         for holder in self.holders:
             of[holder.default or ""].append(holder.name)
@@ -100,21 +102,21 @@ class Flag:
 
 
 def spelled(path: str) -> str:
-    """The path as one types it: `objective.analytic_kl` is `--objective.analytic-kl`."""
+    """Returns the path as one types it: `objective.analytic_kl` is `--objective.analytic-kl`."""
     return "--" + path.replace("_", "-")
 
 
 @functools.cache
 def known_flags(table: str) -> dict[str, Flag]:
-    """The flags of a table, by path: "train" has the fields of a spec, "score" those of a metric, and "model_scores"
-    those of the scores of a model.
+    """Returns the flags of a table, by path: "train" has the fields of a spec, "score" those of a metric, and
+    "model_scores" those of the scores of a model.
     """
     content = files.read_json(TABLES)[table]
     return {path: Flag(path, tuple(Holder(**holder) for holder in holders)) for path, holders in content.items()}
 
 
 def to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
-    """What `known_flags` reads of a table. What is as by default is left out."""
+    """Returns what `known_flags` reads of a table. What is as by default is left out."""
     plain = vars(Holder("", ""))
     return {
         flag.path: [
@@ -126,8 +128,8 @@ def to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
 
 
 def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
-    """The flags of the recipes that were named or, where none was, are taken by default; without the other classes that
-    have such a field.
+    """Returns the flags of the recipes that were named or, where none was, are taken by default; without the other
+    classes that have such a field.
     """
     taken = {path: [name_in(text) for text in texts] for path, texts in given.items()}
     found: dict[str, Flag] = {}
@@ -147,13 +149,13 @@ def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
 
 
 def name_in(text: str) -> str:
-    """The name of a recipe in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
+    """Returns the name of a recipe in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
     return text.partition(":")[0].strip().lower().replace("_", "-")
 
 
 def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
-    """What follows each flag among the arguments, by the path of its field. `first` is the path of the field that the
-    first argument stands for, if there is one.
+    """Returns what follows each flag among the arguments, by the path of its field. `first` is the path of the field
+    that the first argument stands for, if there is one.
     """
     found: dict[str, list[str]] = defaultdict(list)
     if first and arguments and not arguments[0].startswith("-"):
@@ -168,8 +170,8 @@ def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
 @final
 @dataclass(frozen=True)
 class DerivedFlags:
-    """Flags of a command beyond its own: how to find them, the panel of each by the first part of its path, a second
-    name by path, and the path of the field that the first argument of the command stands for, if there is one.
+    """Holds the flags of a command beyond its own: how to find them, the panel of each by the first part of its path, a
+    second name by path, and the path of the field that the first argument of the command stands for, if there is one.
     """
 
     find: Callable[[], Mapping[str, Flag]]
@@ -188,7 +190,7 @@ def with_flags(
     alias: Callable[[str], str | None] = lambda path: None,
     first: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these flags as well as its own. What was typed after them arrives together, as its argument
+    """Gives a command these flags as well as its own. What was typed after them arrives together, as its argument
     `given`.
 
     They are looked for when the command is typed. In the help a flag stands in the panel of the first part of its path.
@@ -202,13 +204,13 @@ def with_flags(
 
 
 def derived_of(command: Callable[..., None]) -> DerivedFlags | None:
-    """The flags that `with_flags` gave to a command."""
+    """Returns the flags that `with_flags` gave to a command."""
     found: DerivedFlags | None = vars(command).get("derived_flags")
     return found
 
 
 def attached(command: Callable[..., None], derived: DerivedFlags) -> Callable[..., None]:
-    """The command with a parameter for each flag, as typer wants it."""
+    """Returns the command with a parameter for each flag, as typer wants it."""
     by_argument = {argument_of(path): path for path in derived.find()}
     own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "given"]
     parameters = [
@@ -232,7 +234,7 @@ def attached(command: Callable[..., None], derived: DerivedFlags) -> Callable[..
 
 
 def argument_of(path: str) -> str:
-    """The name of the parameter that stands for a flag."""
+    """Returns the name of the parameter that stands for a flag."""
     return path.replace(".", "__")
 
 
@@ -242,7 +244,7 @@ def _option(path: str, alias: str | None) -> Any:
 
 
 def _defaults(holders: Sequence[Holder]) -> str:
-    """The default of these classes, or that of each."""
+    """Returns the default of these classes, or that of each."""
     by_default: dict[str, list[Holder]] = defaultdict(list)
     for holder in holders:
         by_default["required" if holder.default is None else holder.default].append(holder)

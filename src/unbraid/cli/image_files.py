@@ -17,7 +17,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def picture_paths(paths: Sequence[Path]) -> list[Path]:
-    """The pictures that these paths are or, if they are folders, hold; those of a folder by name."""
+    """Returns the pictures that these paths are or, if they are folders, hold; those of a folder by name."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -37,8 +37,8 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> FactorImages:
-    """The pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a choice, and
-    the user's.
+    """Returns the pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a
+    choice, and the user's.
     """
     return unlabelled(np.stack([_read(path, image_shape) for path in paths]))
 

@@ -48,7 +48,7 @@ TrustSource = Annotated[
 
 
 class Trusted(TypedDict):
-    """What of the user's own code a command may execute, as `Run.open` takes it."""
+    """Says what of the user's own code a command may execute, as `Run.open` takes it."""
 
     packages: list[str]
     trust: str | None
@@ -84,7 +84,7 @@ def parse_every(text: str | None, flag: str) -> int | None:
 
 
 def parse_seeds(text: str) -> list[int]:
-    """`0-7`, `0,3,5`, `4`, or a mixture: 0-3,8."""
+    """Returns the seeds of `0-7`, `0,3,5`, `4`, or a mixture: 0-3,8."""
     seeds: list[int] = []
     for part in text.split(","):
         if not (match := re.fullmatch(r"([0-9]{1,19})(?:-([0-9]{1,19}))?", part.strip())):

@@ -15,7 +15,7 @@ _RAW_BYTES = range(0xDC80, 0xDD00)  # how Python spells the bytes of a file name
 
 @contextlib.contextmanager
 def plain_letters() -> Iterator[None]:
-    """Within the block, what standard output and standard error cannot show is replaced by plain letters."""
+    """Replaces, within the block, what standard output and standard error cannot show by plain letters."""
     streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
     before = [stream.errors for stream in streams]
     for stream in streams:

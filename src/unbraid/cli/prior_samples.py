@@ -50,7 +50,7 @@ def _png(images: Float[Tensor, "image channel height width"]) -> bytes:
 
 
 def _npz(images: Float[Tensor, "image channel height width"]) -> bytes:
-    """The images as bytes or, of a run that was trained on vectors, those: as `FromArrays` takes either."""
+    """Returns the images as bytes or, of a run that was trained on vectors, those: as `FromArrays` takes either."""
     stream, are_vectors = io.BytesIO(), images.shape[1:3] == (1, 1)
     found = images[:, 0, 0].float() if are_vectors else (images.clamp(0, 1) * 255).round().byte()
     np.savez(stream, images=found.numpy())

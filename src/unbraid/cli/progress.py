@@ -26,14 +26,14 @@ _IMAGES = "Drawing or reading the images"
 
 
 def training_display(runs: Sequence[Run]) -> "PlainDisplay | LiveDisplay":
-    """The display that suits standard output, for the training of these runs."""
+    """Returns the display that suits standard output, for the training of these runs."""
     console = output()
     return LiveDisplay(console, runs) if console.is_terminal else PlainDisplay(runs)
 
 
 @final
 class PlainDisplay(contextlib.AbstractContextManager):
-    """While its block runs, prints the plan, a line when a fleet begins and ends, and at most one a minute between."""
+    """Prints the plan while its block runs, a line when a fleet begins and ends, and at most one a minute between."""
 
     def __init__(self, runs: Sequence[Run], clock: Callable[[], float] = time.monotonic) -> None:
         self._labels, self._clock, self._showing = _labels(runs), clock, contextlib.ExitStack()
@@ -81,7 +81,7 @@ class PlainDisplay(contextlib.AbstractContextManager):
 
 @final
 class LiveDisplay(contextlib.AbstractContextManager):
-    """While its block runs, shows the plan, then a bar for each fleet and a table of losses, redrawn in place."""
+    """Shows the plan while its block runs, then a bar for each fleet and a table of losses, redrawn in place."""
 
     def __init__(self, console: Console, runs: Sequence[Run]) -> None:
         self._labels, self._showing = _labels(runs), contextlib.ExitStack()
@@ -134,8 +134,8 @@ class LiveDisplay(contextlib.AbstractContextManager):
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
-    """The loss and its parts for each spec of the fleet: the median over those of its seeds that have not failed.
-    `labels` holds the words for the spec of a run by the name of the run.
+    """Returns the loss and its parts for each spec of the fleet: the median over those of its seeds that have not
+    failed. `labels` holds the words for the spec of a run by the name of the run.
     """
     members: dict[str, list[int]] = defaultdict(list)
     for index, name in enumerate(event.runs):
@@ -156,7 +156,7 @@ def _labels(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _in_words(event: Event) -> str:
-    """A sentence for an event of training that is no step."""
+    """Returns a sentence for an event of training that is no step."""
     match event.about:
         case "planning":
             return f"The plan: {event.text}"

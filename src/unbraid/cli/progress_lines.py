@@ -20,7 +20,7 @@ SECONDS_BEFORE_A_LINE = 5.0
 
 @contextlib.contextmanager
 def progress_of_commands() -> Iterator[None]:
-    """Inside the block, work that takes long shows how far it is."""
+    """Lets work that takes long show how far it is, inside the block."""
     console = errors()
     display = Bar(console) if console.is_terminal else Lines(console)
     try:

@@ -18,8 +18,8 @@ from unbraid.recipes.registry import choices
 
 
 def flags_of(cls: type, prefix: str = "", name: str = "", start: Any = None, at: str = "") -> dict[str, Flag]:
-    """Every flag that the dataclass and the recipes it may hold give rise to, by path. Defaults are those of `start`,
-    if there is one. A class that no flag names goes with the one around it, which is named at the path `at`.
+    """Returns every flag that the dataclass and the recipes it may hold give rise to, by path. Defaults are those of
+    `start`, if there is one. A class that no flag names goes with the one around it, which is named at the path `at`.
     """
     found: dict[str, Flag] = {}
     hints, docs = hints_of(cls), field_docs(cls)
@@ -33,7 +33,7 @@ def flags_of(cls: type, prefix: str = "", name: str = "", start: Any = None, at:
 def flags_of_kind(
     annotation: Any, path: str, default: Any = MISSING, name: str = "", meaning: str = "", at: str = ""
 ) -> dict[str, Flag]:
-    """The flags of one field: its own, and those below it."""
+    """Returns the flags of one field: its own, and those below it."""
     kind = kind_of(annotation)
     if kind is None:
         return {path: Flag(path, (Holder(name, placeholder(annotation), _default_text(default), meaning, at=at),))}
@@ -51,26 +51,28 @@ def flags_of_kind(
 
 
 def kind_of(annotation: Any) -> type | None:
-    """The kind of recipe that the field holds, if it holds one. A number that may follow a schedule is a number."""
+    """Returns the kind of recipe that the field holds, if it holds one. A number that may follow a schedule is a
+    number.
+    """
     return None if float in alternatives(annotation) else next(iter(kinds_of(annotation)), None)
 
 
 def first_sentence(cls: type) -> str:
-    """The first sentence of the docstring, which says what the class is."""
+    """Returns the first sentence of the docstring, which says what the class is."""
     words = " ".join((inspect.getdoc(cls) or "").split())
     sentence = re.match(r".+?(?:(?<!et al)\.|\?)(?= [A-Z`]|$)", words)
     return sentence[0] if sentence else words
 
 
 def _default_text(default: Any) -> str | None:
-    """As one would type it; empty where it is nothing, None where there is none."""
+    """Returns the default as one would type it; empty where it is nothing, None where the field has no default."""
     if default is MISSING:
         return None
     return "" if default in ("", (), None) else text_of(default)
 
 
 def _merged(tables: Iterable[Mapping[str, Flag]]) -> dict[str, Flag]:
-    """All flags; those of one path become one, held by all who have the field."""
+    """Returns all flags; those of one path become one, held by all classes that have the field."""
     merged: dict[str, Flag] = {}
     for path, flag in itertools.chain.from_iterable(table.items() for table in tables):
         before = merged.get(path)

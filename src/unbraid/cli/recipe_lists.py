@@ -10,7 +10,7 @@ _WIDTH_OFF_SCREEN = 400  # more than any first sentence has
 
 
 def list_recipes(kinds: Mapping[str, Mapping[str, str]]) -> None:
-    """Print the recipes of each kind by name, under the word for the kind. Off screen, a recipe is one line."""
+    """Prints the recipes of each kind by name, under the word for the kind. Off screen, a recipe is one line."""
     console = output()
     console.width = console.width if console.is_terminal else _WIDTH_OFF_SCREEN
     width = max(len(name) for recipes in kinds.values() for name in recipes)

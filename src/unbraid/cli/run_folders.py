@@ -12,8 +12,8 @@ from unbraid.runs.runs_in import found_runs
 
 
 def open_runs(paths: Iterable[Path], trusted: Trusted | None = None) -> list[Run]:
-    """The runs that these folders are or hold, at any depth. A run that is named must be readable; one that is found
-    may be passed over. `trusted` is what may be executed of the user's own code.
+    """Returns the runs that these folders are or hold, at any depth. A run that is named must be readable; one that is
+    found may be passed over. `trusted` is what may be executed of the user's own code.
     """
     may_execute: Trusted = trusted or {"packages": [], "trust": None}
     found: dict[Path, Run] = {}
@@ -23,7 +23,7 @@ def open_runs(paths: Iterable[Path], trusted: Trusted | None = None) -> list[Run
 
 
 def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
-    """Those that are finished, with a note on the others. Refused if there are none."""
+    """Returns those that are finished, and prints a note on the others. Raises if there are none."""
     runs = list(runs)
     finished = [run for run in runs if run.status == "finished"]
     left_out = [run for run in runs if run.status != "finished"]
@@ -49,7 +49,7 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
 
 
 def loaded_model(run: Run) -> AutoencoderModule:
-    """Returns the model of a run, with a note if that is not finished."""
+    """Returns the model of a run, and prints a note if that is unfinished."""
     if run.status == "unfinished" and run.checkpoints:
         note(f"{run.name} is unfinished: its model is that of step {run.steps_done}, its newest checkpoint.")
     return run.model()

@@ -13,7 +13,7 @@ from unbraid.evaluation.scorecard import Scorecard, check_target
 
 
 def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
-    """Refuse a target that cannot or must not be written, before anything is computed."""
+    """Refuses a target that cannot or must not be written, before anything is computed."""
     # Whether it exists is asked last: it may be a folder, or have too long a name to ask.
     check_target(path, overwrite=True)
     if any(path.resolve() == other.resolve() for other in what):
@@ -23,8 +23,8 @@ def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
 
 
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
-    """One card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in .md
-    under headings.
+    """Saves one card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in
+    .md under headings.
     """
     if len(cards) == 1:
         next(iter(cards.values())).save(path, overwrite=True)

@@ -40,7 +40,7 @@ IN_SHORT = ("mig", "dci", "sap")
 @final
 @dataclass(frozen=True)
 class Carded:
-    """Whose card it is: a run, or a file of codes."""
+    """Holds a card, and says whose it is: that of a run, or of a file of codes."""
 
     label: str
     name: str
@@ -58,7 +58,7 @@ class Carded:
 
 
 def score_runs(runs: Sequence[Run], metric: Metric) -> list[Scored]:
-    """Score each run with one metric and keep the score in its folder."""
+    """Scores each run with one metric and keeps the score in its folder."""
     return [each.row() for each in score_cards(runs, [metric])]
 
 
@@ -70,7 +70,7 @@ def score_cards(
     seed: int | None = None,
     device: torch.device | str = "auto",
 ) -> list[Carded]:
-    """Score each run and keep the scores in its folder."""
+    """Scores each run and keeps the scores in its folder."""
     if not runs:
         return []
     found = []
@@ -99,7 +99,7 @@ def of_files(
 
 
 def _card(path: Path, codes: Codes, metrics: Metrics, scoring: Scoring, *, seed: int | None) -> Scorecard:
-    """The card of one file, which an error names: there may be several."""
+    """Returns the card of one file, which an error names: there may be several."""
     try:
         return evaluate_as(scoring, codes, metrics, seed)
     except (CodesError, SpecError) as error:
@@ -113,7 +113,7 @@ def chosen_scoring(**given: str | None) -> Scoring:
 
 
 def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metrics | None:
-    """The metrics that were asked for, in one of three ways."""
+    """Returns the metrics that were asked for, in one of three ways."""
     ways = [
         name
         for name, used in (("--metric", bool(given)), ("--metrics", metrics is not None), ("--like", like is not None))
@@ -128,8 +128,8 @@ def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metri
 
 
 def show(carded: Sequence[Carded], *, is_short: bool) -> None:
-    """One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in short, a row for each
-    with the first metrics to look at.
+    """Prints the cards. One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in
+    short, a row for each with the first metrics to look at.
     """
     names = {name for each in carded for name in each.card.names}
     if len(names) == 1:
@@ -151,8 +151,8 @@ def show(carded: Sequence[Carded], *, is_short: bool) -> None:
 
 
 def _remarks(carded: Sequence[Carded]) -> dict[str, list[str]]:
-    """What to know beside the numbers, and whose cards say so. What holds for all scores of a card was said while they
-    were computed.
+    """Returns what to know beside the numbers, and whose cards say so. What holds for all scores of a card was said
+    while they were computed.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for each in carded:
@@ -164,7 +164,7 @@ def _remarks(carded: Sequence[Carded]) -> dict[str, list[str]]:
 
 
 def complain_of_failures(carded: Sequence[Carded]) -> None:
-    """Print the traceback of each metric that failed, and leave with 1 if there is one."""
+    """Prints the traceback of each metric that failed, and leaves with 1 if there is one."""
     failed = [(f"{name} of {each.name}", text) for each in carded for name, text in each.card.failed.items()]
     for _, text in failed:
         errors().print(Text(text), soft_wrap=True)

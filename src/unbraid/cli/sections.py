@@ -60,7 +60,7 @@ class SectionedCommand(TyperCommand):
 
 
 def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """The records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
+    """Returns the records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
     room = max(width - min(max(len(name) for name, _ in records), _FIRST_COLUMN) - _BETWEEN - 2, 10)
     # The sign \b keeps the formatter from wrapping them again.
     return [(name, "\b\n" + "\n".join(textwrap.wrap(text, room, break_on_hyphens=False))) for name, text in records]

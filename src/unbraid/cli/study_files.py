@@ -14,7 +14,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_seconds(text: str) -> float:
-    """`90s`, `20m`, `1.5h` or `1h30m` in seconds; a number alone is minutes."""
+    """Returns `90s`, `20m`, `1.5h` or `1h30m` in seconds; a number alone is minutes."""
     plain = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", plain):
         return float(plain) * 60

@@ -24,8 +24,8 @@ from unbraid.runs.spec_words import spec_labels
 @final
 @dataclass(frozen=True)
 class Scored:
-    """A row of a table of scores: whose score it is, where the loss of that run ended, how many latents are unused if
-    it is collapsed, the values of other metrics, and what to say of the images, if anything.
+    """Is a row of a table of scores: whose score it is, where the loss of that run ended, how many latents are unused
+    if it is collapsed, the values of other metrics, and what to say of the images, if anything.
     """
 
     label: str
@@ -39,7 +39,9 @@ class Scored:
 
 
 def run_row(run: Run, name: str, label: str = "") -> list[str]:
-    """What the run is and how far it is, as a row of `runs_table`. Without a label it is called by its objective."""
+    """Returns what the run is and how far it is, as a row of `runs_table`. Without a label it is called by its
+    objective.
+    """
     label = label or spec_labels([run.spec])[run.spec.digest]
     failure = run.failure
     status = run.status if failure is None else f"failed at step {failure.step}"
@@ -47,7 +49,7 @@ def run_row(run: Run, name: str, label: str = "") -> list[str]:
 
 
 def readable_rows(runs: Iterable[Run], folder: Path) -> list[list[str]]:
-    """The rows of runs in a folder, and a note on those that are damaged: one must not hide the others."""
+    """Returns the rows of runs in a folder, and prints a note on damaged ones: one must not hide the others."""
     rows = []
     for run in runs:
         name = run.name if run.folder == folder else str(run.folder.relative_to(folder))
@@ -68,8 +70,8 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 
 
 def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Scored:
-    """The row of a run: the first of these scores, the values of the others, and the distortion and the rate at the end
-    of its training.
+    """Returns the row of a run: the first of these scores, the values of the others, and the distortion and the rate at
+    the end of its training.
     """
     history, (first, *others) = run.history, names
     ends = history.at_the_end("distortion"), history.at_the_end("rate")
@@ -78,13 +80,13 @@ def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Sc
 
 
 def unused_text(card: Scorecard) -> str:
-    """How many latents of a collapsed model are unused; nothing of any other."""
+    """Returns how many latents of a collapsed model are unused; nothing of any other."""
     return f"{card.num_unused} of {card.num_latents}" if card.badge else ""
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
-    """Scores of one metric, row by row, then the medians over the seeds of a label. A factor without a score gets no
-    column.
+    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label. A factor
+    without a score gets no column.
     """
     factors = list(
         dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap))
@@ -130,7 +132,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
 
 
 def _title(rows: Sequence[Scored]) -> str:
-    """What the scores are of: the metric, over which factors, on which images, with which settings."""
+    """Returns what the scores are of: the metric, over which factors, on which images, with which settings."""
     score = rows[0].score
     over = {tuple(name for name, value in row.score.per_factor.items() if not math.isnan(value)) for row in rows}
     factors = f" over {', '.join(next(iter(over)))}" if len(over) == 1 and over != {()} else ""
@@ -146,7 +148,7 @@ def _collapsed(scored: Sequence[Scored]) -> str:
 
 
 def card_table(card: Scorecard) -> Table:
-    """One card: its values and parts, with intervals."""
+    """Returns the table of one card: its values and parts, with intervals."""
     table = columns("metric")
     for name, justify in {"value": "right", "95 % interval": "right", "better": "center", "settled": "left"}.items():
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -156,8 +158,8 @@ def card_table(card: Scorecard) -> Table:
 
 
 def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
-    """Metrics down, which way is better, and a column for each label: the value, or the median over the cards that
-    share the label, with the least and the greatest of them.
+    """Returns a table with metrics down, which way is better, and a column for each label: the value, or the median
+    over the cards that share the label, with the least and the greatest of them.
     """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for label, card in cards:
@@ -178,14 +180,14 @@ def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
 
 
 def _over(card: Scorecard) -> str:
-    """Over which factors, and on which images."""
+    """Returns over which factors and on which images a card is."""
     factors = f"over {', '.join(card.scored_factors)}" if card.scored_factors else ""
     images = f"of images {', '.join(card.scoring.phrases)}" if card.scoring.phrases else ""
     return ", ".join(part for part in (factors, images) if part)
 
 
 def titled(name: str) -> str:
-    """What a score is, followed by the name by which its metric is asked for where that is another one."""
+    """Returns what a score is, followed by the name by which its metric is asked for where that is another one."""
     title = title_of(name)
     return title if title.lower().replace(" ", "-") == name else f"{title} ({name})"
 
@@ -199,19 +201,19 @@ def columns(*names: str) -> Table:
 
 
 def _mig(run: Run) -> str:
-    """The last MIG over all factors that was kept, of the images trained on, whatever its settings."""
+    """Returns the last MIG over all factors that was kept, of the images trained on, whatever its settings."""
     kept = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
     return f"{kept[-1]:.3f}" if kept else ""
 
 
 def median(values: Sequence[float]) -> float:
-    """The median of those that are finite; NaN if none is."""
+    """Returns the median of those that are finite; NaN if none is."""
     finite = [value for value in values if math.isfinite(value)]
     return statistics.median(finite) if finite else math.nan
 
 
 def _median_and_range(values: Sequence[float]) -> str:
-    """For instance "0.200 (0.100 to 0.300)", the least and the greatest; a single value stands alone."""
+    """Returns for instance "0.200 (0.100 to 0.300)", the least and the greatest; a single value stands alone."""
     finite = [value for value in values if math.isfinite(value)]
     spread = f" ({interval_text(min(finite), max(finite))})" if len(finite) > 1 else ""
     return number_text(median(values)) + spread

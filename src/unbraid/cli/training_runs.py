@@ -51,7 +51,7 @@ def read_spec(path: Path, trusted: Trusted) -> RunSpec:
 
 
 def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Run]:
-    """The runs of these specs and seeds, made or not."""
+    """Returns the runs of these specs and seeds, made or not."""
     if out.exists() and not out.is_dir():
         raise RunError(f"--out is {out}, which is a file. Name a folder, new or not.")
     return [Run.place(out, spec, seed) for spec in specs for seed in seeds]
@@ -62,7 +62,7 @@ def unfinished_in(out: Path, trusted: Trusted | None = None) -> list[Run]:
 
 
 def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
-    """Train what is not finished, and say how it goes."""
+    """Trains what is not finished, and says how it goes."""
     options = replace(options, device=resolve_device(options.device))
     existing = [run for run in runs if run.status != "new"]
     finished = [run for run in existing if run.status == "finished"]

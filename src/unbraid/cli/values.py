@@ -20,7 +20,9 @@ def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
 
 
 def sweeps(annotation: Any) -> bool:
-    """Whether a comma separates values to try. In a text it may be a letter, and in a list it separates the entries."""
+    """Returns whether a comma separates values to try. In a text it may be a letter, and in a list it separates the
+    entries.
+    """
     return str not in alternatives(annotation) and entries_of(annotation) is None
 
 

@@ -21,7 +21,7 @@ def check_finite(name: str, bad: Tensor) -> None:
 
 
 def refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
-    """`bad` is image by latent."""
+    """Raises if `bad`, image by latent, is True anywhere."""
     if bool(bad.any()):
         rows, latents = bad.any(1).nonzero()[:, 0].tolist(), bad.any(0).nonzero()[:, 0].tolist()
         raise CodesError(
@@ -145,6 +145,6 @@ def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor
 
 
 def _latents(sizes: Sequence[int]) -> str:
-    """How many continuous latents there are, and how many categories each discrete one has."""
+    """Returns in words how many continuous latents there are, and how many categories each discrete one has."""
     discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
     return f"{sizes[0]} continuous latents{discrete}"

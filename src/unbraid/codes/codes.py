@@ -35,7 +35,7 @@ from unbraid.names import suggestion
 @final
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What an encoder says of N images: q(z | x) for each, and the factors where they are known.
+    """Holds what an encoder says of N images: q(z | x) for each, and the factors where they are known.
 
     The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
     are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
@@ -78,7 +78,9 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Tensors of floats on one device, of the right rank, without gradients; tuples where a tuple is meant."""
+        """Checks for tensors of floats on one device, of the right rank, without gradients, and for tuples where they
+        are meant.
+        """
         object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
         for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
             if (values := getattr(self, name)) is not None:
@@ -113,8 +115,8 @@ class Codes:
         weights: Any = None,
         prior: LatentPrior | Mapping[str, Any] | None = None,
     ) -> "Codes":
-        """Codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by latent,
-        `factors` image by factor.
+        """Returns codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by
+        latent, `factors` image by factor.
 
         `samples` are draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image
         by latent; their mean is then the mean. `probabilities` is a list of tables, image by category, one for each
@@ -151,8 +153,8 @@ class Codes:
 
     @classmethod
     def load(cls, path: str | Path) -> "Codes":
-        """Codes from an .npz, .safetensors or .csv file, which `save` or somebody else wrote. Nothing in it is ever
-        run. `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns.
+        """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote. Nothing in it is
+        ever run. `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns.
         """
         from unbraid.codes.codes_file import load_codes  # needs safetensors, which the core does without
 
@@ -178,8 +180,8 @@ class Codes:
         return frame_of(self)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
-        """Continuous factors as value indices: bins of equal width from the least label to the greatest. Missing labels
-        stay missing.
+        """Returns the codes with continuous factors as value indices: bins of equal width from the least label to the
+        greatest. Missing labels stay missing.
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
@@ -234,7 +236,7 @@ class Codes:
         )
 
     def without_discrete(self) -> "Codes":
-        """Returns the codes without their discrete latents. Codes that have no others are refused."""
+        """Returns the codes without their discrete latents. Raises if they have no others."""
         if not self.probabilities:
             return self
         return replace(self, **fields_without_discrete(self.mean.shape[1], self.num_latents, self.groups, self.prior))
@@ -254,7 +256,7 @@ class Codes:
         )
 
     def to(self, device: torch.device | str) -> "Codes":
-        """The same codes on another device: metrics compute where the codes are."""
+        """Returns the same codes on another device: metrics compute where the codes are."""
         if torch.device(device) == self.mean.device:
             return self
 
@@ -283,7 +285,7 @@ class Codes:
 
     @property
     def num_latents(self) -> int:
-        """Continuous and discrete ones together."""
+        """Returns the number of continuous and discrete latents together."""
         return self.mean.shape[1] + len(self.probabilities)
 
     @property
@@ -292,8 +294,8 @@ class Codes:
 
     @property
     def marginal_std(self) -> Float[Tensor, "image latent"] | None:
-        """The std of each latent by itself: `std`, or the root of the covariance's diagonal. None where only samples or
-        means are known.
+        """Returns the std of each latent by itself: `std`, or the root of the covariance's diagonal. None where only
+        samples or means are known.
         """
         if self.std is not None or self.covariance is None:
             return self.std

@@ -31,7 +31,7 @@ def as_fields(
     weights: Any = None,
     prior: LatentPrior | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The fields of `Codes` from what `Codes.from_arrays` takes."""
+    """Returns the fields of `Codes` from what `Codes.from_arrays` takes."""
     draws = None if samples is None else _as_draws(samples)
     tables = _as_tables(probabilities)
     center = _as_mean(mean, draws, tables, has_spread=not (std is log_var is covariance is None))
@@ -147,7 +147,7 @@ def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
 
 
 def tamed(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
-    """The same weights up to scale, none so large or so small that sums of their squares leave even single
+    """Returns the same weights up to scale, none so large or so small that sums of their squares leave even single
     precision.
     """
     greatest = weights.max()

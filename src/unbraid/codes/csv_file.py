@@ -31,7 +31,7 @@ _COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|{_WEIGHT}|{_F
 
 
 def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
-    """Writes columns that `read_csv` reads, numbers with all their digits. What has no column is refused."""
+    """Writes columns that `read_csv` reads, numbers with all their digits. Raises if something has no column."""
     if lost := without_columns(codes):
         raise CodesError(f"{path} has no place for {', '.join(lost)}. Save the codes as .npz or .safetensors.")
     columns: dict[str, list[Any]] = {_FILE: list(file_names)} if file_names else {}
@@ -54,7 +54,7 @@ def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def without_columns(codes: Codes) -> list[str]:
-    """What these codes hold that a .csv has no columns for. A standard prior needs none: it is what is assumed."""
+    """Returns what these codes hold that a .csv has no columns for. A standard prior needs none: it is assumed."""
     has = {
         "the covariance": codes.covariance is not None,
         "several draws": codes.samples is not None and len(codes.samples) > 1,
@@ -70,13 +70,13 @@ def without_columns(codes: Codes) -> list[str]:
 
 
 def read_csv(path: Path) -> Codes:
-    """Codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with `factor:NAME`,
-    `category:NAME`, `weight` and `file` if there are any.
+    """Reads codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with
+    `factor:NAME`, `category:NAME`, `weight` and `file` if there are any.
 
     A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical
     one, and so does `category:NAME` of any of them. An empty label, or nan (with a sign or without), is missing. Blanks
     around a number are refused. The first line names the columns; a row is an image, and a line: quoted fields may hold
-    commas and doubled quotation marks, but no line breaks. UTF-8, read a block of rows at a time.
+    commas and doubled quotation marks, but no line breaks. The file is UTF-8, read a block of rows at a time.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig") as stream:
@@ -97,7 +97,7 @@ def read_csv(path: Path) -> Codes:
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """One line after the other, each a row, never more of it in memory than a line may be long."""
+    """Yields one line after the other, each a row, never more of it in memory than a line may be long."""
     for number in count(1):
         line = stream.readline(MAX_LINE + 1)
         if not line:
@@ -116,7 +116,7 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
 
 
 def _names(path: Path, header: list[str]) -> list[str]:
-    """The names of the columns, if they are what codes have."""
+    """Returns the names of the columns, or raises if codes have no such columns."""
     names = [name.strip() for name in header]
     unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
@@ -142,7 +142,7 @@ def _names(path: Path, header: list[str]) -> list[str]:
 @final
 @dataclass
 class _Columns:
-    """What was read so far: numbers as numbers, labels as the places of their words in a list of distinct words."""
+    """Holds what was read so far: numbers as numbers, labels as places of their words in a list of distinct words."""
 
     path: Path
     names: Sequence[str]
@@ -199,13 +199,13 @@ class _Columns:
         return replace(codes, factors=factors)
 
     def _check_blanks(self, lines: list[str]) -> None:
-        """Refuse numbers with blanks around them, which numpy would strip."""
+        """Raises if a number has blanks around it, which numpy would strip."""
         for row in csv.reader(line for line in lines if _BLANK.search(line)):
             if any(_is_measured(name) and text != text.strip() for name, text in zip(self.names, row, strict=False)):
                 self._refuse("blanks around a number")
 
     def _refuse(self, complaint: str) -> NoReturn:
-        """Read again, row by row, for the line that is at fault."""
+        """Reads the file again, row by row, and raises with the line that is at fault."""
         with files.opened(self.path, "r", encoding="utf-8-sig") as stream:
             reader = csv.reader(_lines(self.path, stream))
             next(reader)

@@ -53,7 +53,7 @@ def as_factors(
 
 
 def has_names(factors: Any) -> bool:
-    """Says whether the factors have names, and each column a type, of its own."""
+    """Returns whether the factors have names, and each column a type, of its own."""
     return isinstance(factors, Mapping) or _is_frame(factors) or _is_structured(factors) or _are_labels(factors)
 
 
@@ -112,12 +112,14 @@ def _is_structured(factors: Any) -> bool:
 
 
 def _is_frame(factors: Any) -> bool:
-    """Says whether this is a data frame: pandas need not be installed, so it is known by what it has."""
+    """Returns whether this is a data frame: pandas need not be installed, so it is known by what it has."""
     return hasattr(factors, "columns") and hasattr(factors, "iloc")
 
 
 def _of_series(name: str, column: Any, missing: Missing, device: torch.device | str | None) -> Labels:
-    """Labels from a column of a data frame. A categorical one has the order of its categories, if they have one."""
+    """Returns labels from a column of a data frame. A categorical one has the order of its categories, if they have
+    one.
+    """
     absent = np.asarray(column.isna(), dtype=np.bool_)
     kind = str(column.dtype)
     if hasattr(column, "cat"):

@@ -11,7 +11,7 @@ from unbraid.errors import CodesError
 
 
 def check_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Refuses codes of other latents or factors. Each is described by name."""
+    """Raises if the codes have other latents or factors. Each is described by name."""
     for name, value in ours.items():
         if theirs[name] != value:
             raise CodesError(

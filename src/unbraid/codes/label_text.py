@@ -24,8 +24,9 @@ NUMBER = re.compile(
 def labels_of_text(
     name: str, words: Sequence[str], places: Int64[np.ndarray, " image"], *, ordered: bool = True
 ) -> Labels:
-    """The labels of images, each at its place in a list of distinct words, in the narrowest form that takes all words:
-    whole numbers are value indices, numbers are measurements, anything else is a name, numbered in alphabetical order.
+    """Returns the labels of images, each at its place in a list of distinct words, in the narrowest form that takes all
+    words: whole numbers are value indices, numbers are measurements, anything else is a name, numbered in alphabetical
+    order.
 
     An empty word, or nan, is a missing label. Without `ordered`, whole numbers are indices of values that have no
     order, and other numbers are names.
@@ -53,7 +54,7 @@ def is_missing(word: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """What a file holds, as a message shows it."""
+    """Returns what a file holds, as a message shows it."""
     return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 

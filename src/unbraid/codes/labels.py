@@ -20,7 +20,7 @@ Missing = int | float | str | None
 @final
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is known of one factor, image by image.
+    """Holds what is known of one factor, image by image.
 
     `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over
     the values (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is
@@ -54,7 +54,7 @@ class Labels:
     def of(
         cls, name: str, column: Any, *, missing: Missing = None, device: torch.device | str | None = None
     ) -> "Labels":
-        """Labels from a column of integers, floats or words, or from a table of probabilities p(y | x).
+        """Returns labels from a column of integers, floats or words, or from a table of probabilities p(y | x).
 
         Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that
         are not known: NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of
@@ -75,7 +75,7 @@ class Labels:
         return cls(name, values, _both(_known(values, missing), unmasked))
 
     def __eq__(self, other: object) -> bool:
-        """Says whether name, order and labels are the same. Labels that are not known do not count."""
+        """Returns whether name, order and labels are the same. Labels that are not known do not count."""
         return isinstance(other, Labels) and same_content(self._content(), other._content())
 
     __hash__ = None  # type: ignore[assignment]
@@ -85,16 +85,16 @@ class Labels:
         return self.name, self.ordered, is_known, self.values[is_known]
 
     def to(self, device: torch.device | str) -> "Labels":
-        """The same labels on another device."""
+        """Returns the same labels on another device."""
         return replace(self, values=self.values.to(device), known=None if self.known is None else self.known.to(device))
 
     def __getitem__(self, rows: Int[Tensor, " row"] | slice) -> "Labels":
-        """The labels of these images."""
+        """Returns the labels of these images."""
         return replace(self, values=self.values[rows], known=None if self.known is None else self.known[rows])
 
     @property
     def is_known(self) -> Bool[Tensor, " image"]:
-        """`known`, with True for every image where all labels are known."""
+        """Returns `known`, with True for every image where all labels are known."""
         if self.known is not None:
             return self.known
         return torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
@@ -108,10 +108,10 @@ class Labels:
         return self.values.ndim == 1 and self.values.is_floating_point()
 
     def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
-        """The values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with zeros
-        where not known.
+        """Returns the values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with
+        zeros where not known.
 
-        The form in which `unbraid.information` takes a discrete factor.
+        This is the form in which `unbraid.information` takes a discrete factor.
         """
         if self.is_continuous:
             raise CodesError(
@@ -126,8 +126,8 @@ class Labels:
         return numbered
 
     def binned(self, num_bins: int) -> "Labels":
-        """A continuous factor as value indices: bins of equal width from the least known label to the greatest. Other
-        factors as they are.
+        """Returns a continuous factor as value indices: bins of equal width from the least known label to the greatest.
+        Other factors stay as they are.
         """
         if num_bins < 2:
             raise CodesError(
@@ -148,7 +148,7 @@ class Labels:
 
 
 def checked_missing(missing: Any) -> Missing:
-    """What marks a missing label, if it can."""
+    """Returns what marks a missing label, or raises if it cannot mark one."""
     if missing is None or isinstance(missing, str):
         return missing
     if not isinstance(missing, numbers.Real) or (
@@ -243,7 +243,7 @@ def _known(values: Tensor, missing: Missing) -> Bool[Tensor, " image"] | None:
 
 
 def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
-    """0 for the least value that occurs, 1 for the next, and so on."""
+    """Returns 0 for the least value that occurs, 1 for the next, and so on."""
     if len(values) == 0:
         return values
     places = values - values.min()

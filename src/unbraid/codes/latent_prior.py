@@ -24,7 +24,7 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 @final
 @dataclass(frozen=True, eq=False)
 class LatentPrior:
-    """p(z) in plain numbers: what each latent looks like before any image is seen. The tensors are float64.
+    """Holds p(z) in plain numbers: what each latent looks like before any image is seen. The tensors are float64.
 
     Continuous latents have a `mean`, a `covariance` and a `family` each; only normal ones are correlated. With a
     `flow`, its u, w and b by step, these describe x in place of z: x is z after all steps x <- x + u tanh(w x + b).
@@ -90,8 +90,8 @@ class LatentPrior:
         flow: Any = None,
         probabilities: Sequence[Any] = (),
     ) -> "LatentPrior":
-        """The prior from numpy arrays, tensors or lists: `std` or `covariance` beside the `mean`, and one vector of
-        probabilities for each discrete latent. `family` is one word for all latents, or a list of them.
+        """Returns the prior from numpy arrays, tensors or lists: `std` or `covariance` beside the `mean`, and one
+        vector of probabilities for each discrete latent. `family` is one word for all latents, or a list of them.
         """
         center = _doubles("mean", mean)
         if (std is None) == (covariance is None) and len(center) > 0:
@@ -110,12 +110,12 @@ class LatentPrior:
 
     @classmethod
     def standard(cls, size: int, categories: Sequence[int] = ()) -> "LatentPrior":
-        """N(0, 1) for each continuous latent, and equally likely categories for each discrete one."""
+        """Returns N(0, 1) for each continuous latent, and equally likely categories for each discrete one."""
         return cls.of([0.0] * size, [1.0] * size, probabilities=[[1 / number] * number for number in categories])
 
     @classmethod
     def joined(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
-        """The product of priors, on the CPU; their latents are numbered through."""
+        """Returns the product of priors, on the CPU; their latents are numbered through."""
         parts = [part.to("cpu") for part in parts]
         flows = [part.flow for part in parts]
         num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
@@ -135,7 +135,7 @@ class LatentPrior:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """All of it as tensors by name, as files keep it; a family is its number in normal, laplace, uniform."""
+        """Returns all as tensors by name, as files keep it; a family is its number in normal, laplace, uniform."""
         numbers = torch.tensor(
             [get_args(Family).index(family) for family in self.family], dtype=torch.uint8, device="cpu"
         )
@@ -145,7 +145,9 @@ class LatentPrior:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
-        """What `tensors` gave, or somebody else's arrays by the names of `of`, with `probabilities_0` and so on."""
+        """Returns the prior from what `tensors` gave, or from another program's arrays by the names of `of`, with
+        `probabilities_0` and so on.
+        """
         unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(PROBABILITIES)]
         if unknown:
             raise CodesError(
@@ -160,7 +162,7 @@ class LatentPrior:
         )
 
     def to(self, device: torch.device | str) -> "LatentPrior":
-        """The same prior on another device."""
+        """Returns the same prior on another device."""
         return LatentPrior(
             self.mean.to(device),
             self.covariance.to(device),
@@ -182,16 +184,16 @@ class LatentPrior:
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether the continuous latents are normal, without a flow: then expectations have closed forms."""
+        """Returns whether the continuous latents are normal, without a flow: then expectations have closed forms."""
         return self.flow is None and set(self.family) <= {"normal"}
 
     @property
     def is_factorised(self) -> bool:
-        """Whether the latents are independent."""
+        """Returns whether the latents are independent."""
         return bool((self.covariance == self.covariance.diagonal().diag()).all())
 
     def log_prob(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, "point latent"]:
-        """log p(z_j) of each continuous latent alone, in nats."""
+        """Returns log p(z_j) of each continuous latent alone, in nats."""
         x, log_slope = self._through_flow(z.double())
         std = self.covariance.diagonal().sqrt()
         away = (x - self.mean) / std
@@ -205,7 +207,7 @@ class LatentPrior:
         return (torch.stack(each, dim=1) if each else away) - std.log() + log_slope
 
     def log_dependence(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, " point"]:
-        """log p(z) - sum_j log p(z_j): 0 everywhere where the latents are independent."""
+        """Returns log p(z) - sum_j log p(z_j): 0 everywhere where the latents are independent."""
         away = self._through_flow(z.double())[0] - self.mean
         quadratic = torch.einsum("pi,ij,pj->p", away, self.excess_precision, away)
         log_det = 2 * torch.linalg.cholesky(self.covariance).diagonal().log().sum()
@@ -213,11 +215,11 @@ class LatentPrior:
 
     @property
     def excess_precision(self) -> Float64[Tensor, "latent latent"]:
-        """The inverse of the covariance, less that of its diagonal."""
+        """Returns the inverse of the covariance, less that of its diagonal."""
         return torch.linalg.inv(self.covariance) - self.covariance.diagonal().reciprocal().diag()
 
     def _through_flow(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """x, and log dx / dz."""
+        """Returns x, and log dx / dz."""
         log_slope = torch.zeros_like(z)
         for u, w, b in () if self.flow is None else self.flow.unbind(dim=1):
             bend = torch.tanh(w * z + b)
@@ -232,7 +234,7 @@ def _doubles(name: str, values: Any) -> Tensor:
 
 
 def _families(given: Any, size: int) -> tuple[str, ...]:
-    """One for each latent: words, or their numbers as files keep them."""
+    """Returns one family for each latent, given as words, or as their numbers as files keep them."""
     if isinstance(given, str):
         return (given,) * size
     known, entries = get_args(Family), given.tolist() if hasattr(given, "tolist") else list(given)

@@ -47,13 +47,13 @@ _PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, KNOWN, f"{_PRIOR}{_TABLE}")
 
 
 def is_read(name: str) -> bool:
-    """Says whether codes are made from an array of this name."""
+    """Returns whether codes are made from an array of this name."""
     return name in _NAMES or name.startswith(_PREFIXES)
 
 
 def to_arrays(codes: Codes) -> dict[str, Tensor]:
-    """Everything but the order of the factors, on the CPU. Value indices from 0 to 255 take a byte each; floats that
-    are missing are NaN.
+    """Returns everything but the order of the factors, on the CPU. Value indices from 0 to 255 take a byte each; floats
+    that are missing are NaN.
     """
     arrays = {name: getattr(codes, name) for name in _FIELDS}
     arrays |= {f"{_TABLE}{number}": table for number, table in enumerate(codes.probabilities)}
@@ -72,7 +72,7 @@ def factor_arrays(factors: Iterable[Labels]) -> dict[str, Tensor]:
 
 
 def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
-    """Codes from arrays of these names; somebody else may have written them."""
+    """Returns codes from arrays of these names, which another program may have written."""
     if not any(name in ("mean", "samples") or name.startswith(_TABLE) for name in arrays):
         raise CodesError(
             "There is no array 'mean' (images by latents), nor 'samples', in which codes are kept; of what is read the "
@@ -106,7 +106,7 @@ def _written(labels: Labels) -> Tensor:
 
 
 def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
-    """The arrays of one kind, which are numbered."""
+    """Returns the arrays of one kind, which are numbered."""
     names = [f"{prefix}{number}" for number in range(sum(name.startswith(prefix) for name in arrays))]
     if absent := [name for name in names if name not in arrays]:
         raise CodesError(

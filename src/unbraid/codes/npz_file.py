@@ -28,7 +28,7 @@ def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def read_npz(path: Path) -> Codes:
-    """Reads what `write_npz` or somebody else wrote."""
+    """Reads what `write_npz` or another program wrote."""
     npz = Npz(path)
     headers = npz.headers(name for name in npz.names if named_arrays.is_read(name) or name == FACTOR_NAMES)
     _check_memory(path, sum(header.num_bytes for header in headers.values()))
@@ -43,8 +43,8 @@ def read_npz(path: Path) -> Codes:
 
 
 def _check_memory(path: Path, num_bytes: int) -> None:
-    """Refuses a megabyte of zeros that would unpack to a gigabyte: known from the headers, before anything is
-    unpacked.
+    """Raises if a file would unpack to too much, as a megabyte of zeros may to a gigabyte: known from the headers,
+    before anything is unpacked.
     """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if num_bytes > memory // 2:

@@ -25,7 +25,7 @@ def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) 
 
 
 def read_safetensors(path: Path) -> Codes:
-    """Reads what `write_safetensors` or somebody else wrote."""
+    """Reads what `write_safetensors` or another program wrote."""
     try:
         with safe_open(files.regular(path), framework="pt") as stream:
             metadata = stream.metadata() or {}

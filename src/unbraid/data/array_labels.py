@@ -21,7 +21,7 @@ LABELS = ("factors", "factor_names", "factor_ordered", "factor_known")
 
 
 def is_label(name: str) -> bool:
-    """Says whether factors are made from an array of this name."""
+    """Returns whether factors are made from an array of this name."""
     return name in LABELS or name.startswith(COLUMNS)
 
 

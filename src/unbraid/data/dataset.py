@@ -42,8 +42,8 @@ class Factor:
 @final
 @dataclass(frozen=True)
 class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
-    """Images and their factors. Pixels stay bytes, or bits; a batch is made by indexing. To torch it is a data set that
-    a `DataLoader` takes.
+    """Holds images and their factors. Pixels stay bytes, or bits; a batch is made by indexing. To torch it is a data
+    set that a `DataLoader` takes.
 
     `factors` are the labels of the images, one for each factor, and `factor_table` says how many values each can take.
     Without factors the images are unlabelled. `weights` is p(n), where the images are not all equally likely. If there
@@ -84,7 +84,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         factors: tuple[Factor, ...],
         weights: Float[Tensor, " image"] | None = None,
     ) -> "FactorImages":
-        """Images whose factors are the columns of a table: value indices, with -1 where they are not known, or
+        """Returns images whose factors are the columns of a table: value indices, with -1 where they are not known, or
         measurements, with NaN.
         """
         if values.shape != (len(pixels), len(factors)):
@@ -97,7 +97,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     @cached_property
     def values(self) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
-        """The factors as the columns of one table, as `of_table` takes them."""
+        """Returns the factors as the columns of one table, as `of_table` takes them."""
         return tabulated(self.factors, len(self)).to(self.device)
 
     def __len__(self) -> int:
@@ -121,13 +121,13 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        """(channels, height, width)."""
+        """Returns (channels, height, width)."""
         _, channels, height, width = self.pixels.shape
         return channels, height, width
 
     @property
     def device(self) -> torch.device:
-        """Where batches are made."""
+        """Returns where batches are made."""
         return self.streamed_on or self.pixels.device
 
     @property
@@ -137,23 +137,23 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def bytes_of(
         self, rows: Int[Tensor, "*batch"] | slice
     ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
-        """The images of these rows, as bytes on the device; vectors as floats. Rows that follow one another are best
-        given as a slice: no list of them is made.
+        """Returns the images of these rows, as bytes on the device; vectors as floats. Rows that follow one another are
+        best given as a slice: no list of them is made.
         """
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
-        """The images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte 255 is 1.
-        The numbers of vectors are as they were given.
+        """Returns the images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte
+        255 is 1. The numbers of vectors are as they were given.
         """
         return inputs(self.bytes_of(rows))
 
     def to(self, device: torch.device | str) -> "FactorImages":
-        """All of it on this device."""
+        """Returns all of it on this device."""
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
-        """Batches on this device, made from pixels that stay where they are."""
+        """Returns images whose batches are on this device, made from pixels that stay where they are."""
         weights = None if self.weights is None else self.weights.to(device)
         factors = tuple(labels.to(device) for labels in self.factors)
         return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
@@ -162,7 +162,9 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 def tabulated(
     factors: Sequence[Labels], num_images: int
 ) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
-    """The labels as the columns of one table: -1 where a discrete one is not known, NaN where a measurement is not."""
+    """Returns the labels as the columns of one table: -1 where a discrete one is not known, NaN where a measurement is
+    not.
+    """
     if soft := [labels.name for labels in factors if labels.is_soft]:
         raise DataError(f"The factor {soft[0]!r} has soft labels, which have no place in a table of values.")
     if not factors:
@@ -204,7 +206,7 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     @property
     @abstractmethod
     def factors(self) -> tuple[Factor, ...]:
-        """What varies, in the order of the columns. Empty for unlabelled images."""
+        """Returns what varies, in the order of the columns; nothing for unlabelled images."""
 
     @property
     @abstractmethod
@@ -213,19 +215,19 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     @property
     @abstractmethod
     def image_shape(self) -> tuple[int, int, int]:
-        """(channels, height, width), known before anything is loaded, so that a model that cannot take it is refused
-        early.
+        """Returns (channels, height, width), known before anything is loaded, so that a model that cannot take it is
+        refused early.
         """
 
     @property
     def holds_vectors(self) -> bool:
-        """Whether there are vectors of any numbers in place of images."""
+        """Returns whether there are vectors of any numbers in place of images."""
         return False
 
     @abstractmethod
     def open(self, *, verify: bool = False) -> FactorImages:
-        """The images on the CPU, memory-mapped where they are many; drawn or converted first, where that has not been
-        done.
+        """Returns the images on the CPU, memory-mapped where they are many; drawn or converted first, where that has
+        not been done.
 
         `verify` takes the checksum of all that is mapped, and not only a look at its size, header and a few images.
         """
@@ -237,7 +239,7 @@ class FactorDataset(Recipe, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         return _opened(self)[row]
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """All images, verified, on the device."""
+        """Returns all images, verified, on the device."""
         try:
             place = torch.device(device)
         except RuntimeError:  # "auto", or no device at all, which is told

@@ -13,7 +13,7 @@ from unbraid.errors import CodesError, DataError
 
 
 def of_texts(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
-    """The labels in a column of a text file, and the words that they number where they are names."""
+    """Returns the labels in a column of a text file, and the words that they number where they are names."""
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
     try:
@@ -25,8 +25,8 @@ def of_texts(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
 
 
 def ranked(labels: Labels) -> Labels:
-    """A label of a discrete factor becomes its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1 are 1,
-    2, 2, 0.
+    """Returns for each label of a discrete factor its rank among the values that occur, as in `FromArrays`: 3, 7, 7, -1
+    are 1, 2, 2, 0.
     """
     return labels if labels.is_continuous else replace(labels, values=labels.assignment())
 
@@ -34,8 +34,8 @@ def ranked(labels: Labels) -> Labels:
 def table(
     columns: Sequence[Labels], words: Mapping[str, Sequence[str]], num_images: int
 ) -> tuple[Int64[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"], tuple[Factor, ...]]:
-    """All columns side by side, and what each holds: as many values as there are words for it, or as occur. Beside a
-    continuous factor the value indices of the others are floats too: one array has one type.
+    """Returns all columns side by side, and what each holds: as many values as there are words for it, or as occur.
+    Beside a continuous factor the value indices of the others are floats too: one array has one type.
     """
     if unknown := [labels.name for labels in columns if not bool(labels.is_known.any())]:
         raise DataError(f"The factor {unknown[0]!r} is not known in any image. Label some, or leave it out.")

@@ -44,7 +44,7 @@ _HEADER_BYTES = 128
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What making a store will give. Cheap to have: the images are made when `blocks` is called.
+    """Says what making a store will give. It is cheap to have: the images are made when `blocks` is called.
 
     `blocks(start)` yields the images from number `start` on, in order, a few hundred or thousand at a time: bytes, or
     words of 64 bits if `packing` is "bits".
@@ -72,7 +72,7 @@ class Plan:
 @final
 @dataclass(frozen=True)
 class ImageStore:
-    """The store in this folder, finished or not."""
+    """Is the store in this folder, finished or not."""
 
     folder: Path
 

@@ -62,7 +62,7 @@ def check_file(path: Path, published: PublishedFile) -> str:
 @final
 @dataclass(frozen=True)
 class ExpectedChecksum:
-    """What a file must hash to, and in `phrase` who says so."""
+    """Says what a file must hash to, and in `phrase` who says so."""
 
     algorithm: str
     digest: str
@@ -151,8 +151,8 @@ def _digest(path: Path, algorithm: str, name: str) -> str:
 
 
 def stamp(path: Path) -> list[int]:
-    """Returns what changes when the file is written, another takes its place, or one is added to the folder. Costs no
-    reading.
+    """Returns what changes when the file is written, another takes its place, or one is added to the folder. The file
+    is not read.
     """
     return stamp_of(path.stat())
 
@@ -163,7 +163,7 @@ def stamp_of(about: os.stat_result) -> list[int]:
 
 
 def is_settled(modified_ns: int) -> bool:
-    """Tells whether a file was written long enough ago that its time will differ when it is written again."""
+    """Returns whether a file was written long enough ago that its time will differ when it is written again."""
     return abs(time.time_ns() - modified_ns) > _COARSEST_STEP_NS
 
 

@@ -7,7 +7,7 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class PublishedFile:
-    """One file, under the name that its owner gave it.
+    """Is one file, under the name that its owner gave it.
 
     `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and
     `checksum_source` says who published it; where none is published, the SHA-256 of the first file seen is recorded and

@@ -18,7 +18,7 @@ _IMAGES_AT_ONCE = 4096
 @final
 @dataclass(frozen=True)
 class SelectedPixels(Pixels):
-    """The images of these rows of others. What is memory-mapped stays so."""
+    """Holds the images of these rows of others. What is memory-mapped stays so."""
 
     source: Raw | Pixels
     rows: Int64[Tensor, " row"]
@@ -41,8 +41,8 @@ class SelectedPixels(Pixels):
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":
-        """On another device there are only the selected images, unless what they are selected from is packed: that
-        moves whole.
+        """Returns the images on another device. Only the selected ones are there, unless what they are selected from is
+        packed: that moves whole.
         """
         place = torch.empty(0, device=device).device
         if place == self.device:
@@ -57,7 +57,7 @@ class SelectedPixels(Pixels):
 
 
 def subset_of(images: FactorImages, subset: Subset) -> FactorImages:
-    """The images of the subset, in their order. Weights are scaled to sum to one again."""
+    """Returns the images of the subset, in their order. Weights are scaled to sum to one again."""
     rows = subset.rows(images.factor_table, images.values)
     if images.weights is not None and not float(images.weights[rows].double().sum()) > 0:
         raise DataError(
@@ -79,8 +79,8 @@ def rows_of(images: FactorImages, rows: Int64[Tensor, " row"]) -> FactorImages:
 
 
 def weighted(images: FactorImages, joint: Joint) -> FactorImages:
-    """The same images, drawn so that some factors have this joint distribution. Weights that they have already count
-    within each combination.
+    """Returns the same images, drawn so that some factors have this joint distribution. Weights that they have already
+    count within each combination.
     """
     return replace(images, weights=image_weights(joint, images.factor_table, images.values, images.weights))
 

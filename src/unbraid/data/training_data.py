@@ -13,7 +13,7 @@ from unbraid.sampling import Joint, Subset
 @final
 @dataclass(frozen=True)
 class TrainingData:
-    """What is trained on: the images of a data set, of them those of a subset, drawn as often as `sampling` says.
+    """Says what is trained on: the images of a data set, of them those of a subset, drawn as often as `sampling` says.
 
     Without a subset all images are there. Without sampling all are equally likely, unless the data set says otherwise.
     """

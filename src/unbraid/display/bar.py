@@ -78,14 +78,14 @@ class Bar:
 
 
 def _numbers(event: Event) -> dict[str, Any]:
-    """What a task of rich is told of an event."""
+    """Returns what a task of rich is told of an event."""
     completed, total = (event.share, 1.0) if event.within else (event.done, event.total or None)
     return {"completed": completed, "total": total, "detail": detail(event), "seconds_left": event.seconds_left}
 
 
 @final
 class _TimeLeft(ProgressColumn):
-    """The time that is left: as the work says or, where it does not, from its pace."""
+    """Shows the time that is left: as the work says or, where it does not, from its pace."""
 
     max_refresh = 0.5
 

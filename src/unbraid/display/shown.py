@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def shown(progress: bool) -> Iterator[Callable[[str], None]]:
-    """Inside the block events are shown on a terminal or in a notebook, unless they are shown already, and the function
-    that is given prints a line there. Elsewhere, and without `progress`, there is silence.
+    """Shows events inside the block on a terminal or in a notebook, unless they are shown already, and gives a function
+    that prints a line there. Elsewhere, and without `progress`, there is silence.
     """
     display = _display() if progress and not is_shown() else None
     if display is None:
@@ -29,7 +29,7 @@ def shown(progress: bool) -> Iterator[Callable[[str], None]]:
 
 
 def _display() -> "Bar | NotebookBar | None":
-    """Returns the display that suits where Python runs, as rich finds out; None where nobody looks."""
+    """Returns the display that suits where Python runs, as rich finds out; None where there is no screen."""
     from rich.console import Console
 
     from unbraid.display.bar import Bar

@@ -44,7 +44,7 @@ def evaluate(
     watch: Listener | None = None,
     progress: bool = True,
 ) -> Scorecard:
-    """Score the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
+    """Scores the codes with these metrics: "all", "unsupervised" (those that need no factors), names, or instances with
     settings of one's own.
 
     What several metrics need is computed once. A metric that cannot take these codes is refused in a sentence and the
@@ -217,7 +217,7 @@ def _numbers(places: range) -> str:
 
 
 def _score(metric: Metric, statistics: Statistics) -> Score:
-    """The score, from those factors that the metric takes. If it takes none of them, it says so itself."""
+    """Returns the score, from those factors that the metric takes. If it takes none of them, it says so itself."""
     found = {labels.name: factor_features(labels) - metric.accepts for labels in statistics.codes.factors}
     unfit = {name: features for name, features in found.items() if features}
     if not unfit or (metric.needs_factors and len(unfit) == len(found)):
@@ -230,7 +230,7 @@ def _score(metric: Metric, statistics: Statistics) -> Score:
 
 
 def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tuple[str, ...]:
-    """What to say of factors that never vary. Refused if that is all of them, and a metric was to look at them."""
+    """Returns what to say of factors that never vary. Raises if none varies and a metric was to look at them."""
     names = statistics.codes.factor_names
     if not names or not any(metric.needs_factors for metric in metrics.values()):
         return ()
@@ -245,7 +245,7 @@ def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tup
 
 
 def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
-    """How many latents say nothing of the image; None where the posteriors are too narrow to tell."""
+    """Returns how many latents say nothing of the image; None where the posteriors are too narrow to tell."""
     exact = [score for score in scores if score.metric == "MIG" and score.settings["estimator"] == "exact"]
     try:
         return int(unused_latents(codes, exact[0] if exact else None).sum())
@@ -254,7 +254,7 @@ def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
 
 
 def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
-    """Why there is not a single score."""
+    """Returns why there is not a single score."""
     if set(refused.values()) == {_NEEDS_MODEL}:
         return f"{', '.join(refused)}: {_NEEDS_MODEL}"
     if len(set(refused.values())) == 1:

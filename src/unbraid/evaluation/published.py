@@ -33,7 +33,9 @@ _FLOOR = 1e-8
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
-    """As disentanglement_lib with its own configuration files: Locatello et al., arXiv:1811.12359v4."""
+    """Returns the metrics of disentanglement_lib with its own configuration files (Locatello et al.,
+    arXiv:1811.12359v4).
+    """
     return (
         MIG(MeansHistogram(20)),
         Modularity(MeansHistogram(20)),
@@ -48,12 +50,12 @@ def disentanglement_lib() -> tuple[Metric, ...]:
 
 
 def chen() -> tuple[Metric, ...]:
-    """As the authors of beta-TCVAE: Chen et al., arXiv:1802.04942v5."""
+    """Returns the metrics as the authors of beta-TCVAE compute them: Chen et al., arXiv:1802.04942v5."""
     return (MIG(Sampled(), value_weights="uniform"), ELBODecomposition(conditional="analytic"))
 
 
 def do_tran() -> tuple[Metric, ...]:
-    """As the authors of JEMMIG and SEPIN: Do & Tran, arXiv:1908.09961v4.
+    """Returns the metrics as the authors of JEMMIG and SEPIN compute them: Do & Tran, arXiv:1908.09961v4.
 
     The rows of two differ: they fit the LASSO of DCI and the regressions of explicitness on all rows and score them on
     the same; ours are fitted on 10,000 rows and tested on 5,000 others.
@@ -83,7 +85,7 @@ _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """The metrics of the code of this name: "disentanglement-lib", "chen" or "do-tran"."""
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen" or "do-tran"."""
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:
         raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")

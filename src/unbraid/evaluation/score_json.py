@@ -28,7 +28,7 @@ def score_to_json(score: Score) -> dict[str, Any]:
 
 
 def score_from_json(content: dict[str, Any]) -> Score:
-    """What `score_to_json` wrote. Older files lack parts, settled, notes and scoring."""
+    """Returns the score that `score_to_json` wrote. Older files lack parts, settled, notes and scoring."""
     return Score(
         metric=content["metric"],
         value=_float(content["value"]),
@@ -48,7 +48,7 @@ def score_from_json(content: dict[str, Any]) -> Score:
 
 
 def score_key(content: dict[str, Any]) -> str:
-    """Two scores with the same key answer the same question: the later one replaces the earlier."""
+    """Returns the same key for scores that answer the same question: the later one replaces the earlier."""
     return json.dumps([content["metric"], content["settings"], content.get("scoring", {})], sort_keys=True)
 
 

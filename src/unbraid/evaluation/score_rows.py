@@ -22,8 +22,8 @@ _SETTLED = {True: "yes", False: "no", None: ""}
 @final
 @dataclass(frozen=True)
 class Row:
-    """One number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the value of
-    the metric. `badge` is what to know of all its numbers, if anything.
+    """Holds one number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the
+    value of the metric. `badge` is what to know of all its numbers, if anything.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Row:
 
 
 def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[Row]:
-    """Every number of a score."""
+    """Yields every number of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 
     def row(
@@ -60,7 +60,7 @@ def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[
 
 
 def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple[str, ...]]:
-    """Values and parts, as the texts of a table with the columns metric, value, 95 % interval, better, settled."""
+    """Returns values and parts as texts of a table with the columns metric, value, 95 % interval, better, settled."""
     shown: list[tuple[str, ...]] = []
     num_parts = 0
     for row in rows:
@@ -112,7 +112,7 @@ def html_table(rows: Sequence[Row]) -> str:
 
 
 def csv_text(rows: Sequence[Row]) -> str:
-    """Every number in full; what is undefined is empty."""
+    """Returns every number in full; what is undefined is empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(f.name for f in fields(Row))
@@ -132,7 +132,7 @@ def plain_text(text: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """Three decimals where they say something."""
+    """Returns the number with three decimals where they say something."""
     if math.isnan(value):
         return "–"
     if value == 0 or 5e-4 <= abs(value) < 1e4:

@@ -25,7 +25,8 @@ SUFFIXES = (".json", ".csv", ".md")
 @final
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """Scores by name: `card["mig"]` is a `Score`, `print(card)` a table, and `card.save("scores.json")` keeps it all.
+    """Holds scores by name: `card["mig"]` is a `Score`, `print(card)` shows a table, and `card.save("scores.json")`
+    keeps it all.
 
     `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
     the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
@@ -60,8 +61,8 @@ class Scorecard:
     # ---- a look
 
     def __getitem__(self, name: str | int) -> Score:
-        """Returns the score of this name, as the table shows it, or of this metric: `card["mig"]` and `card["MIG"]`. Or
-        by its place.
+        """Returns the score of this name, as the table shows it, of this metric (`card["mig"]` and `card["MIG"]`), or
+        at this place.
         """
         if isinstance(name, int):
             return self.scores[name]
@@ -109,7 +110,7 @@ class Scorecard:
 
     @property
     def rows(self) -> list[Row]:
-        """Every number: values, parts, per factor, per latent."""
+        """Returns every number: values, parts, per factor, per latent."""
         return [
             replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
@@ -118,7 +119,7 @@ class Scorecard:
 
     @property
     def headline(self) -> str:
-        """What was scored."""
+        """Returns what was scored."""
         number = len(self.factor_names)
         names = f" ({', '.join(self.factor_names)})" if number else ""
         factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
@@ -130,15 +131,17 @@ class Scorecard:
 
     @property
     def scored_factors(self) -> tuple[str, ...]:
-        """The factors that are in the averages: those of which some score has a number. Those that never vary are not
-        among them.
+        """Returns the factors that are in the averages: those of which some score has a number. Those that never vary
+        are not among them.
         """
         scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
         return tuple(name for name in self.factor_names if name in scored)
 
     @property
     def badge(self) -> str:
-        """What to know before anything else: that hardly any latent is used. Empty where there is nothing to say."""
+        """Returns what to know before anything else: that hardly any latent is used. It is empty where there is nothing
+        to say.
+        """
         return badge(self.num_unused or 0, self.num_latents)
 
     @property
@@ -148,8 +151,8 @@ class Scorecard:
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """What to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes", those of
-        several metrics said once.
+        """Returns what to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes",
+        those of several metrics said once.
         """
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
@@ -187,12 +190,12 @@ class Scorecard:
     # ---- to keep it
 
     def to_json(self) -> str:
-        """Everything, the matrices too. NaN is null; infinity is "inf"."""
+        """Returns everything, the matrices too. NaN is null; infinity is "inf"."""
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """What `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
+        """Returns the card that `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
@@ -221,11 +224,11 @@ class Scorecard:
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
 
     def to_csv(self) -> str:
-        """One row a number: values, parts, per factor and per latent. The matrices are in the JSON."""
+        """Returns one row per number: values, parts, per factor and per latent. The matrices are in the JSON."""
         return csv_text(self.rows)
 
     def to_markdown(self) -> str:
-        """A table of values and parts, and what to know beside them."""
+        """Returns a table of values and parts, and what to know beside them."""
         remarks = [
             f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
@@ -238,14 +241,14 @@ class Scorecard:
         return Table.of(map(asdict, self.rows)).to_pandas()
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
-        """Write the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
+        """Writes the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
         path = check_target(path, overwrite=overwrite)
         files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
         return path
 
     @classmethod
     def load(cls, path: Path | str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """Read a card from the .json that `save` wrote."""
+        """Reads a card from the .json that `save` wrote."""
         path = Path(path)
         if not path.is_file():
             raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
@@ -287,7 +290,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """Returns the path if a scorecard can be saved there. Ask before hours of work."""
+    """Returns the path, or raises if no scorecard can be saved there. Ask before hours of work."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(

@@ -82,7 +82,7 @@ class Scoring(Recipe):
 
     def settled(self, factor_names: Sequence[str], *, has_discrete: bool) -> "Scoring":
         """Returns the same scoring in one form: factors in the order of the codes and none where it is all of them, and
-        nothing about discrete latents where there are none. A factor that is not there is refused.
+        nothing about discrete latents where there are none. Raises if a factor is not there.
         """
         for name in self.factors:
             if name not in factor_names:
@@ -103,7 +103,7 @@ class Scoring(Recipe):
 
     @property
     def phrases(self) -> list[str]:
-        """What to say of the images beside their number: how they differ from all that a run was trained on."""
+        """Returns what to say of the images beside their number: how they differ from all that a run was trained on."""
         said = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}[self.part]
         if self.fit == "train":
             said.append("with predictors fitted on those trained on")

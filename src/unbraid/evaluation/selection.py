@@ -35,7 +35,7 @@ LEFT_OUT: dict[str, str] = {"dci:boosted_trees": "takes minutes, so it is comput
 @final
 @dataclass(frozen=True)
 class Selection:
-    """Metrics by name, in order; what a user may miss among them, with the reason; and scores of models by name."""
+    """Holds metrics by name, in order; what a user may miss among them, and why; and scores of models by name."""
 
     metrics: dict[str, Metric]
     left_out: dict[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ def model_registry() -> dict[str, type[ModelScore]]:
 
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
-    """The metrics that were asked for. With a `seed`, whatever is random in them starts from it."""
+    """Returns the metrics that were asked for. With a `seed`, whatever is random in them starts from it."""
     if seed is not None:
         check_seed("seed", seed)
     selection = _asked_for(metrics)
@@ -104,7 +104,7 @@ def _asked_for(metrics: Metrics) -> Selection:
 
 
 def _meant(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:
-    """The metrics that one entry of a list stands for."""
+    """Returns the metrics that one entry of a list stands for."""
     if not isinstance(one, str):
         return [_checked(one)]
     known = registry().values()

@@ -25,12 +25,12 @@ _LEAST_SPREAD = 0.01
 def unused_latents(
     codes: Codes, mig: Score | None = None, nats: Float64[Tensor, " latent"] | None = None
 ) -> Bool[Tensor, " latent"]:
-    """Which latents are unused: I(x; z_j) < 0.01 nats.
+    """Returns which latents are unused: I(x; z_j) < 0.01 nats.
 
     Codes without a width (means alone, a few draws, or a std of 0) have no such number: bins of a few draws would find
     information in noise. There a continuous latent is unused if the standard deviation of its means is below 0.05 times
-    the largest, or if all of them are below 0.01. `mig` is a MIG of
-    these codes, which may have the slow part of the work; `nats` is their `informativeness`, if it is known.
+    the largest, or if all of them are below 0.01. `mig` is a MIG of these codes, which may have the slow part of the
+    work; `nats` is their `informativeness`, if it is known.
     """
     if _has_width(codes):
         return (informativeness(codes, mig) if nats is None else nats) < UNUSED
@@ -46,8 +46,8 @@ def unused_latents(
 
 
 def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, " latent"]:
-    """I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1); through bins where q(z | x)
-    has no density. An exact MIG has already integrated H(z_j), which is the slow part.
+    """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1); through bins where
+    q(z | x) has no density. An exact MIG has already integrated H(z_j), which is the slow part.
     """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:
@@ -65,12 +65,12 @@ def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, "
 
 
 def is_collapsed(num_unused: int, num_latents: int) -> bool:
-    """Whether latents are unused and fewer than two are left."""
+    """Returns whether latents are unused and fewer than two are left."""
     return num_unused > 0 and num_latents - num_unused < 2
 
 
 def badge(num_unused: int, num_latents: int) -> str:
-    """What to say of the scores of a collapsed model; nothing of any other."""
+    """Returns what to say of the scores of a collapsed model; an empty text for any other."""
     if not is_collapsed(num_unused, num_latents):
         return ""
     described = "noise" if num_unused == num_latents else "one latent and noise"

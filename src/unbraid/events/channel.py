@@ -17,7 +17,7 @@ _Result = TypeVar("_Result")
 @final
 @dataclass(frozen=True)
 class _Channel:
-    """Who hears events, and what they are a part of."""
+    """Holds the listeners that hear events, and what these are a part of."""
 
     listeners: tuple[Listener, ...] = ()
     display: Listener | None = None
@@ -51,14 +51,14 @@ def tell(event: Event) -> None:
 
 @contextlib.contextmanager
 def listening(*listeners: Listener) -> Iterator[None]:
-    """Inside the block these hear every event, beside those that listen already."""
+    """Lets these hear every event inside the block, beside those that listen already."""
     with _changed(listeners=(*_channel.get().listeners, *listeners)):
         yield
 
 
 @contextlib.contextmanager
 def showing(display: Listener | None) -> Iterator[None]:
-    """Inside the block events are shown here and, since a screen has one last line, nowhere else. None shows nothing.
+    """Shows events inside the block here and, since a screen has one last line, nowhere else. None shows nothing.
     Listeners hear all the same.
     """
     with _changed(display=display or _nowhere):

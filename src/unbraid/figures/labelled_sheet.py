@@ -27,8 +27,8 @@ _INK, _PAPER = "#222222", "#ffffff"
 @final
 @dataclass(frozen=True)
 class LabelledSheet:
-    """Frames in rows and columns, and texts beside them. A frame of NaN is left blank; without labels there is no room
-    for them. `corner` is what the labels of the rows are about.
+    """Holds frames in rows and columns, and texts beside them. A frame of NaN is left blank; without labels there is no
+    room for them. `corner` is what the labels of the rows are about.
     """
 
     frames: Float[Tensor, "row column channel height width"]

@@ -17,7 +17,7 @@ Values = Table | Mapping[str, Sequence[float]]
 @final
 @dataclass(frozen=True)
 class Group:
-    """Numbers of one label, and the family that it belongs to."""
+    """Holds numbers of one label, and the family that it belongs to."""
 
     label: str
     family: str

@@ -26,7 +26,7 @@ SEQUENTIAL, DIVERGING = "cividis", "PuOr"
 @final
 @dataclass(frozen=True)
 class Look:
-    """What a family is drawn with."""
+    """Says what a family is drawn with."""
 
     colour: str
     marker: str

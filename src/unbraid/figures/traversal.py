@@ -25,7 +25,8 @@ _FRAME_MILLISECONDS = 120
 @final
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Frames in a row: what the decoder makes of the code of one image as a latent is put at each of the positions.
+    """Holds frames in a row: what the decoder makes of the code of one image as a latent is put at each of the
+    positions.
 
     `latent` is the one that moves, and `start` the number of the image among those that were given. The positions of a
     discrete latent are its categories.
@@ -42,7 +43,7 @@ class Strip:
 @final
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """Strips of frames, one below the other, that can be looked at and saved.
+    """Holds strips of frames, one below the other, that can be looked at and saved.
 
     `caption` is what the labels of the rows are about, such as the name of a score. In a notebook a traversal
     shows itself.
@@ -56,13 +57,13 @@ class Traversal:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What is written before each row."""
+        """Returns what is written before each row."""
         return tuple(strip.label for strip in self.strips)
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """Where the moving latent is in each column. Empty where rows differ in it; categories count only where no
-        latent is continuous.
+        """Returns where the moving latent is in each column; nothing where rows differ in it. Categories count only
+        where no latent is continuous.
         """
         continuous = [strip for strip in self.strips if not strip.is_discrete]
         distinct = {strip.positions for strip in continuous or self.strips}

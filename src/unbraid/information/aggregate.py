@@ -25,7 +25,7 @@ Estimator = Literal["naive", "mws", "mss", "eq13"]
 @final
 @dataclass(frozen=True)
 class Decomposition:
-    """log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
+    """Holds log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
 
     [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log
     r(z_de)].
@@ -46,8 +46,8 @@ class Decomposition:
 @final
 @dataclass(frozen=True)
 class JointDensities:
-    """Logarithms of densities of several latents together, for posteriors or priors in which they are no sums over the
-    latents.
+    """Holds logarithms of densities of several latents together, for posteriors or priors in which they are not sums
+    over the latents.
     """
 
     own: Float[Tensor, " sample"]
@@ -66,7 +66,7 @@ def log_weights(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "sample batch"]:
-    """log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
+    """Returns log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
 
     ========= ============ ================================= ======= ===================================================
     estimator diagonal     off the diagonal                  row sum source
@@ -101,7 +101,8 @@ def log_aggregate(
     log_weights: Float[Tensor, "sample batch"],
     groups: Sequence[Sequence[int]] | None = None,
 ) -> Float[Tensor, "sample group"]:
-    """log q^(z_g) of each code, in nats: the weighted mixture of the batch's posteriors, for each group g of latents.
+    """Returns log q^(z_g) of each code, in nats: the weighted mixture of the batch's posteriors, for each group g of
+    latents.
 
     Without `groups`, every latent is a group of its own. The joint is the group of all latents.
     """
@@ -121,8 +122,8 @@ def product_densities(
     log_prior: Float[Tensor, "sample latent"],
     groups: Sequence[Sequence[int]] | None = None,
 ) -> JointDensities:
-    """The joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group of its
-    own.
+    """Returns the joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group
+    of its own.
     """
     pairwise_groups, prior_groups = pairwise_log_prob, log_prior
     if groups is not None:
@@ -143,7 +144,7 @@ def decompose(
     joint: JointDensities | None = None,
     summed: Mapping[int, Float[Tensor, "batch _category"]] | None = None,
 ) -> Decomposition:
-    """Split log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
+    """Splits log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
 
     Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorise. `summed` holds
     log q(c|n) of discrete latents, by number: the parts are then exact means over their categories, given all else.
@@ -162,7 +163,7 @@ def decompose(
 def log_mixture(
     weighted: Float[Tensor, "sample batch"], log_pmf: Float[Tensor, "sample category"] | None = None
 ) -> Float[Tensor, " sample"]:
-    """log sum_j exp(weighted_ij), in nats; with `log_pmf`, log q(c|n_j) of a discrete latent, the mean over its
+    """Returns log sum_j exp(weighted_ij), in nats; with `log_pmf`, log q(c|n_j) of a discrete latent, the mean over its
     categories, sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j).
 
     The mean is exact, and one product of matrices: code i was drawn from image i, so both have as many rows.
@@ -178,8 +179,8 @@ def log_mixture(
 def combined_log_pmf(
     summed: Mapping[int, Float[Tensor, "batch _category"]], latents: Sequence[int]
 ) -> Float[Tensor, "batch combination"] | None:
-    """log q(c|n) of all combinations of the categories of these latents, which are independent given the image; None
-    if no latent of these is summed over.
+    """Returns log q(c|n) of all combinations of the categories of these latents, which are independent given the image;
+    None if none of these latents is summed over.
     """
     tables = [summed[latent] for latent in latents if latent in summed]
     if not tables:
@@ -193,7 +194,7 @@ def _log_mixtures(
     groups: Sequence[Sequence[int]],
     summed: Mapping[int, Float[Tensor, "batch _category"]],
 ) -> Float[Tensor, "sample group"]:
-    """log q^ of each group, in the mean over the categories of its latents that are summed over."""
+    """Returns log q^ of each group, averaged over the categories of its latents that are summed over."""
     drawn = log_aggregate(pairwise, log_weights)
     if not summed:
         return drawn
@@ -211,8 +212,8 @@ def decompose_aggregates(
     log_q_of_latents: Float[Tensor, "sample latent"],
     log_prior: Float[Tensor, "sample latent"],
 ) -> Decomposition:
-    """What `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j) are known
-    already.
+    """Returns what `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j)
+    are known already.
     """
     by_latent = (log_q_of_latents - log_prior).sum(dim=1)
     return _parts(log_posterior.sum(dim=1), log_q, log_prior.sum(dim=1), by_latent, by_latent)
@@ -225,8 +226,8 @@ def _parts(
     by_group: Float[Tensor, " sample"],
     by_latent: Float[Tensor, " sample"],
 ) -> Decomposition:
-    """The parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over groups and
-    over latents.
+    """Returns the parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over
+    groups and over latents.
     """
     return Decomposition(
         mutual_information=own - log_q,
@@ -246,7 +247,7 @@ def _sums_over_groups(
 def _log_own_and_others(
     estimator: Estimator, weights: Float[Tensor, " batch"]
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """log W on the diagonal and off it, row by row, from p(n_i)."""
+    """Returns log W on the diagonal and off it, row by row, from p(n_i)."""
     log_b, log_m = torch.full_like(weights, len(weights)).log(), torch.full_like(weights, len(weights) - 1).log()
     match estimator:
         case "naive":

@@ -21,8 +21,8 @@ def standard_error(
     deviations: Averages,
     num_rows: float,
 ) -> Float64[Tensor, "*outputs"]:
-    """The standard error of `function(averages)`, where `deviations` holds, by the same names and with a leading axis,
-    what each row adds to an average.
+    """Returns the standard error of `function(averages)`, where `deviations` holds, by the same names and with a
+    leading axis, what each row adds to an average.
 
     `num_rows` is how many rows were averaged; `deviations` may hold fewer of them. Names without deviations are taken
     as known. An average on which an output does not depend may have deviations of NaN. First order only: where f' is 0,
@@ -36,7 +36,7 @@ def standard_error(
 
 
 def _spread(output: Float64[Tensor, ""], leaves: Averages, deviations: Averages) -> Float64[Tensor, ""]:
-    """The root mean square, over rows, of gradient times deviation."""
+    """Returns the root mean square, over rows, of gradient times deviation."""
     rows = next(iter(deviations.values()))
     linear = rows.new_zeros(len(rows))
     if output.requires_grad:

@@ -13,15 +13,15 @@ from unbraid.information.value_table import ValueTable
 def discrete_information(
     probabilities: Sequence[Float[Tensor, "image _category"]], values: ValueTable
 ) -> LatentInformation:
-    """Discrete entropies and mutual information of each discrete latent, in nats: sums over images, exact for any
-    number of categories.
+    """Returns discrete entropies and mutual information of each discrete latent, in nats: sums over images, exact for
+    any number of categories.
     """
     found = [discrete_statistics(table, values) for table in probabilities]
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 
 
 def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantisedStatistics:
-    """The sums over images, for one discrete latent."""
+    """Returns the sums over images, for one discrete latent."""
 
     def masses(rows: Int64[Tensor, " row"]) -> Float[Tensor, "row latent category"]:
         return probabilities[rows].double()[:, None, :]

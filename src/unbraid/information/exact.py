@@ -39,7 +39,7 @@ def exact_information(
     values: ValueTable,
     quadrature: Quadrature = "auto",
 ) -> LatentInformation:
-    """Differential entropies of each latent and its mutual information with each factor, in nats.
+    """Returns differential entropies of each latent and its mutual information with each factor, in nats.
 
     I(z_j; v_k) = H(z_j) - sum_v p(v) H(z_j | v_k = v), with q(z_j | v) = sum_n p(n | v) q(z_j | n). Chen et al.,
     arXiv:1802.04942v5, section 4.1, whose code estimates the same by sampling.
@@ -64,20 +64,20 @@ def mixtures(
     values: ValueTable,
     quadrature: Quadrature = "auto",
 ) -> Mixtures:
-    """One latent's mixtures: a column for each value of each factor."""
+    """Returns one latent's mixtures: a column for each value of each factor."""
     return (_cells if uses_cells(len(mean), quadrature) else _images)(mean, std, values)
 
 
 def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
-    """Whether this many images are replaced by cells."""
+    """Returns whether this many images are replaced by cells."""
     return quadrature == "binned" or (quadrature == "auto" and num_images > MAX_DIRECT_IMAGES)
 
 
 def _information(
     integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: ValueTable
 ) -> LatentInformation:
-    """H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column of the
-    table of values.
+    """Returns H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column
+    of the table of values.
     """
     mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
     # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a
@@ -104,12 +104,12 @@ def _information(
 
 
 def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
-    """Every image is a component."""
+    """Returns mixtures in which every image is a component."""
     return Mixtures(mean, std, lambda rows: values.columns(rows)[:, None, :])
 
 
 def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
-    """The images' Gaussians, expanded around the centres of the cells that they fall into.
+    """Returns mixtures of the images' Gaussians, expanded around the centres of the cells that they fall into.
 
     With d = (mean - centre) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; centre, s^2) sum_k c_k He_k((z -
     centre) / s), where sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after
@@ -131,7 +131,7 @@ def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], valu
 
 
 def _expansion(shift: Float64[Tensor, " row"], excess: Float64[Tensor, " row"]) -> list[Float64[Tensor, " row"]]:
-    """c_0, c_1, ... of sum_k c_k t^k = exp(shift t + excess t^2 / 2)."""
+    """Returns c_0, c_1, ... of sum_k c_k t^k = exp(shift t + excess t^2 / 2)."""
     coefficients = [torch.ones_like(shift), shift]
     for order in range(2, _CELL_ORDERS):
         coefficients.append((shift * coefficients[-1] + excess * coefficients[-2]) / order)
@@ -141,7 +141,7 @@ def _expansion(shift: Float64[Tensor, " row"], excess: Float64[Tensor, " row"]) 
 def _number_cells(
     row: Int64[Tensor, " image"], position: Int64[Tensor, " image"]
 ) -> tuple[Int64[Tensor, " image"], Int64[Tensor, " cell"]]:
-    """Numbers for the cells that are in use: the cell of each image, and some image of each cell."""
+    """Numbers the cells that are in use: returns the cell of each image, and some image of each cell."""
     width = position.max() - position.min() + 1
     address = (row - row.min()) * width + (position - position.min())
     num_addresses = int(address.max()) + 1

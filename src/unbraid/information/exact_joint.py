@@ -28,8 +28,8 @@ _CELLS_PER_BLOCK = 32
 
 
 def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
-    """H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all images'
-    posteriors.
+    """Returns H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all
+    images' posteriors.
 
     The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
     """
@@ -61,7 +61,7 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
 def _halved(
     left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], excess: Float64[Tensor, "cell 2"]
 ) -> tuple[Float64[Tensor, "half 2"], Float64[Tensor, "half 2"]]:
-    """Both halves of each cell, cut across the axis on which it is the more too wide."""
+    """Returns both halves of each cell, cut across the axis on which it is too wide by more."""
     along = torch.nn.functional.one_hot(excess.argmax(dim=1), 2).to(width)
     half = width * (1 - along / 2)
     # Neighbours stay neighbours, so that a block of cells is reached by few images.
@@ -74,7 +74,7 @@ def _integral(
     width: Float64[Tensor, "cell 2"],
     reached: Bool[Tensor, "cell image"],
 ) -> Float64[Tensor, ""]:
-    """int q log q over some cells."""
+    """Returns int q log q over some cells."""
     nodes, weights = (torch.from_numpy(part).to(left) for part in np.polynomial.legendre.leggauss(_NUM_POINTS))
     points = left[:, None] + width[:, None] * (nodes[:, None] + 1) / 2
     density = _density(posteriors, points, reached.any(dim=0))
@@ -84,7 +84,7 @@ def _integral(
 def _density(
     posteriors: Posteriors, points: Float64[Tensor, "cell point 2"], images: Bool[Tensor, " image"]
 ) -> Float64[Tensor, "cell point point"]:
-    """q on the grid of points of each cell, from the images that reach any of the cells."""
+    """Returns q on the grid of points of each cell, from the images that reach any of the cells."""
     deviation = points[:, :, None] - posteriors.mean[images].double()  # cell, point, image, axis
     weights = posteriors.weights[images] / (2 * math.pi)
     if posteriors.covariance is None:
@@ -102,7 +102,7 @@ def _density(
 
 
 def _conditional_std(posteriors: Posteriors) -> Float64[Tensor, "image latent"]:
-    """The std of each latent given the other: how narrow a correlated posterior is along an axis."""
+    """Returns the std of each latent given the other: how narrow a correlated posterior is along an axis."""
     if posteriors.covariance is None:
         return posteriors.std.double()
     return posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()

@@ -20,7 +20,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 def floored_log_densities(
     posteriors: Posteriors, draws: Draws, floor: float, groups: Sequence[Sequence[int]] = ()
 ) -> LogDensities:
-    """log q at each draw, where no density counts as less than `floor`.
+    """Returns log q at each draw, where no density counts as less than `floor`.
 
     In a product over latents each factor is at least the floor; so is each product for the draw's own image, and each
     mixture. Do & Tran, arXiv:1908.09961v4, whose code has a floor of 1e-8: -log q(z) is then at most 18.4 nats, which
@@ -61,7 +61,7 @@ def floored_log_densities(
 def _streams(
     logs: Float64[Tensor, "*axes latent"], log_floor: float, groups: Sequence[Sequence[int]]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Each latent as it is; all, all but each and the groups as products of floored factors."""
+    """Returns each latent as it is; all, all but each and the groups as products of floored factors."""
     floored = logs.clamp(min=log_floor)
     joint = floored.sum(dim=-1, keepdim=True)
     grouped = [floored[..., list(group)].sum(dim=-1, keepdim=True) for group in groups]

@@ -27,10 +27,10 @@ def gaussian_log_aggregate(
     log_var: Float[Tensor, "batch latent"],
     log_weights: Float[Tensor, "sample batch"],
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
-    """log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
+    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
 
-    What `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights.
-    It can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
+    This is what `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the
+    weights. It can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
     joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
@@ -38,8 +38,8 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """`gaussian_log_aggregate` in bits, and so its gradients find the logarithms as they were summed, not scaled and
-    rounded.
+    """Computes `gaussian_log_aggregate` in bits, so that its gradients find the logarithms as they were summed, not
+    scaled and rounded.
     """
 
     generate_vmap_rule = True
@@ -69,8 +69,8 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """The backward pass of `_Log2Aggregate`: a function too, because an op by itself cannot be called on what `grad`
-    follows.
+    """Computes the backward pass of `_Log2Aggregate`. It is a function too, because an op by itself cannot be called on
+    what `grad` follows.
     """
 
     generate_vmap_rule = True
@@ -113,7 +113,7 @@ class _Log2AggregateGradients(torch.autograd.Function):
 def _posteriors(
     loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]
 ) -> Float[Tensor, "3 latent batch"]:
-    """loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc)
+    """Returns loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc)
     inverse_scale)^2.
     """
     inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
@@ -122,8 +122,8 @@ def _posteriors(
 
 
 def _slice_length(size: int) -> int:
-    """How many entries of an axis are summed in one go. A power of 2, small enough for a GPU to have many goes at once;
-    the same in every fleet.
+    """Returns how many entries of an axis are summed in one go: a power of 2, small enough for a GPU to have many goes
+    at once; the same in every fleet.
     """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
@@ -139,7 +139,7 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """log2 of the sums over each slice of `length` images, of all latents together and of each alone."""
+    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each alone."""
     return _sums_for(codes).log_sums(codes, posteriors, log_weights_by_image, length)
 
 
@@ -159,7 +159,8 @@ def gradients(
     length: int,
     length_of_samples: int,
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
-    """The gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of codes.
+    """Returns the gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of
+    codes.
 
     `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the
     logarithms of the sums of all latents together, and the gradients with respect to them. The weights come twice
@@ -171,7 +172,7 @@ def gradients(
 
 
 def _sums_for(codes: Tensor) -> Any:
-    """The module with the sums for these codes: kernels where they can run, else plain torch."""
+    """Returns the module with the sums for these codes: kernels where they can run, else plain torch."""
     if codes.is_cuda and codes.dtype == torch.float32 and _has_kernels():
         from unbraid.information import gaussian_mixture_kernels
 
@@ -181,7 +182,7 @@ def _sums_for(codes: Tensor) -> Any:
 
 @cache
 def _has_kernels() -> bool:
-    """Whether Triton is there, and has tuples: from 3.3 on, which torch 2.7 brought."""
+    """Returns whether Triton is there, and has tuples: from 3.3 on, which torch 2.7 brought."""
     if importlib.util.find_spec("triton") is None:
         return False
     return hasattr(importlib.import_module("triton.language"), "tuple")
@@ -210,7 +211,7 @@ def _empty_gradients(
 
 
 def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
-    """The rule by which `vmap` calls an op once, with all that it maps over as members.
+    """Returns the rule by which `vmap` calls an op once, with all that it maps over as members.
 
     The tensors after the first `num_tables` are weights, which all members may share.
     """

@@ -36,7 +36,7 @@ _HALF = tl.constexpr(0.7213475204444817)
 
 
 def log_sums(codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """`gaussian_mixture.log_sums` on a GPU."""
+    """Computes `gaussian_mixture.log_sums` on a GPU."""
     joint, latents = empty_log_sums(codes, posteriors, length)
     sizes = _sizes(codes, posteriors)
     chunks = _chunks(sizes[2])
@@ -66,7 +66,7 @@ def gradients(
     length: int,
     length_of_samples: int,
 ) -> tuple[Tensor, Tensor]:
-    """`gaussian_mixture.gradients` on a GPU."""
+    """Computes `gaussian_mixture.gradients` on a GPU."""
     of_codes, of_posteriors = empty_gradients(codes, posteriors, length, length_of_samples)
     sizes = _sizes(codes, posteriors)
     chunks = _chunks(sizes[2])
@@ -92,24 +92,24 @@ def gradients(
 
 
 def _sizes(codes: Tensor, posteriors: Tensor) -> tuple[int, int, int]:
-    """The number of samples, of images and of latents."""
+    """Returns the number of samples, of images and of latents."""
     return codes.shape[3], posteriors.shape[3], codes.shape[2]
 
 
 def _chunks(num_latents: int) -> int:
-    """How many programs share the latents."""
+    """Returns how many programs share the latents."""
     return 1 if num_latents <= _MOST_LATENTS else triton.cdiv(num_latents, _MOST_LATENTS_SHARED)
 
 
 def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
-    """The table with whole slices, and as many latents for each program."""
+    """Returns the table with whole slices, and equally many latents for each program."""
     missing = (0, -table.shape[3] % length, 0, -table.shape[2] % chunks)
     return (pad(table, missing) if any(missing) else table).contiguous()
 
 
 def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
-    """What kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a program goes
-    through them.
+    """Returns what kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a
+    program goes through them.
     """
     latents = codes.shape[2] // chunks
     sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
@@ -117,7 +117,7 @@ def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dic
 
 
 def _member_stride(weights: Tensor) -> int:
-    """From one member's weights to the next one's: 0 where all have the same."""
+    """Returns the stride from one member's weights to the next one's: 0 where all have the same."""
     return 0 if weights.shape[0] == 1 else weights.stride(0)
 
 
@@ -128,7 +128,9 @@ def _log_sums(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """A lane's codes, over a slice of the images, STEP at a time: one rescaling of each sum a step."""
+    """Computes the sums of a lane's codes, over a slice of the images, STEP at a time: one rescaling of each sum a
+    step.
+    """
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * CHUNKS * LATENTS * SAMPLES
@@ -178,7 +180,9 @@ def _log_sums(
 @triton.jit
 @no_type_check
 def _added(top, total, terms):
-    """The sum of total 2^top and of the 2^terms of each row, as a new top, the greatest exponent, and a new total."""
+    """Returns the sum of total 2^top and of the 2^terms of each row, as a new top, the greatest exponent, and a new
+    total.
+    """
     new_top = tl.maximum(top, tl.max(terms, axis=1))
     return new_top, total * tl.exp2(top - new_top) + tl.sum(tl.exp2(terms - new_top[:, None]), axis=1)
 
@@ -190,7 +194,7 @@ def _gradient_of_codes(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """A lane's codes, over a slice of the images."""
+    """Sums the gradients of a lane's codes, over a slice of the images."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * 3 * CHUNKS * LATENTS * SAMPLES
@@ -256,7 +260,7 @@ def _gradients_of_posteriors(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """A lane's images, over a slice of the codes."""
+    """Sums the gradients of a lane's images, over a slice of the codes."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * 3 * CHUNKS * LATENTS * SAMPLES

@@ -20,7 +20,7 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """`gaussian_mixture.log_sums`."""
+    """Computes `gaussian_mixture.log_sums` in plain torch."""
     joint, latents = empty_log_sums(codes, posteriors, length)
     for some in _tiles(codes.shape[3], posteriors, length):
         weight = log_weights_by_image[:, :, some]
@@ -42,7 +42,7 @@ def gradients(
     length: int,
     length_of_samples: int,
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
-    """`gaussian_mixture.gradients`."""
+    """Computes `gaussian_mixture.gradients` in plain torch."""
     del log_weights
     of_codes, of_posteriors = empty_gradients(codes, posteriors, length, length_of_samples)
     of_posteriors.zero_()
@@ -61,14 +61,14 @@ def gradients(
 
 
 def empty_log_sums(codes: Tensor, posteriors: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Room for what `log_sums` returns."""
+    """Returns room for what `log_sums` returns."""
     members, _, latents, samples = codes.shape
     slices = math.ceil(posteriors.shape[3] / length)
     return codes.new_empty(members, slices, samples), codes.new_empty(members, slices, latents, samples)
 
 
 def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_samples: int) -> tuple[Tensor, Tensor]:
-    """Room for what `gradients` returns."""
+    """Returns room for what `gradients` returns."""
     members, _, latents, samples = codes.shape
     images = posteriors.shape[3]
     of_codes = codes.new_empty(members, math.ceil(images / length), latents, samples)
@@ -76,7 +76,7 @@ def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_sa
 
 
 def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
-    """log2 of the sum of 2 to these powers. One that dwarfs the others is the result to the last bit."""
+    """Returns log2 of the sum of 2 to these powers. One that dwarfs the others is the result to the last bit."""
     if len(logarithms) == 1:
         return logarithms[0]
     top = finite(logarithms.amax(dim=0))
@@ -84,13 +84,13 @@ def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
 
 
 def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-    """-inf, where nothing was summed, as a number that can be subtracted from -inf."""
+    """Replaces -inf, where nothing was summed, by a number that can be subtracted from -inf."""
     return logarithm.clamp(min=-3e38)
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Some codes at a time, so that the table of their terms is small. No tile lies in two slices of `length`, a power
-    of 2.
+    """Returns slices of the codes, so short that the table of their terms is small. No tile lies in two slices of
+    `length`, a power of 2.
     """
     size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
@@ -99,7 +99,7 @@ def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"],
 def _log_densities(
     z: Float[Tensor, "member latent sample"], posteriors: Float[Tensor, "member 3 latent batch"]
 ) -> tuple[Float[Tensor, "member latent batch sample"], Float[Tensor, "member latent batch sample"]]:
-    """The distance u of each code from each mean, in units in which log2 of the density falls by u^2, and that
+    """Returns the distance u of each code from each mean, in units in which log2 of the density falls by u^2, and that
     logarithm.
     """
     loc, inverse_scale, log_peak = posteriors[..., None].unbind(dim=1)

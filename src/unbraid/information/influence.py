@@ -26,7 +26,7 @@ def influences(
     weights: Float64[Tensor, " row"],
     sums: QuantisedStatistics,
 ) -> dict[str, Float64[Tensor, "row ..."]]:
-    """Deviations of some images, by the names of the fields of `LatentInformation`.
+    """Returns the deviations of some images, by the names of the fields of `LatentInformation`.
 
     `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
     `sums` are over all images. A factor known in none of them has NaN.
@@ -73,7 +73,7 @@ def _of_factor(
 def _surprise(
     masses: Float64[Tensor, "row latent bin"], table: Float64[Tensor, "latent bin"]
 ) -> Float64[Tensor, "row latent"]:
-    """-sum_s Q(s | n) log Q(s)."""
+    """Returns -sum_s Q(s | n) log Q(s)."""
     return -torch.einsum("nls,ls->nl", masses, _log(table))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 @final
 @dataclass(frozen=True)
 class LatentInformation:
-    """What each latent says of the image and of each factor, in nats.
+    """Holds what each latent says of the image and of each factor, in nats.
 
     The entropies of a latent are discrete if the estimator has bins and differential if it has not; a mutual
     information means the same in both. Where a factor is known in some images only, its columns speak of those images.
@@ -33,12 +33,14 @@ class LatentInformation:
 
     @property
     def informativeness(self) -> Float64[Tensor, " latent"]:
-        """I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
+        """Returns I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
         return self.entropy - self.entropy_given_image
 
 
 def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
-    """Several estimates of the same factors, one after the other: continuous latents first, say, then discrete ones."""
+    """Joins several estimates of the same factors, one after the other: continuous latents first, say, then discrete
+    ones.
+    """
     return LatentInformation(
         entropy=torch.cat([part.entropy for part in parts]),
         entropy_given_image=torch.cat([part.entropy_given_image for part in parts]),
@@ -51,8 +53,8 @@ def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
 
 
 def entropy(masses: Float64[Tensor, "*axes value"]) -> Float64[Tensor, "*axes"]:
-    """H = -sum_v p_v log p_v over the last axis, in nats, where p is `masses` scaled to sum to one. NaN where all
-    masses are zero.
+    """Returns H = -sum_v p_v log p_v over the last axis, in nats, where p is `masses` scaled to sum to one; NaN where
+    all masses are zero.
     """
     total = masses.sum(dim=-1)
     return total.log() - torch.xlogy(masses, masses).sum(dim=-1) / total
@@ -63,7 +65,7 @@ def information_of_tables(
     joints: Sequence[Float64[Tensor, "latent bin _value"]],
     entropy_given_image: Float64[Tensor, " latent"],
 ) -> LatentInformation:
-    """From masses in bins: of each latent, and of each latent jointly with each factor."""
+    """Returns the information from masses in bins: of each latent, and of each latent jointly with each factor."""
     factor_entropy = [entropy(joint[0].sum(dim=0)) for joint in joints]
     joint_entropy = [entropy(joint.flatten(1)) for joint in joints]
     # float64 throughout: H(a) + H(b) - H(a, b) cancels, and in float32 an independent pair could score below zero.
@@ -87,14 +89,14 @@ def information_of_tables(
 
 
 def occurring_values(masses: Float64[Tensor, " value"]) -> Bool[Tensor, " value"]:
-    """Which values occur at all."""
+    """Returns which values occur at all."""
     return masses > 0
 
 
 def stacked(
     parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]
 ) -> Shaped[Tensor, "*axes _factor"]:
-    """The factors' numbers side by side, along a new last axis; `empty` where there are no factors."""
+    """Returns the factors' numbers side by side, along a new last axis; `empty` where there are no factors."""
     return torch.stack(tuple(parts), dim=-1) if parts else empty
 
 

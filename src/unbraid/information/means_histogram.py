@@ -13,12 +13,12 @@ from unbraid.information.value_table import ValueTable
 def means_histogram_information(
     mean: Float[Tensor, "image latent"], values: ValueTable, num_bins: int = 20
 ) -> LatentInformation:
-    """Discrete information of each latent's mean, in `num_bins` bins of equal width from its smallest to its largest
-    value, in nats.
+    """Returns discrete information of each latent's mean, in `num_bins` bins of equal width from its smallest to its
+    largest value, in nats.
 
-    The estimator of Locatello et al., arXiv:1811.12359v4 (20 bins). It never sees the width of a posterior: a latent
-    whose means differ by a thousandth of its standard deviation fills as many bins as one that is read off without
-    error. Kept for comparison with published numbers.
+    This is the estimator of Locatello et al., arXiv:1811.12359v4 (20 bins). It never sees the width of a posterior: a
+    latent whose means differ by a thousandth of its standard deviation fills as many bins as one that is read off
+    without error. It is kept for comparison with published numbers.
     """
     if num_bins < 1:
         raise SpecError(f"means_histogram: num_bins is {num_bins}; expected at least 1 (20 is usual).")
@@ -33,8 +33,8 @@ def means_histogram_information(
 def histogram_bins(
     mean: Float[Tensor, "image latent"], num_bins: int, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, "image latent"]:
-    """The bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed. They span the images
-    whose weight is not 0.
+    """Returns the bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed. They span the
+    images whose weight is not 0.
     """
     bins = []
     for column in mean.double().T.contiguous():

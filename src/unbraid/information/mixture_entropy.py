@@ -34,7 +34,7 @@ _POINTS_PER_BLOCK = 16 * _PANELS_PER_BLOCK
 @final
 @dataclass(frozen=True)
 class Mixtures:
-    """Mixtures of the same Gaussians under different weights, a mixture for each column of a table.
+    """Holds mixtures of the same Gaussians under different weights, a mixture for each column of a table.
 
     The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c),
     with Hermite polynomials He_k; with order 0 alone it is a plain mixture. `coefficients` gives them for some
@@ -49,8 +49,8 @@ class Mixtures:
 @final
 @dataclass(frozen=True)
 class _Panels:
-    """Panels of one width, from left to right, with the densities of all components that are wide enough for a wider
-    panel.
+    """Holds panels of one width, from left to right, with the densities of all components that are wide enough for a
+    wider panel.
     """
 
     level: int
@@ -62,8 +62,8 @@ class _Panels:
 @final
 @dataclass(frozen=True)
 class Integrals:
-    """int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter of
-    every sum of columns.
+    """Holds int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter
+    of every sum of columns.
     """
 
     mass: Float64[Tensor, " column"]
@@ -76,7 +76,7 @@ def entropy_integrals(
     num_columns: int,
     sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]],
 ) -> Integrals:
-    """Integrate the mixtures of each column, and the `sums` of columns."""
+    """Integrates the mixtures of each column, and the `sums` of columns."""
     ladder = _Ladder(mixtures)
     nodes, weights, halving = _gauss_legendre(mixtures.mean.device)
     todo, totals = [ladder.root(num_columns)], []
@@ -110,7 +110,7 @@ def _halves(
     too_wide: Bool[Tensor, " panel"],
     halving: Float64[Tensor, "half point point"],
 ) -> Iterator[_Panels]:
-    """The halves of the panels that are too wide, in blocks."""
+    """Yields the halves of the panels that are too wide, in blocks."""
     left, width = panels.left[too_wide], panels.width / 2
     lefts = torch.stack([left, left + width], dim=1).flatten()
     halves = torch.einsum("hqp,npc->nhqc", halving, density[too_wide]).flatten(0, 1)
@@ -122,7 +122,9 @@ def _halves(
 def _gauss_legendre(
     device: torch.device,
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"], Float64[Tensor, "half point point"]]:
-    """Points and weights on [-1, 1], and the matrices that interpolate from them to the points of the two halves."""
+    """Returns points and weights on [-1, 1], and the matrices that interpolate from them to the points of the two
+    halves.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
     degrees = np.arange(_NUM_POINTS)
     to_polynomial = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, _NUM_POINTS - 1).T * weights
@@ -139,7 +141,7 @@ def _gauss_legendre(
 def mixture_densities(
     mixtures: Mixtures, points: Float64[Tensor, " point"], num_columns: int
 ) -> Float64[Tensor, "point column"]:
-    """Every column's density at each point, given in any order."""
+    """Returns every column's density at each point, given in any order."""
     ordered, order = points.sort()
     start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
     density = points.new_zeros(len(points), num_columns)
@@ -152,7 +154,7 @@ def mixture_densities(
 
 @final
 class _Ladder:
-    """Components by level: the first width, in halvings of the whole line, that is narrow enough for them."""
+    """Sorts components by level: the first width, in halvings of the whole line, that is narrow enough for them."""
 
     def __init__(self, mixtures: Mixtures) -> None:
         start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
@@ -169,18 +171,18 @@ class _Ladder:
         self._stops = [_stack([stop[b].max() for b in blocks], stop) for blocks in self._blocks]
 
     def root(self, num_columns: int) -> _Panels:
-        """The whole line as one panel."""
+        """Returns the whole line as one panel."""
         return _Panels(0, self._width, self._left[None], self._left.new_zeros(1, _NUM_POINTS, num_columns))
 
     def reached_by_narrower(self, panels: _Panels) -> Bool[Tensor, " panel"]:
-        """Which of the panels are reached by a component that is too narrow for them."""
+        """Returns which of the panels are reached by a component that is too narrow for them."""
         num_started = torch.searchsorted(self._start, panels.left + panels.width)
         return self._farthest[panels.level][num_started.clamp(min=1) - 1] > panels.left
 
     def density(
         self, level: int, points: Float64[Tensor, " point"], num_columns: int
     ) -> Float64[Tensor, "point column"]:
-        """What the components of this level add to every column's density at these points, given in order."""
+        """Returns what the components of this level add to every column's density at these points, given in order."""
         density = points.new_zeros(len(points), num_columns)
         begins = torch.searchsorted(points, self._starts[level]).tolist()
         ends = torch.searchsorted(points, self._stops[level]).tolist()
@@ -206,7 +208,9 @@ def _densities(
 
 
 def _blocks(components: Int64[Tensor, " component"], mixtures: Mixtures) -> tuple[Int64[Tensor, " row"], ...]:
-    """Components of one level, given from left to right, in blocks whose means spread about as far as each reaches."""
+    """Splits components of one level, given from left to right, into blocks whose means spread about as far as each
+    reaches.
+    """
     if len(components) == 0:
         return ()
     if components.is_cuda:

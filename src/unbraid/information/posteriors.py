@@ -21,8 +21,8 @@ _MIN_RELATIVE_STD = 1e-10
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z | x_n)
-    with n = `image[s]`.
+    """Holds points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z |
+    x_n) with n = `image[s]`.
     """
 
     z: Float[Tensor, "draw latent"]
@@ -31,7 +31,7 @@ class Draws:
 
     @classmethod
     def of(cls, z: Float[Tensor, "draw latent"], image: Int64[Tensor, " draw"]) -> "Draws":
-        """Draws of continuous latents alone."""
+        """Returns draws of continuous latents alone."""
         return cls(z, image, image.new_zeros(len(image), 0))
 
     def __len__(self) -> int:
@@ -44,8 +44,8 @@ class Draws:
 @final
 @dataclass(frozen=True)
 class EntropyGivenImage:
-    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count by
-    their discrete entropy.
+    """Holds sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count
+    by their discrete entropy.
     """
 
     each: Float64[Tensor, " latent"]
@@ -56,8 +56,8 @@ class EntropyGivenImage:
 @final
 @dataclass(frozen=True)
 class Posteriors:
-    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities. `weights` is
-    p(n) and sums to one.
+    """Holds Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
+    `weights` is p(n) and sums to one.
 
     Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all
     others.
@@ -77,14 +77,14 @@ class Posteriors:
         return self.mean.shape[1] + len(self.probabilities)
 
     def entropy(self) -> EntropyGivenImage:
-        """H(z | x) in closed form."""
+        """Returns H(z | x) in closed form."""
         each = self.entropy_of_images()
         return EntropyGivenImage(*(self.weights @ part for part in each))
 
     def entropy_of_images(
         self, rows: Int64[Tensor, " row"] | slice = slice(None)
     ) -> tuple[Float64[Tensor, "row latent"], Float64[Tensor, " row"], Float64[Tensor, "row latent"]]:
-        """H(z_i | x_n), H(z | x_n) and H(z_not_i | x_n) of some images."""
+        """Returns H(z_i | x_n), H(z | x_n) and H(z_not_i | x_n) of some images."""
         gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
         each = torch.cat([gaussian, *(_entropy(p[rows].double())[:, None] for p in self.probabilities)], dim=1)
         joint = each.sum(dim=1)
@@ -101,7 +101,7 @@ class Posteriors:
     def entropy_of_group(
         self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)
     ) -> Float64[Tensor, " row"]:
-        """H(z_group | x_n) of some images."""
+        """Returns H(z_group | x_n) of some images."""
         each = self.entropy_of_images(rows)[0]
         if self.covariance is None:
             return each[:, list(group)].sum(dim=1)
@@ -116,8 +116,8 @@ class Posteriors:
         noise: Float[Tensor, "draw latent"],
         uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """z = mean + std * noise (or Cholesky factor times noise) of the given images; categories by their cumulative
-        probabilities.
+        """Returns z = mean + std * noise (or Cholesky factor times noise) of the given images, and categories by their
+        cumulative probabilities.
         """
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
@@ -129,12 +129,12 @@ class Posteriors:
 
     @cached_property
     def precision(self) -> Float64[Tensor, "image latent latent"]:
-        """The inverse covariances."""
+        """Returns the inverse covariances."""
         return self._log_det_and_precision(slice(None))[1]
 
     @cached_property
     def log_det(self) -> Float64[Tensor, " image"]:
-        """The log-determinants of the covariances."""
+        """Returns the log-determinants of the covariances."""
         return self._log_det_and_precision(slice(None))[0]
 
     def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
@@ -143,7 +143,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Of some images, each computed once however often it is asked for."""
+        """Returns the factors of some images, each computed once however often it is asked for."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])
@@ -152,7 +152,7 @@ class Posteriors:
 
 
 def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    """Refuse posteriors that have no density, or one too narrow for the numbers to resolve."""
+    """Refuses posteriors that have no density, or one too narrow for the numbers to resolve."""
     if std.numel() == 0:
         return
     extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()

@@ -78,7 +78,7 @@ class Bins(Recipe):
 @final
 @dataclass(frozen=True)
 class QuantisedStatistics:
-    """All that the quantised entropies depend on: sums over images, weighted by p(n).
+    """Holds all that the quantised entropies depend on: sums over images, weighted by p(n).
 
     `joints` has a table for each factor, with the mass of each value in each bin of each latent; it sums to the share
     of images in which the factor is known.
@@ -95,8 +95,8 @@ def quantise(
     bins: Bins,
     dtype: torch.dtype = torch.float64,
 ) -> Float[Tensor, "image latent bin"]:
-    """Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin of the
-    mean.
+    """Returns Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin
+    of the mean.
     """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
     edges = bins.edges(mean.device)
@@ -124,21 +124,21 @@ def quantise(
 
 
 def quantise_draws(samples: Float[Tensor, "draw image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
-    """Q(s | x) where only draws are known: the share of an image's draws in each bin."""
+    """Returns Q(s | x) where only draws are known: the share of an image's draws in each bin."""
     draws = own_bin(samples, bins.edges(samples.device)).permute(1, 2, 0)
     masses = torch.zeros(*draws.shape[:2], bins.num_bins, dtype=torch.float64, device=samples.device)
     return masses.scatter_add_(2, draws, torch.ones_like(draws, dtype=torch.float64)) / len(samples)
 
 
 def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> Int64[Tensor, "*axes"]:
-    """The bin [a, b) of each point; what lies outside belongs to the first or the last."""
+    """Returns the bin [a, b) of each point; what lies outside belongs to the first or the last."""
     return (torch.searchsorted(edges, points.double().contiguous(), right=True) - 1).clamp(0, len(edges) - 2)
 
 
 def quantised_statistics(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: ValueTable, bins: Bins
 ) -> QuantisedStatistics:
-    """The sums for Gaussian posteriors."""
+    """Returns the sums for Gaussian posteriors."""
     _check(mean, std)
     # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
     is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
@@ -151,8 +151,8 @@ def quantised_statistics(
 def statistics_of_masses(
     quantiser: Quantiser, num_latents: int, num_bins: int, values: ValueTable
 ) -> QuantisedStatistics:
-    """Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in blocks of
-    images.
+    """Returns Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in
+    blocks of images.
     """
     weights, kind = values.weights, "cpu" if values.weights.device.type == "cpu" else "cuda"
     if num_latents * num_bins * values.num_columns > _MAX_SUMS:
@@ -180,7 +180,7 @@ def quantised_information(
     values: ValueTable,
     bins: Bins | None = None,
 ) -> LatentInformation:
-    """Discrete entropies and mutual information of each quantised latent, in nats."""
+    """Returns discrete entropies and mutual information of each quantised latent, in nats."""
     statistics = quantised_statistics(mean, std, values, bins or Bins())
     return information_of_tables(statistics.marginal, statistics.joints, statistics.entropy_given_image)
 
@@ -188,7 +188,7 @@ def quantised_information(
 def _gaussian_masses(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
 ) -> Float[Tensor, "image latent bin"]:
-    """The mass of N(mean, std^2) between neighbouring edges."""
+    """Returns the mass of N(mean, std^2) between neighbouring edges."""
     scaled = (edges - mean[:, :, None]).mul_(math.sqrt(0.5) / std[:, :, None])
     if scaled.dtype == torch.float32:
         below = scaled.erf_()
@@ -206,7 +206,7 @@ def _with_tails(
     std: Float[Tensor, "image latent"],
     edges: Float[Tensor, " edge"],
 ) -> Float[Tensor, "image latent bin"]:
-    """The mass below the first edge joins the first bin, the mass above the last edge the last bin. In place."""
+    """Adds the mass below the first edge to the first bin, and that above the last edge to the last bin, in place."""
     masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
     masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
     return masses
@@ -220,7 +220,7 @@ def _densities_at_centres(
 
 
 def _upper_tail(deviation: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """P(Z > deviation) for a standard normal Z."""
+    """Returns P(Z > deviation) for a standard normal Z."""
     return 0.5 * torch.erfc(deviation / math.sqrt(2))
 
 

@@ -42,7 +42,7 @@ _IMAGES_IN_LOG_SPACE = 2048
 @final
 @dataclass(frozen=True)
 class LogDensities:
-    """log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
+    """Holds log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
 
     `each` is of a latent alone, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent
     counts by its probability.
@@ -64,7 +64,7 @@ def log_densities(
     groups: Sequence[Sequence[int]] = (),
     dtype: torch.dtype | None = None,
 ) -> LogDensities:
-    """log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
+    """Returns log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10, without the floors of their code: a density below 1e-8 counts.
     """
@@ -83,7 +83,7 @@ def log_densities(
 
 
 def _streams(logs: Float64[Tensor, "stream draw"], num_latents: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Each latent, all, all but each, groups: the order in which they are stacked."""
+    """Returns each latent, all, all but each, groups: the order in which they are stacked."""
     each, joint, without, groups = logs.split([num_latents, 1, num_latents, len(logs) - 2 * num_latents - 1])
     return each.T, joint[0], without.T, groups.T
 
@@ -95,7 +95,7 @@ def _by_ratios(
     own: Float64[Tensor, "stream draw"],
     dtype: torch.dtype,
 ) -> Float64[Tensor, "stream draw"]:
-    """log of the mixtures, from sums of terms that are relative to the draw's own. NaN or infinite where a term
+    """Returns log of the mixtures, from sums of terms that are relative to the draw's own: NaN or infinite where a term
     overflowed.
     """
     num_latents, num_draws = posteriors.num_latents, len(draws)
@@ -128,7 +128,7 @@ def _add_terms(
     base: Tensor,
     groups: Sequence[Sequence[int]],
 ) -> None:
-    """Add a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are
+    """Adds a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are
     overwritten.
     """
     num_latents = len(powers)
@@ -147,15 +147,15 @@ def _add_terms(
 
 
 def _weighted_sum(terms: Tensor, weights: Tensor | float) -> Float64[Tensor, "*axes"]:
-    """Over the last axis. Images that are equally likely share one weight: a plain sum takes a third of the time."""
+    """Sums over the last axis. Equally likely images share one weight: a plain sum takes a third of the time."""
     return terms.sum(dim=-1).double() * weights if isinstance(weights, float) else (terms @ weights).double()
 
 
 @final
 @dataclass(frozen=True)
 class _Pairs:
-    """log2 of q(z_i | x_n) without Gaussian constants, for pairs of a draw and an image, a block of images at a
-    time.
+    """Computes log2 of q(z_i | x_n) without Gaussian constants, for pairs of a draw and an image, a block of images at
+    a time.
     """
 
     z: Tensor  # latent, draw, 1
@@ -199,7 +199,7 @@ class _Pairs:
         return self.block_weights[block]
 
     def powers(self, rows: slice, block: int) -> Tensor:
-        """(latent, draw, image); the same memory each time."""
+        """Returns the powers (latent, draw, image), in the same memory each time."""
         z, (mean, scale, peak) = self.z[:, rows], self.blocks[block]
         shape = (len(z) + len(self.tables[block]), z.shape[1], mean.shape[2])
         if self.buffer[0].shape != shape:
@@ -217,7 +217,7 @@ class _Pairs:
 def _in_log_space(
     posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]]
 ) -> Float64[Tensor, "stream draw"]:
-    """The same without shortcuts: logarithms of terms, added up by logaddexp."""
+    """Returns the same as `_by_ratios` without shortcuts: logarithms of terms, added up by logaddexp."""
     log_weights = posteriors.weights.log()
     total: Tensor | None = None
     for image in torch.arange(len(log_weights), device=draws.image.device).split(_IMAGES_IN_LOG_SPACE):
@@ -230,7 +230,9 @@ def _in_log_space(
 def _log_terms(
     posteriors: Posteriors, draws: Draws, image: Int64[Tensor, "_draw image"], groups: Sequence[Sequence[int]]
 ) -> Float64[Tensor, "stream draw image"]:
-    """log q(. | x_n) of every stream, for each draw and the images of its row (or of the one row, for all draws)."""
+    """Returns log q(. | x_n) of every stream, for each draw and the images of its row (or of the one row, for all
+    draws).
+    """
     deviation = draws.z.double()[:, None] - posteriors.mean[image].double()
     std = posteriors.std[image].double()
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI
@@ -264,7 +266,7 @@ def _log_category(
 
 
 def _log_group(posteriors: Posteriors, deviation: Tensor, each: Tensor, image: Tensor, group: Sequence[int]) -> Tensor:
-    """log q(z_group | x_n)."""
+    """Returns log q(z_group | x_n)."""
     if posteriors.covariance is None:
         return each[:, :, list(group)].sum(dim=2)
     gaussian = [i for i in group if i < deviation.shape[2]]

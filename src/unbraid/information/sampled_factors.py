@@ -24,7 +24,7 @@ _BLOCK_DENSITIES = 16_000_000
 def sampled_information(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
-    """Entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
+    """Returns entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
 
     H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image
     that the draw came from and the mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et
@@ -61,21 +61,21 @@ def sampled_information(
 @final
 @dataclass(frozen=True)
 class _Mean:
-    """An average over draws, and what each draw adds to it."""
+    """Holds an average over draws, and what each draw adds to it."""
 
     average: Float64[Tensor, "latent factor"]
     deviations: Float64[Tensor, "draw latent factor"]
 
 
 def _over_known(terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]) -> _Mean:
-    """Over the draws from images in which the factor is known. NaN where there are none."""
+    """Averages over the draws from images in which the factor is known; NaN where there are none."""
     share = known.double().mean(dim=0)
     average = torch.where(known[:, None], terms, 0.0).mean(dim=0) / share
     return _Mean(average, torch.where(known[:, None], terms - average, 0.0) / share)
 
 
 def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tensor, "draw factor"]) -> _Mean:
-    """Over the draws of each value, then over the values that were drawn, each counted once."""
+    """Averages over the draws of each value, then over the values that were drawn, each counted once."""
     averages, deviations = [], []
     for term, own in zip(terms.unbind(dim=2), value.unbind(dim=1), strict=True):
         known, place = own >= 0, own.clamp(min=0)
@@ -92,7 +92,7 @@ def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tens
 @final
 @dataclass(frozen=True)
 class _Logs:
-    """At each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log
+    """Holds, at each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log
     p(v_k).
     """
 
@@ -108,7 +108,7 @@ class _Logs:
 
     @classmethod
     def of(cls, posteriors: Posteriors, draws: Draws, values: ValueTable) -> "_Logs":
-        """In blocks of draws, for each of which there is a table of its density under every value."""
+        """Computes them in blocks of draws, for each of which there is a table of its density under every value."""
         rows = torch.arange(len(draws), device=draws.image.device).split(max(1, _BLOCK_DENSITIES // values.num_columns))
         blocks = [cls._of_block(posteriors, draws.rows(part), values) for part in rows]
         return cls(**{field.name: torch.cat([getattr(block, field.name) for block in blocks]) for field in fields(cls)})
@@ -137,8 +137,8 @@ def _of_own_value(
 def _column_densities(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> Iterator[Float64[Tensor, "draw column"]]:
-    """For each latent: the density of every column of the table of values at each draw; for a discrete latent, the
-    mass.
+    """Returns, for each latent, the density of every column of the table of values at each draw; for a discrete latent,
+    the mass.
     """
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
     for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):

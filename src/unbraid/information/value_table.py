@@ -22,7 +22,7 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
+    """Holds p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
     each value (a row of zeros where not known). `sizes` is the number of values of each factor, whether or not they all
@@ -45,7 +45,7 @@ class ValueTable:
         weights: Float[Tensor, " image"] | None = None,
         device: torch.device | str | None = None,
     ) -> "ValueTable":
-        """Weights are scaled to sum to one; without them the images are equally likely."""
+        """Returns the table. Weights are scaled to sum to one; without them the images are equally likely."""
         if any(len(assignment) != num_images for assignment in assignments):
             raise CodesError(
                 f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one "
@@ -67,17 +67,17 @@ class ValueTable:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """The sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is
+        """Returns the sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is
         known.
         """
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def prepare(self) -> None:
-        """Compute now what is computed once, so that threads that share these values do not all begin with it."""
+        """Computes now what is computed once, so that threads that share these values do not all begin with it."""
         _ = self.value_masses, self._positions
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
-        """These rows of the table."""
+        """Returns these rows of the table."""
         p = self.weights[rows]
         # One column too many: it takes the rows whose value is not known.
         table = torch.zeros(len(rows), self.num_columns + 1, dtype=torch.float64, device=p.device)
@@ -94,8 +94,8 @@ class ValueTable:
         num_groups: int,
         scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None,
     ) -> Float64[Tensor, "scale group column"]:
-        """Sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; a table for
-        each entry. Without, one table.
+        """Returns sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; there
+        is a table for each entry, or one table without `scales`.
         """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.
@@ -119,11 +119,11 @@ class ValueTable:
         return torch.cat([by_factor[0].sum(dim=2, keepdim=True), *(table[:, :, :-1] for table in by_factor)], dim=2)
 
     def split(self, table: Float64[Tensor, "*axes column"]) -> tuple[Float64[Tensor, "*axes _value"], ...]:
-        """The columns of each factor, without the first column."""
+        """Returns the columns of each factor, without the first column."""
         return table[..., 1:].split(self.sizes, dim=-1)
 
     def factor_sums(self, table: Float64[Tensor, "*axes column"]) -> Float64[Tensor, "*axes factor"]:
-        """The sum of each factor's columns."""
+        """Returns the sum of each factor's columns."""
         if not self.sizes:
             return table[..., :0]
         return torch.stack([part.sum(dim=-1) for part in self.split(table)], dim=-1)
@@ -134,7 +134,7 @@ class ValueTable:
 
     @cached_property
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
-        """The assignments with one value more, for the images in which the factor is not known."""
+        """Returns the assignments with one value more, for the images in which the factor is not known."""
         return tuple(
             torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1)
             if a.ndim == 2
@@ -144,7 +144,7 @@ class ValueTable:
 
     @cached_property
     def _positions(self) -> Int[Tensor, "image factor"]:
-        """The column that each image's value falls into, for the factors given by indices."""
+        """Returns the column that each image's value falls into, for the factors given by indices."""
         hard = [
             torch.where(assignment < 0, self.num_columns, assignment + start)
             for assignment, start in zip(self.assignments, self._starts, strict=True)
@@ -163,7 +163,7 @@ def _add_rows(
     assignment: Int64[Tensor, " row"] | Float64[Tensor, "row _value"],
     scaled: Sequence[Float64[Tensor, " row"]],
 ) -> None:
-    """Add scaled rows to one factor's table, in place: at the place of their group, moved on by their value."""
+    """Adds scaled rows to one factor's table, in place: at the place of their group, moved on by their value."""
     # One scale at a time: torch adds into a vector several times faster than into the rows of a matrix.
     for sums, scale in zip(table, scaled, strict=True):
         if assignment.ndim == 1:

@@ -96,8 +96,8 @@ class AttributeVector(Metric):
 @final
 @dataclass(frozen=True)
 class Attribute:
-    """The classifier of one attribute, and which test images it got right; `majority`: which the more frequent value
-    would get right.
+    """Holds the classifier of one attribute, and which test images it got right; `majority`: which the more frequent
+    value would get right.
     """
 
     vector: Float64[Tensor, " latent"]
@@ -107,7 +107,7 @@ class Attribute:
 
 
 def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> tuple[float, float]:
-    """The interval of all b that minimise sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
+    """Returns the interval of all b that minimise sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
 
     The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it
     is 0 from the corner of that number, in order, to the next.
@@ -118,7 +118,7 @@ def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor
 
 
 def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> float:
-    """The middle of `hinge_interval`."""
+    """Returns the middle of `hinge_interval`."""
     return sum(hinge_interval(scores, has_attribute)) / 2
 
 
@@ -155,8 +155,8 @@ def _mean(correct: list[Float64[Tensor, " _test"]]) -> float:
 
 
 def _interval(value: float, correct: list[Float64[Tensor, " _test"]], seed: int) -> tuple[float, float] | None:
-    """Resampled over test images, which attributes share. Where resamples do not differ (all right, say): of a plain
-    share.
+    """Returns the interval from resamples of the test images, which attributes share. Where resamples do not differ
+    (all right, say), it is that of a plain share.
     """
     weights: dict[int, Tensor] = {}
     for points in correct:

@@ -65,8 +65,8 @@ class Correlations(Metric):
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
-    """Of one draw from each posterior; of all draws where only these are known. None where there is nothing to draw
-    from.
+    """Returns the correlations of one draw from each posterior, or of all draws where only these are known. Returns
+    None where there is nothing to draw from.
     """
     codes = statistics.codes
     if statistics.given_draws is None and codes.marginal_std is None:
@@ -110,7 +110,7 @@ def _off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64
 
 
 def _mean_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
-    """NaN for a single latent: there is no pair."""
+    """Returns the mean over pairs of latents; NaN for a single latent: there is no pair."""
     return _off_diagonal(matrix).mean(dim=-1)
 
 
@@ -122,7 +122,7 @@ def _max_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Flo
 
 
 def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " latent"]:
-    """The mean over j of |corr(z_i, z_j)|, j not i."""
+    """Returns the mean over j of |corr(z_i, z_j)|, j not i."""
     sizes = matrix.abs().clone().fill_diagonal_(0.0)
     return sizes.sum(dim=1) / (len(matrix) - 1) if len(matrix) > 1 else torch.full_like(sizes[0], math.nan)
 

@@ -107,7 +107,7 @@ class DCI(Metric):
 
     @property
     def predictor_settings(self) -> PredictorSettings:
-        """What the predictors read, with defaults resolved."""
+        """Returns what the predictors read, with defaults resolved."""
         return PredictorSettings(
             predictor=self.predictor,
             alpha=self.alpha,
@@ -137,7 +137,7 @@ class DCI(Metric):
         return _NUM_REFITS[self.predictor] if self.num_refits is None else self.num_refits
 
     def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
-        """The factors to predict, by number, and the names of those that this predictor cannot."""
+        """Returns the factors to predict, by number, and the names of those that this predictor cannot."""
         found = {
             k: task
             for k, task in enumerate(prediction_tasks(statistics, self.num_train, self.num_test, self.seed))
@@ -259,38 +259,38 @@ class _Fits:
         self._tell, self._num_fits, self._done = for_thread(tell), num_fits, 0
 
     def after(self, fitted: T, num_fits: int = 1) -> T:
-        """What was fitted, once that has been told."""
+        """Tells that this was fitted, and returns it."""
         self._done += num_fits
         self._tell(Event("DCI", min(self._done, self._num_fits), self._num_fits, "fits"))
         return fitted
 
 
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:
-    """D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent that serves one factor, 0 for one that serves all alike,
-    or none. With one factor 1 if used.
+    """Returns D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent that serves one factor, 0 for one that serves all
+    alike, or none. With one factor it is 1 if used.
     """
     return _concentration(importance)
 
 
 def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor that one latent serves, 0 for one that all serve alike, or
-    none.
+    """Returns C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor that one latent serves, 0 for one that all serve
+    alike, or none.
     """
     return _concentration(importance.T)
 
 
 def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """The mean of D_i, each latent weighted by its importance; 0 if none has any."""
+    """Returns the mean of D_i, each latent weighted by its importance; 0 if none has any."""
     return _weighted_mean(disentanglement_of_latents(importance), importance.sum(dim=1))
 
 
 def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """The plain mean of C_k, as Eastwood & Williams and Do & Tran have it."""
+    """Returns the plain mean of C_k, as Eastwood & Williams and Do & Tran have it."""
     return completeness_of_factors(importance).mean()
 
 
 def weighted_completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """The mean of C_k, each factor weighted by the importance of all latents for it, as disentanglement_lib has it."""
+    """Returns the mean of C_k, weighted by the importance of all latents for each factor, as in disentanglement_lib."""
     return _weighted_mean(completeness_of_factors(importance), importance.sum(dim=0))
 
 
@@ -310,7 +310,7 @@ def _weighted_mean(values: Float64[Tensor, " row"], weights: Float64[Tensor, " r
 
 
 def _mean_error(losses: Sequence[Losses], seed: int) -> Value:
-    """The mean over factors, with an interval from resampled rows, not refitted."""
+    """Returns the mean over factors, with an interval from resampled rows, not refitted."""
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     resampled = torch.stack([part.error(resampled_weights(len(part.losses), seed)) for part in losses], dim=1).nanmean(
         dim=1
@@ -321,7 +321,7 @@ def _mean_error(losses: Sequence[Losses], seed: int) -> Value:
 def _spread_out(
     table: Float64[Tensor, "row used"], factors: tuple[int, ...], num_factors: int
 ) -> Float64[Tensor, "row factor"]:
-    """With NaN for the factors that were not predicted."""
+    """Returns the table with NaN for the factors that were not predicted."""
     full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
     full[:, list(factors)] = table
     return full

@@ -90,7 +90,7 @@ class ELBODecomposition(SampledMetric):
 
 
 def _prior(codes: Codes) -> LatentPrior:
-    """The prior of the codes, or the one that is assumed."""
+    """Returns the prior of the codes, or the one that is assumed."""
     if codes.prior is not None:
         return codes.prior
     categories = [table.shape[1] for table in codes.probabilities]
@@ -98,12 +98,14 @@ def _prior(codes: Codes) -> LatentPrior:
 
 
 def _has_bounds(prior: LatentPrior) -> Bool[Tensor, " latent"]:
-    """Which continuous latents have a prior that is 0 somewhere."""
+    """Returns which continuous latents have a prior that is 0 somewhere."""
     return torch.tensor([family == "uniform" for family in prior.family], dtype=torch.bool, device=prior.mean.device)
 
 
 def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw latent"]:
-    """-log p(z_j) at the draws. Infinite where the prior has bounds, whether a draw lies beyond them or not."""
+    """Returns -log p(z_j) at the draws. It is infinite where the prior has bounds, whether a draw lies beyond them or
+    not.
+    """
     continuous = -prior.log_prob(draws.z).masked_fill(_has_bounds(prior), -math.inf)
     discrete = [-p.log()[draws.categories[:, k], None] for k, p in enumerate(prior.probabilities)]
     return torch.cat([continuous, *discrete], dim=1)
@@ -112,8 +114,8 @@ def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw late
 def _surprise(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, "row latent"]:
-    """E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: a quadratic form has its value at the
-    mean, and half its curvature times the variance.
+    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: a quadratic form has its value
+    at the mean, and half its curvature times the variance.
     """
     codes, precision = statistics.codes, prior.covariance.diagonal().reciprocal()
     continuous = 0.5 * precision * statistics.std[rows].double().square() - prior.log_prob(codes.mean[rows])
@@ -125,7 +127,7 @@ def _surprise(
 def _dependence(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, " row"]:
-    """E[log p(z) - sum_j log p(z_j)] under the posteriors of some images, for a Gaussian prior."""
+    """Returns E[log p(z) - sum_j log p(z_j)] under the posteriors of some images, for a Gaussian prior."""
     codes, curvature = statistics.codes, prior.excess_precision
     if codes.covariance is None:
         spread = statistics.std[rows].double().square() @ curvature.diagonal()
@@ -135,7 +137,7 @@ def _dependence(
 
 
 def _membership(statistics: Statistics) -> Float64[Tensor, "group latent"]:
-    """1 where a latent belongs to a group. A latent of no group is one of its own."""
+    """Returns a table with 1 where a latent belongs to a group. A latent of no group is one of its own."""
     groups = statistics.codes.groups
     table = statistics.weights.new_zeros(len(groups), statistics.posteriors.num_latents)
     for row, group in zip(table, groups, strict=True):

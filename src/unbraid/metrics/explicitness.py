@@ -92,7 +92,7 @@ class Explicitness(Metric):
         )
 
     def _areas(self, task: PredictionTask) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " row"]]:
-        """The area of each value, and what each test row adds to their mean."""
+        """Returns the area of each value, and what each test row adds to their mean."""
         values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, self.classifier)
         return areas_of_values(values, scores, task.test_labels)
 
@@ -103,7 +103,7 @@ def value_scores(
     test_codes: Float64[Tensor, "test latent"],
     classifier: ValueClassifier = "one_vs_rest",
 ) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
-    """The values among the training labels, and how much each test row looks like each of them: a logit, or the
+    """Returns the values among the training labels, and how much each test row looks like each of them: a logit, or the
     logarithm of a probability.
     """
     values, numbers = train_labels.unique(return_inverse=True)
@@ -138,8 +138,8 @@ def value_scores(
 def areas_of_values(
     values: Int64[Tensor, " value"], scores: Float64[Tensor, "test value"], labels: Int64[Tensor, " test"]
 ) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
-    """The area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and what each
-    row adds to the mean of the others.
+    """Returns the area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and
+    what each row adds to the mean of the others.
     """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
     areas = torch.tensor([curve.area for curve in curves], dtype=torch.float64)
@@ -164,8 +164,8 @@ def _logits(
 
 
 def _standard_error(influences: list[Float64[Tensor, " _row"]]) -> float:
-    """Of the mean over factors. Factors with the same rows vary together; where their rows differ, each counts by
-    itself.
+    """Returns the standard error of the mean over factors. Factors with the same rows vary together; where their rows
+    differ, each counts by itself.
     """
     if len({len(influence) for influence in influences}) == 1:
         together = torch.stack(influences).mean(dim=0)
@@ -174,5 +174,5 @@ def _standard_error(influences: list[Float64[Tensor, " _row"]]) -> float:
 
 
 def _stacked(areas: list[Float64[Tensor, " _value"]]) -> Float64[Tensor, "factor value"]:
-    """One row a factor, filled up with NaN."""
+    """Returns a table with one row per factor, filled up with NaN."""
     return torch.nn.utils.rnn.pad_sequence(areas, batch_first=True, padding_value=math.nan)

@@ -116,8 +116,8 @@ class FactorVAEScore(Metric):
 def weighted_variance(
     latents: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None = None
 ) -> Float64[Tensor, " latent"]:
-    """The variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted, else sum_n
-    p(n) (z_n - mean)^2.
+    """Returns the variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted,
+    else sum_n p(n) (z_n - mean)^2.
     """
     z = latents.double()
     if weights is None:
@@ -127,15 +127,15 @@ def weighted_variance(
 
 
 def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) -> Bool[Tensor, " latent"]:
-    """Which latents have a std of at least `min_std`; never one that is constant."""
+    """Returns which latents have a std of at least `min_std`; never one that is constant."""
     return (variance.sqrt() >= min_std) & (variance > 0)
 
 
 def normalised_variances(
     latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
 ) -> Float64[Tensor, "point latent"]:
-    """The variance of each latent within each batch, over its variance among all images, on the CPU. NaN for a constant
-    latent.
+    """Returns the variance of each latent within each batch, over its variance among all images, on the CPU. It is NaN
+    for a constant latent.
     """
     within = [
         latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu()
@@ -145,14 +145,14 @@ def normalised_variances(
 
 
 def votes(variances: Float64[Tensor, "point latent"], active: Bool[Tensor, " latent"]) -> Int64[Tensor, " point"]:
-    """The active latent that varies least in each batch; of equals, the first."""
+    """Returns the active latent that varies least in each batch; of equals, the first."""
     return torch.where(active, variances, math.inf).argmin(dim=1)
 
 
 def vote_table(
     vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
-    """How often each latent varied least in batches that share each factor."""
+    """Returns how often each latent varied least in batches that share each factor."""
     return (
         torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors)
         .double()
@@ -163,14 +163,14 @@ def vote_table(
 def vote_is_right(
     table: Float64[Tensor, "latent factor"], vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"]
 ) -> Float64[Tensor, " point"]:
-    """1 where the factor for which the latent voted most often in `table` is the factor of the batch, else 0."""
+    """Returns 1 where the factor for which the latent voted most often in `table` is that of the batch, else 0."""
     return (table.argmax(dim=1)[vote] == factor).double()
 
 
 def _num_active_interval(
     statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float
 ) -> tuple[float, float]:
-    """How many latents would be active if each variance lay at either end of its interval."""
+    """Returns how many latents would be active if each variance lay at either end of its interval."""
     z, p = statistics.codes.mean.double(), statistics.weights
     fourth = (p @ (z - p @ z).pow(4)).cpu()
     half = QUANTILE * ((fourth - variance.square()).clamp(min=0) / statistics.num_effective_images).sqrt()
@@ -181,7 +181,7 @@ def _num_active_interval(
 def _with_constant_factors(
     table: Float64[Tensor, "latent varying"], varying: tuple[int, ...], num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
-    """With a column of NaN for every factor that has no batches."""
+    """Returns the table with a column of NaN for every factor that has no batches."""
     full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
     full[:, list(varying)] = table
     return full

@@ -70,7 +70,7 @@ class GaussianTotalCorrelation(Metric):
 @final
 @dataclass(frozen=True)
 class _Spread:
-    """Sigma(x) of every image: variances alone, or full matrices."""
+    """Holds Sigma(x) of every image: variances alone, or full matrices."""
 
     variance: Float64[Tensor, "image latent"]
     covariance: Float[Tensor, "image latent latent"] | None
@@ -85,7 +85,7 @@ class _Spread:
         return torch.einsum("n,nij->ij", weights, self.covariance.double())
 
     def against(self, matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " image"]:
-        """tr(Sigma(x) matrix)."""
+        """Returns tr(Sigma(x) matrix)."""
         if self.covariance is None:
             return self.variance @ matrix.diagonal()
         return torch.einsum("nij,ij->n", self.covariance.double(), matrix)
@@ -98,7 +98,7 @@ def _total_correlation(
     weights: Float64[Tensor, " image"],
     alive: Bool[Tensor, " latent"],
 ) -> tuple[float, float]:
-    """-1/2 log det of the correlations of the latents that vary, and its standard error.
+    """Returns -1/2 log det of the correlations of the latents that vary, and its standard error.
 
     The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the derivative of
     the value along M - C.
@@ -122,6 +122,6 @@ def _total_correlation(
 def _correlation(
     covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
 ) -> Float64[Tensor, "latent latent"]:
-    """With rows and columns of NaN for latents that do not vary."""
+    """Returns the correlations, with rows and columns of NaN for latents that do not vary."""
     std = torch.where(alive, covariance.diagonal().sqrt(), math.nan)
     return covariance / (std[:, None] * std)

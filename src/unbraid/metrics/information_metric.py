@@ -33,18 +33,18 @@ class InformationMetric(Metric):
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
-        """Every number of the score: "value" and the parts (scalars), "per_factor", "per_latent" and tables (vectors).
-        Differentiable.
+        """Returns every number of the score: "value" and the parts (scalars), "per_factor", "per_latent" and tables
+        (vectors). They are differentiable.
         """
 
     @property
     @abstractmethod
     def limits(self) -> Interval:
-        """Where the value lies with these settings: `bounds`, unless an estimator knows none."""
+        """Returns where the value lies with these settings: within `bounds`, unless an estimator knows none."""
 
     @property
     def needs_entropies(self) -> bool:
-        """Whether entropies of latents are read, and not mutual information alone."""
+        """Returns whether entropies of latents are read, and not mutual information alone."""
         return False
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ def information_score(
 
 
 def check_entropies(name: str, estimator: Estimator) -> None:
-    """Refuse an estimator that does not find what the metric reads."""
+    """Raises if the estimator does not find the entropies that the metric reads."""
     if not estimator.has_entropies:
         raise SpecError(
             f"{name} reads entropies of latents, and {type(estimator).__name__} finds mutual information alone. Use "

@@ -112,7 +112,7 @@ class Informativeness(Metric):
         )
 
     def _joint(self, statistics: Statistics, value: Value) -> Value | None:
-        """I(x, z) where it can be integrated; its error is that of the images, as draws see it."""
+        """Returns I(x, z) where it can be integrated; its error is that of the images, as draws see it."""
         codes = statistics.codes
         if codes.num_latents == 1:
             return value
@@ -125,12 +125,14 @@ class Informativeness(Metric):
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:
-    """part / whole, and 0 where there is no whole."""
+    """Returns part / whole, and 0 where there is no whole."""
     return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
 
 
 def _largest(statistics: Statistics, estimator: Estimator) -> tuple[Tensor, Interval]:
-    """What I(x, z_i) is divided by, and the bounds of that: with bins, log of the number of values of each latent."""
+    """Returns what I(x, z_i) is divided by (with bins, log of the number of values of each latent), and the bounds of
+    the share.
+    """
     codes = statistics.codes
     logs = [1.0] * codes.num_latents
     if estimator.num_bins:

@@ -91,7 +91,7 @@ class IRS(Metric):
         )
 
     def _robustness(self, images: "_Images", rows: Int64[Tensor, "resample row"]) -> "_Robustness":
-        """Of the images in each row of `rows`."""
+        """Returns the robustness of the images in each row of `rows`."""
         z, counts = images.z[:, rows], images.counts_of(rows)
         center = z.mean(dim=2) if counts is None else (z * counts).sum(dim=2) / counts.sum(dim=1)
         max_deviation = (z - center[:, :, None]).abs().amax(dim=2)
@@ -109,8 +109,8 @@ class IRS(Metric):
         values: Int64[Tensor, "resample row"],
         counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
-        """The quantile of |z - m_v| over the images of each value, averaged over the values that occur. NaN where none
-        is known.
+        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur. It is
+        NaN where none is known.
         """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
@@ -137,8 +137,8 @@ class IRS(Metric):
 @final
 @dataclass(frozen=True)
 class _Images:
-    """Means in units of each latent's own, the values of each factor that varies, and how many images each image counts
-    as, one if not said.
+    """Holds means in units of each latent's own, the values of each factor that varies, and how many images each image
+    counts as, one if not said.
     """
 
     z: Float64[Tensor, "latent image"]
@@ -147,7 +147,9 @@ class _Images:
     counts: Float64[Tensor, " image"] | None
 
     def counts_of(self, rows: Int64[Tensor, "resample row"]) -> Float64[Tensor, "resample row"] | None:
-        """Scaled so that some images together count as many as there are of them; all of them count as they do."""
+        """Returns the counts of some images, scaled so that together they count as many as there are of them; those of
+        all images are not scaled.
+        """
         if self.counts is None:
             return None
         counts = self.counts[rows]
@@ -158,7 +160,9 @@ class _Images:
 @final
 @dataclass(frozen=True)
 class _Robustness:
-    """`active` latents vary; the others have NaN in the matrix and a deviation of 0."""
+    """Holds IRS_ik and the largest deviations. `active` latents vary; the others have NaN in the matrix and a deviation
+    of 0.
+    """
 
     matrix: Float64[Tensor, "latent resample factor"]
     max_deviation: Float64[Tensor, "latent resample"]
@@ -166,13 +170,13 @@ class _Robustness:
 
     @property
     def per_latent(self) -> Float64[Tensor, "latent resample"]:
-        """The score for the factor that holds the latent best; NaN for a latent that never varies."""
+        """Returns the score for the factor that holds the latent best; NaN for a latent that never varies."""
         best = self.matrix.nan_to_num(-math.inf).amax(dim=2)
         return torch.where(self.active & best.isfinite(), best, math.nan)
 
     @property
     def value(self) -> Float64[Tensor, " resample"]:
-        """0 where no latent varies: nothing is encoded."""
+        """Returns the average over latents; 0 where no latent varies: nothing is encoded."""
         return self._average(self.max_deviation)
 
     @property
@@ -188,8 +192,8 @@ class _Robustness:
 def _normalised(
     z: Float64[Tensor, "latent image"],
 ) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
-    """Each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies. Robustness is
-    the same in any units.
+    """Returns each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies.
+    Robustness is the same in any units.
     """
     low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
     unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
@@ -197,8 +201,8 @@ def _normalised(
 
 
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
-    """Images drawn with replacement from some of them. Not from all: the largest deviation does not settle as averages
-    do, and nor does its scatter.
+    """Returns images drawn with replacement from some of them. They are not drawn from all: neither the largest
+    deviation nor its scatter settles as averages do.
     """
     some = sampling.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
     places = (
@@ -213,8 +217,8 @@ def _quantiles(
     counts: Int64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """The quantile of each latent's deviations within each value, linear between images; NaN for a value that does not
-    occur.
+    """Returns the quantile of each latent's deviations within each value, linear between images; NaN for a value that
+    does not occur.
     """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
@@ -241,8 +245,8 @@ def _quantiles_of_counts(
     masses: Float64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """As `_quantiles`, of images that count as so many each: the same as if they were repeated, where the counts are
-    whole.
+    """Returns the same as `_quantiles`, for images that count as so many each: as if they were repeated, where the
+    counts are whole.
     """
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     order = (values.double() * scale + deviations).argsort(dim=1)

@@ -54,7 +54,9 @@ QUANTILE = 1.959964
 @final
 @dataclass(frozen=True)
 class Value:
-    """A number, and where it would lie for 95 of 100 other samples of as many images. None: there is no telling."""
+    """Holds a number, and where it would lie for 95 of 100 other samples of as many images (None if that cannot be
+    told).
+    """
 
     value: float
     interval: Interval | None = None
@@ -63,7 +65,7 @@ class Value:
     def of(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
-        """With an interval of 1.96 standard errors on either side, cut at the bounds."""
+        """Returns the value with an interval of 1.96 standard errors on either side, cut at the bounds."""
         value, half = float(value), QUANTILE * float(standard_error)
         if math.isnan(value) or math.isnan(half):
             return cls(value)
@@ -73,7 +75,7 @@ class Value:
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One number, and everything behind it.
+    """Holds one number and everything behind it.
 
     `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
     is undefined (a constant factor). `tables` keeps the matrices that the value was computed from, by name:
@@ -150,40 +152,42 @@ class Metric(Recipe, ABC):
     fits_predictor: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Types and sizes of the settings; a metric with checks of its own calls this first."""
+        """Checks types and sizes of the settings; a metric with checks of its own calls this first."""
         super().__post_init__()
         check_sizes(self)
 
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """What the codes may have beyond means, stds and a full set of discrete labels."""
+        """Returns what the codes may have beyond means, stds and a full set of discrete labels."""
 
     @property
     def sees_scale(self) -> bool:
-        """Whether latents that are moved or scaled have another score, because a classifier sees their means as they
+        """Returns whether moving or scaling latents changes the score, because a classifier sees their means as they
         are.
         """
         return False
 
     @property
     def tells_floats_apart(self) -> bool:
-        """Whether a factor scores otherwise as floats, which are measurements, than as integers, which are values."""
+        """Returns whether a factor scores otherwise as floats, which are measurements, than as integers, which are
+        values.
+        """
         return False
 
     @property
     def title(self) -> str:
-        """What the value is, in words, and the settings that are not those by default."""
+        """Returns what the value is, in words, and the settings that differ from their defaults."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity or type(self).__name__, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def measure(self, statistics: Statistics) -> Score:
-        """The score of codes that have been checked."""
+        """Returns the score of codes that have been checked."""
 
     @final
     def __call__(self, codes: Codes) -> Score:
-        """The score of these codes. A warning is logged that names factors which never vary."""
+        """Returns the score of these codes. Logs a warning that names factors which never vary."""
         score = self.of(Statistics(codes))
         for note in score.notes:
             if note.endswith(UNDEFINED):
@@ -192,8 +196,8 @@ class Metric(Recipe, ABC):
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """The score, from statistics that other metrics may share. A note names factors which never vary, and an error
-        codes that are refused.
+        """Returns the score, from statistics that other metrics may share. A note names factors which never vary.
+        Raises if the metric does not take these codes.
         """
         name = type(self).__name__
         for feature, who in features(statistics.codes).items():
@@ -215,7 +219,7 @@ class Metric(Recipe, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting by name. A recipe among them is told by its name, and its own settings follow."""
+        """Returns every setting by name. A recipe among them is told by its name, and its own settings follow."""
         return settings_of(self)
 
 
@@ -242,13 +246,13 @@ OF_FACTORS: tuple[Feature, ...] = ("continuous factors", "soft labels", "missing
 
 
 def factor_features(labels: Labels) -> frozenset[Feature]:
-    """What these labels have that not every metric takes."""
+    """Returns what these labels have that not every metric takes."""
     has = (labels.is_continuous, labels.is_soft, labels.known is not None and not bool(labels.known.all()))
     return frozenset(feature for feature, found in zip(OF_FACTORS, has, strict=True) if found)
 
 
 def features(codes: Codes) -> dict[Feature, str]:
-    """What these codes have that not every metric takes, with the factors that have it."""
+    """Returns what these codes have that not every metric takes, with the factors that have it."""
     found: dict[Feature, str] = {}
 
     def note(feature: Feature, names: list[str]) -> None:
@@ -270,7 +274,7 @@ def features(codes: Codes) -> dict[Feature, str]:
 
 
 def _check_magnitude(codes: Codes) -> None:
-    """Refuse numbers whose squares overflow: every metric would see infinities."""
+    """Raises if squares of the numbers overflow: every metric would see infinities."""
     for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
         largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
         if largest > _LARGEST:

@@ -96,7 +96,7 @@ def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, in
 
 
 def _table(statistics: Statistics, estimator: Quantised) -> Float64[Tensor, "latent latent"]:
-    """H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
+    """Returns H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
     alone = entropy(estimator.sums(statistics).marginal)
     bins = estimator.bins
     places = _places(statistics, bins)
@@ -109,7 +109,7 @@ def _table(statistics: Statistics, estimator: Quantised) -> Float64[Tensor, "lat
 
 
 def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]:
-    """The bin of each mean."""
+    """Returns the bin of each mean."""
     return statistics.once(
         ("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device))
     )
@@ -118,8 +118,8 @@ def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]
 def _histogram(
     statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
 ) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
-    """The mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered in a
-    row.
+    """Returns the mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered
+    in a row.
     """
     weights = None if statistics.codes.weights is None else statistics.weights
     cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
@@ -130,7 +130,9 @@ def _histogram(
 
 
 def _standard_error(statistics: Statistics, estimator: Quantised, pairs: Sequence[tuple[int, int]]) -> float:
-    """Of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) - H for each image."""
+    """Returns the standard error of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) -
+    H for each image.
+    """
     rows, bins = statistics.influence_rows, estimator.bins
     places = _places(statistics, bins)
     scale = statistics.influence_sample.weights * statistics.influence_sample.correction

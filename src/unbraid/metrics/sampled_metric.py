@@ -41,16 +41,16 @@ class SampledMetric(Metric):
 
     @abstractmethod
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        """The averages that the numbers are functions of."""
+        """Returns the averages that the numbers are functions of."""
 
     @abstractmethod
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        """Every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables.
-        Differentiable.
+        """Returns every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables.
+        They are differentiable.
         """
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
-        """Sentences that readers of the score should know of these codes. By default, none."""
+        """Returns sentences that readers of the score should know of these codes. By default, there are none."""
         del codes
         return ()
 
@@ -72,8 +72,8 @@ def sampled_score(
     bounds: Interval,
     settings: Mapping[str, Any],
 ) -> Score:
-    """The score whose numbers are functions of sampled entropies, with intervals, and whether half the draws would have
-    done.
+    """Returns the score whose numbers are functions of sampled entropies, with intervals, and whether half the draws
+    would have done.
     """
     found = numbers(entropies.averages)
     scalars = [key for key, number in found.items() if number.ndim == 0]
@@ -90,8 +90,8 @@ def sampled_score(
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
-    """The statistics for estimators that also look at labels: without the continuous ones, which these cannot take and
-    we do not read.
+    """Returns the statistics for estimators that also look at labels: without the continuous ones, which these cannot
+    take and we do not read.
     """
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)

@@ -121,7 +121,7 @@ class SAP(Metric):
         return None
 
     def _accuracies(self, task: PredictionTask, *, resample: bool = True) -> tuple[Tensor, Tensor]:
-        """The score of each latent, and its scores in resamples of the test rows."""
+        """Returns the score of each latent, and its scores in resamples of the test rows."""
         predicted = predicted_labels(task.train_codes, task.train_labels, task.test_codes, self.classifier, self.seed)
         weights = torch.full((1, len(predicted)), 1 / len(predicted), dtype=torch.float64)
         if resample:
@@ -132,8 +132,8 @@ class SAP(Metric):
 
 
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """The score of the best latent less that of the second best, for each factor; of a single latent its score. NaN
-    columns stay NaN.
+    """Returns the score of the best latent less that of the second best, for each factor; of a single latent its score.
+    NaN columns stay NaN.
     """
     return top_two(matrix).gap
 
@@ -143,7 +143,7 @@ def squared_correlations(
     values: Float[Tensor, " image"] | Int64[Tensor, " image"],
     weights: Float[Tensor, " image"] | None = None,
 ) -> Float64[Tensor, " latent"]:
-    """Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 where a variance is no more than rounding."""
+    """Returns Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 where a variance is no more than rounding."""
     y = values.double()
     p = torch.full_like(y, 1 / len(y)) if weights is None else weights.double() / weights.double().sum()
     z, y = latents.double() - p @ latents.double(), y - p @ y
@@ -159,7 +159,7 @@ def predicted_labels(
     classifier: LatentClassifier = "svm",
     seed: int = 0,
 ) -> Int64[Tensor, "test latent"]:
-    """What a classifier that sees one latent takes each test row to be, for every latent."""
+    """Returns what a classifier that sees one latent takes each test row to be, for every latent."""
     if bool((train_labels == train_labels[0]).all()):
         return train_labels[0].expand(test_codes.shape)
     columns = []
@@ -178,8 +178,8 @@ def predicted_labels(
 
 
 def _shrink(latent: Float64[Tensor, " train"]) -> float:
-    """What to multiply a latent by before the SVM sees it: 1, or where it exceeds 2^20 a power of two that brings it
-    there.
+    """Returns what to multiply a latent by before the SVM sees it: 1, or where it exceeds 2^20 a power of two that
+    brings it there.
     """
     # liblinear does not come to an end on huge numbers. At 2^20 the penalty on the weight is long negligible, so the
     # classes stay the same.
@@ -189,14 +189,14 @@ def _shrink(latent: Float64[Tensor, " train"]) -> float:
 def plain_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """The share of rows that are right."""
+    """Returns the share of rows that are right."""
     return weights @ (predicted == labels[:, None]).double()
 
 
 def balanced_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """The share of rows that are right among those of each value, averaged over the values that occur."""
+    """Returns the share of rows that are right among those of each value, averaged over the values that occur."""
     right = (predicted == labels[:, None]).double()
     recalls = []
     for value in labels.unique():
@@ -208,7 +208,9 @@ def balanced_accuracy(
 def _by_threshold(
     train: Float64[Tensor, " train"], labels: Int64[Tensor, " train"], test: Float64[Tensor, " test"]
 ) -> Int64[Tensor, " test"]:
-    """Two values, parted where the balanced accuracy on the training rows is greatest; exact, by trying every cut."""
+    """Returns which of two values each test row has, parted where the balanced accuracy on the training rows is
+    greatest; exact, by trying every cut.
+    """
     low, high = labels.unique().tolist()
     ranked = train.sort()
     is_high = (labels[ranked.indices] == high).double()
@@ -233,7 +235,7 @@ def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
 
 
 def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> tuple[Tensor, Tensor]:
-    """Squared correlations over all images, and how they scatter, judged by the rows of the task."""
+    """Returns squared correlations over all images, and how they scatter, judged by the rows of the task."""
     codes = statistics.codes
     labels = codes.factors[factor]
     known = slice(None) if labels.known is None else labels.known

@@ -20,7 +20,7 @@ from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
 @final
 @dataclass(frozen=True)
 class Terms:
-    """I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
+    """Holds I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
 
     each: Tensor
     joint: Tensor
@@ -29,7 +29,9 @@ class Terms:
 
     @classmethod
     def of(cls, averages: Averages, clip: bool = False) -> "Terms":
-        """From entropies. `clip`: none counts as less than 0, as in Do & Tran's code; a noisy estimate may be less."""
+        """Returns the terms from entropies. With `clip` none counts as less than 0, as in Do & Tran's code; a noisy
+        estimate may be less.
+        """
         each = averages["each"] - averages["each_given_image"]
         joint = averages["joint"] - averages["joint_given_image"]
         without = averages["without"] - averages["without_given_image"]
@@ -38,7 +40,7 @@ class Terms:
         return cls(*(part.clamp(min=0) for part in found)) if clip else cls(*found)
 
     def shares(self) -> Tensor:
-        """rho_i = I(x, z_i) / sum_j I(x, z_j), from what is above 0; all 0 if nothing is."""
+        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), from what is above 0; all 0 if nothing is."""
         positive = self.each.clamp(min=0)
         total = positive.sum()
         return torch.where(total > 0, positive / torch.where(total > 0, total, 1.0), 0.0)
@@ -68,12 +70,12 @@ class SeparationMetric(SampledMetric):
 
     @final
     def terms(self, averages: Averages) -> Terms:
-        """The terms, clipped at 0 where the densities are floored."""
+        """Returns the terms, clipped at 0 where the densities are floored."""
         return Terms.of(averages, clip=self.density_floor is not None)
 
     @final
     def sampled(self, statistics: Statistics) -> SampledEntropies:
-        """The entropies, with floors if asked for."""
+        """Returns the entropies, with floors if asked for."""
         return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor)
 
 
@@ -93,11 +95,11 @@ class WeightedSeparation(SeparationMetric):
 
     @abstractmethod
     def of_latents(self, terms: Terms) -> Tensor:
-        """The number of each latent, in nats."""
+        """Returns the number of each latent, in nats."""
 
     @abstractmethod
     def tables_of(self, terms: Terms) -> dict[str, Tensor]:
-        """What it was computed from, beside I(x, z_i)."""
+        """Returns what it was computed from, beside I(x, z_i)."""
 
     @final
     def entropies(self, statistics: Statistics) -> SampledEntropies:
@@ -118,15 +120,15 @@ class WeightedSeparation(SeparationMetric):
 
 
 def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:
-    """The mean of the k largest, for every k, as "NAME@k"."""
+    """Returns the mean of the k largest, for every k, as "NAME@k"."""
     ranked = per_latent.sort(descending=True).values
     means = ranked.cumsum(dim=0) / torch.arange(1, len(ranked) + 1, device=ranked.device)
     return {f"{name}@{k}": mean for k, mean in enumerate(means, start=1)}
 
 
 def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
-    """With H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as they are if there are
-    none.
+    """Returns the entropies with H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as
+    they are if `num_bins` is None.
     """
     if num_bins is None:
         return entropies
@@ -134,7 +136,7 @@ def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bin
 
 
 def normalised(per_latent: Tensor, averages: Averages) -> Tensor:
-    """Divided by the normaliser, if there is one; 0 for a latent that never leaves its bin."""
+    """Returns the numbers divided by the normaliser, if there is one; 0 for a latent that never leaves its bin."""
     if "normaliser" not in averages:
         return per_latent
     positive = averages["normaliser"] > 0
@@ -142,7 +144,7 @@ def normalised(per_latent: Tensor, averages: Averages) -> Tensor:
 
 
 def check_floor(name: str, density_floor: float | None, conditional: str) -> None:
-    """Refuse floors that are none, and floors with a closed form that knows no floors."""
+    """Raises if the floor is not a finite number above 0, or if H(. | x) is in closed form, which knows no floors."""
     if density_floor is None:
         return
     if not (math.isfinite(density_floor) and density_floor > 0):

@@ -29,7 +29,7 @@ SIZES: dict[str, tuple[int, int]] = {
 
 
 def check_sizes(recipe: Recipe) -> None:
-    """Refuses a seed out of range, and a count for which there are too few or too many."""
+    """Raises if a seed is out of range, or a count is too small or too large."""
     name = type(recipe).__name__
     for field in fields(recipe):
         value = getattr(recipe, field.name)
@@ -61,11 +61,11 @@ def settings_of(recipe: Recipe) -> dict[str, Any]:
 
 
 def check_seed(where: str, seed: Any) -> None:
-    """Refuse what cannot start the draws."""
+    """Raises if this cannot start the draws."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= 2**63 - 1:
         raise SpecError(f"{where} is {seed!r}; expected a whole number from 0 to 2**63 - 1.")
 
 
 def sklearn_seed(seed: int) -> int:
-    """The seed in 32 bits, which is all that scikit-learn takes."""
+    """Returns the seed in 32 bits, which is all that scikit-learn takes."""
     return seed % 2**32

@@ -73,8 +73,8 @@ class TopAttributes(Metric):
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
-    """The latent with the largest |correlation| for each attribute (the lowest of those that tie; -1 where undefined),
-    and how large it is.
+    """Returns the latent with the largest |correlation| for each attribute (the lowest of those that tie; -1 where
+    undefined), and how large it is.
     """
     sizes = matrix.abs()
     best = sizes.amax(dim=-2)
@@ -87,8 +87,8 @@ def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Te
 def _other_attributes(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], num_top: int
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
-    """The other attributes that the latent of each attribute correlates with most, and by how much. NaN where there are
-    none.
+    """Returns the other attributes that the latent of each attribute correlates with most, and by how much. NaN where
+    there are none.
     """
     by_attribute = _of_others(matrix, top)
     order = (
@@ -102,8 +102,8 @@ def _other_attributes(
 
 
 def _runner_up(matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]) -> Float64[Tensor, ""]:
-    """The mean over attributes of the largest |correlation| of their latent with another attribute. NaN with a single
-    attribute.
+    """Returns the mean over attributes of the largest |correlation| of their latent with another attribute. It is NaN
+    with a single attribute.
     """
     sizes = _of_others(matrix, top).abs()
     largest = sizes.nan_to_num(-1.0).amax(dim=1)
@@ -113,6 +113,6 @@ def _runner_up(matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " fa
 def _of_others(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]
 ) -> Float64[Tensor, "factor factor"]:
-    """In row k, the correlations of the latent of attribute k with all other attributes; NaN with itself."""
+    """Returns, in row k, the correlations of the latent of attribute k with all other attributes; NaN with itself."""
     rows = torch.where((top >= 0)[:, None], matrix[top], math.nan)
     return rows.clone().fill_diagonal_(math.nan)

@@ -133,7 +133,7 @@ class ZDiff(Metric):
 def pair_features(
     latents: Float[Tensor, "image latent"], first: Int64[Tensor, "point pair"], second: Int64[Tensor, "point pair"]
 ) -> Float64[Tensor, "point latent"]:
-    """mean |z(x_1) - z(x_2)| over the pairs of each point, on the CPU."""
+    """Returns mean |z(x_1) - z(x_2)| over the pairs of each point, on the CPU."""
     features = []
     for chunk in chunks(len(first), 2 * first.shape[1]):
         ours, theirs = (latents[rows[chunk].to(latents.device)].double() for rows in (first, second))
@@ -148,7 +148,7 @@ def predicted_factors(
     classifier: PairClassifier = "logistic",
     seed: int = 0,
 ) -> Int64[Tensor, " test"]:
-    """The factor that a linear classifier, fitted on the training points, takes each test point to share."""
+    """Returns the factor that a linear classifier, fitted on the training points, takes each test point to share."""
     from sklearn.linear_model import LogisticRegression
 
     if bool((train_factor == train_factor[0]).all()):

@@ -26,7 +26,7 @@ _PIXELS_ON_A_GPU = 2**25
 @final
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, the images that it is scored on, with their weights, and what its nets multiply in."""
+    """Holds a trained model, the images that it is scored on, with their weights, and what its nets multiply in."""
 
     model: AutoencoderModule
     images: FactorImages

@@ -30,13 +30,13 @@ class ModelScore(Recipe, ABC):
     needs_density: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Types and sizes of the settings; a score with checks of its own calls this first."""
+        """Checks types and sizes of the settings; a score with checks of its own calls this first."""
         super().__post_init__()
         check_sizes(self)
 
     @property
     def title(self) -> str:
-        """What the value is, in words, and the settings that are not those by default."""
+        """Returns what the value is, in words, and the settings that are not those by default."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity, *(word.replace("_", " ") for word in settings)])
 
@@ -56,5 +56,5 @@ class ModelScore(Recipe, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting by name."""
+        """Returns every setting by name."""
         return settings_of(self)

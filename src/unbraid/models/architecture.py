@@ -21,13 +21,13 @@ class Architecture(Recipe, ABC):
 
     @abstractmethod
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        """A module from (batch, channel, height, width) to (batch, latents.num_parameters).
+        """Returns a module from (batch, channel, height, width) to (batch, latents.num_parameters).
 
         Most nets need no more of the latents than that number; some have a head for each.
         """
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        """A module from (batch, num_inputs) to (batch, channel, height, width), without a final squashing: the
+        """Returns a module from (batch, num_inputs) to (batch, channel, height, width), without a final squashing: the
         likelihood does that.
         """

@@ -59,11 +59,11 @@ class Autoencoder(Recipe):
             raise SpecError(f"Autoencoder: noise_inputs is {self.noise_inputs}; expected 0 or more.")
 
     def build(self, image_shape: ImageShape, seed: int) -> "AutoencoderModule":
-        """A model for images of this shape, with the initial weights of this seed, on the CPU."""
+        """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
     def check(self, image_shape: ImageShape) -> None:
-        """Refuse images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a
+        """Refuses images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a
         fleet. No weights are made.
         """
         encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
@@ -107,7 +107,9 @@ class Autoencoder(Recipe):
 
 @final
 class ForwardPass(NamedTuple):
-    """What a model makes of images: q(z | x), the code that stands for each image, and the images decoded from it."""
+    """Holds what a model makes of images: q(z | x), the code that stands for each image, and the images decoded from
+    it.
+    """
 
     posterior: Posterior
     code: Float[Tensor, "batch column"]
@@ -198,7 +200,7 @@ class AutoencoderModule(nn.Module):
         grid: tuple[int, int] | None = None,
     ) -> Traversal:
         """Returns what changes in each of these images as one latent at a time moves, as `unbraid.traverse` explains
-        it; or from the typical one of `Codes`. From codes as plain numbers `unbraid.traverse(model, code)` starts.
+        it; or in the typical one of `Codes`. `unbraid.traverse(model, code)` starts from codes as plain numbers.
         """
         code: Any = images
         if not isinstance(images, Codes):
@@ -223,7 +225,7 @@ class AutoencoderModule(nn.Module):
         return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
     def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
-        """What the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
+        """Returns what the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
         seen = with_categories(z, self.latents.widths, self.latents.hard_latents)
         return with_noise_inputs(seen, self.noise_inputs)
 
@@ -271,7 +273,7 @@ def trunk_of(encoder: nn.Module) -> nn.Sequential:
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:
-    """What the net makes of two inputs of this shape."""
+    """Returns what the net makes of two inputs of this shape."""
     try:
         output: Tensor = net(torch.zeros(2, *shape))
     except (RuntimeError, ValueError, TypeError) as error:
@@ -286,7 +288,7 @@ def _numbers(output: Tensor) -> str:
 
 
 def _check_layers(name: str, net: nn.Module) -> None:
-    """Refuse layers that draw random numbers, or whose state training would have to change."""
+    """Refuses layers that draw random numbers, or whose state training would have to change."""
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
@@ -303,5 +305,5 @@ def _check_layers(name: str, net: nn.Module) -> None:
 
 
 def with_noise_inputs(z: Float[Tensor, "batch column"], noise_inputs: int) -> Float[Tensor, "batch input"]:
-    """The code with zeros for the decoder's noise inputs."""
+    """Returns the code with zeros for the decoder's noise inputs."""
     return nn.functional.pad(z, (0, noise_inputs)) if noise_inputs > 0 else z

@@ -41,14 +41,14 @@ class Critic(Recipe):
             raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
 
     def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
-        """A module from (batch, num_inputs) to (batch, num_outputs)."""
+        """Returns a module from (batch, num_inputs) to (batch, num_outputs)."""
         layers: list[nn.Module] = []
         for fan_in, fan_out in pairwise((num_inputs, *self.hidden)):
             layers += [nn.Linear(fan_in, fan_out), nn.LeakyReLU(0.2)]
         return nn.Sequential(*layers, nn.Linear(self.hidden[-1], num_outputs))
 
     def for_images(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
-        """A module from (batch, channel, height, width) to (batch, num_outputs)."""
+        """Returns a module from (batch, channel, height, width) to (batch, num_outputs)."""
         num_channels, height, width = image_shape
         layers: list[nn.Module] = []
         for fan_in, fan_out in pairwise((num_channels, *self.channels)):

@@ -48,7 +48,7 @@ def check_widths(net: str, **widths: Sequence[int]) -> None:
 
 
 def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
-    """Linear layers of these widths with the activation between any two of them, and none after the last."""
+    """Returns linear layers of these widths with the activation between any two of them, and none after the last."""
     *inner, last = pairwise(widths)
     for fan_in, fan_out in inner:
         yield nn.Linear(fan_in, fan_out)

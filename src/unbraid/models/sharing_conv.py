@@ -57,7 +57,7 @@ class SharingConv(Architecture):
         return Conv(self.channels, self.hidden).make_decoder(num_inputs, image_shape)
 
     def _widths(self, canvas: Canvas, latents: Latents) -> tuple[int, ...]:
-        """The widths of all convolutions of the encoder."""
+        """Returns the widths of all convolutions of the encoder."""
         last, rest = divmod(latents.num_parameters, self.map_size**2)
         if rest:
             raise SpecError(

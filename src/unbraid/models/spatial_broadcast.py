@@ -54,7 +54,7 @@ class SpatialBroadcast(Architecture):
 
 @final
 class _Broadcast(nn.Module):
-    """The code at every pixel, and the pixel's row and column from -1 to 1."""
+    """Puts out the code at every pixel, and the pixel's row and column from -1 to 1."""
 
     def __init__(self, height: int, width: int) -> None:
         super().__init__()

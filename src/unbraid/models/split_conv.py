@@ -57,8 +57,8 @@ class SplitConv(Architecture):
 
 @final
 class _Branches(nn.Module):
-    """All branches at once. All read the same map, so their convolutions are one of many channels; what follows is a
-    stack of linear layers.
+    """Applies all branches at once. All read the same map, so their convolutions are one of many channels; what follows
+    is a stack of linear layers.
     """
 
     def __init__(self, fan_in: int, channels: int, map_area: int, width: int, latents: Latents) -> None:
@@ -82,7 +82,7 @@ class _Branches(nn.Module):
 
 @final
 class _LinearStack(nn.Module):
-    """A linear layer for each branch, with the initial weights of `nn.Linear`."""
+    """Applies a linear layer for each branch, with the initial weights of `nn.Linear`."""
 
     def __init__(self, num_branches: int, fan_in: int, fan_out: int) -> None:
         super().__init__()

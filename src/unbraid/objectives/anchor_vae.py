@@ -48,7 +48,7 @@ class AnchorVAE(Objective):
 
 
 def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""]:
-    """I(x; z_a), estimated from the batch with eq. 13, in nats."""
+    """Returns I(x; z_a), estimated from the batch with eq. 13, in nats."""
     z = step.z
     weights = log_weights("eq13", len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
     summed = step.posterior.summed_log_pmf
@@ -61,7 +61,7 @@ def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""
 
 
 def check_anchors(objective: Objective, anchors: tuple[int, ...], model: Autoencoder) -> None:
-    """Refuse anchors that are no latents of the model, or are named twice."""
+    """Refuses anchors that are not latents of the model, or are named twice."""
     last = model.latents.num_latents - 1
     if not all(0 <= latent <= last for latent in anchors) or len(set(anchors)) < len(anchors):
         raise SpecError(

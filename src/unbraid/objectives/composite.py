@@ -134,7 +134,7 @@ class Composite(Objective):
         return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant_of(self, step))
 
     def _extra_terms(self, step: Step, cost: Float[Tensor, ""]) -> dict[str, Float[Tensor, ""]]:
-        """The terms that were asked for, by the names of their weights, where a code costs so many nats."""
+        """Returns the terms that were asked for, by the names of their weights, where a code costs so many nats."""
         terms: dict[str, Float[Tensor, ""]] = {}
         if self.anchors:
             terms["anchor_information"] = anchor_information(step, self.anchors)

@@ -95,8 +95,8 @@ class DecomposedELBO(Objective):
 
 
 def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
-    """What the estimator adds to the weighted parts of a DecomposedELBO or a Composite, whatever the codes are. It has
-    no gradient.
+    """Returns what the estimator adds to the weighted parts of a DecomposedELBO or a Composite, whatever the codes are.
+    It has no gradient.
 
     The weights of "mws" sum to p(n_i) in row i, where those of the others sum to 1. So each log q^ of it has log p(n_i)
     in it, -log N unless images are weighted: the joint once, D groups D times, L latents L times.
@@ -116,12 +116,12 @@ def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
 
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition:
-    """The parts of log q(z|x) - log p(z) of each code of the batch, for the log."""
+    """Returns the parts of log q(z|x) - log p(z) of each code of the batch, for the log."""
     return _decompositions(as_logged(step), [estimator], groups)[0]
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition]:
-    """The parts with the estimator of the loss, and with eq. 13 for the log.
+    """Returns the parts with the estimator of the loss, and with eq. 13 for the log.
 
     They share their densities, unless the loss takes another density than that of the draws.
     """
@@ -132,7 +132,7 @@ def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tupl
 
 
 def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:
-    """Refuse groups that miss a latent of the model, repeat one, or name one that does not exist."""
+    """Refuses groups that miss a latent of the model, repeat one, or name one that does not exist."""
     if isinstance(groups, str):
         return
     every = range(model.latents.num_latents)
@@ -160,16 +160,16 @@ def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups)
 
 
 def sums_as_it_goes(step: Step) -> bool:
-    """Whether densities are summed as they are computed: on a GPU that saves most of the time. Elsewhere a table of
-    them all is as fast.
+    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time. Elsewhere a
+    table of them all is as fast.
     """
     is_factorised = isinstance(step.posterior, DiagonalGaussian) and step.prior.is_factorised
     return is_factorised and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """The parts with each table of weights, without a table of all densities. For independent Gaussian latents, each a
-    group of its own.
+    """Returns the parts with each table of weights, without a table of all densities. It is for independent Gaussian
+    latents, each a group of its own.
     """
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
@@ -181,7 +181,7 @@ def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batc
 def pairwise_decompositions(
     step: Step, tables: Sequence[Float[Tensor, "sample batch"]], groups: tuple[tuple[int, ...], ...] | None
 ) -> list[Decomposition]:
-    """The parts with each table of weights, from one table of all densities."""
+    """Returns the parts with each table of weights, from one table of all densities."""
     log_posterior, pairwise, log_prior = expected_log_probs(step)
     product = product_densities(log_posterior, pairwise, log_prior, groups)
     joint = _with_correlations(product, step, groups, log_posterior, log_prior)
@@ -192,7 +192,7 @@ def pairwise_decompositions(
 def expected_log_probs(
     step: Step,
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
-    """log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
+    """Returns log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
 
     A latent whose categories are summed over has its mean over them in the first and the last. In the middle it is 0:
     what it adds there, the mixture must know for every category (`log_mixture`).
@@ -234,15 +234,15 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """The joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in the
-    product.
+    """Returns the joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in
+    the product.
     """
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
     drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}
 
     def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
-        """What the latents drawn have together, and the means of those that are summed over."""
+        """Returns what the latents drawn have together, and the means of those that are summed over."""
         means = [latent for latent in group if latent in summed]
         return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 

@@ -115,7 +115,7 @@ class DIPVAE(Objective):
         )
 
     def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
-        """C, and what the next step must know of it."""
+        """Returns C, and what the next step must know of it."""
         posterior = step.posterior
         match self.mode:
             case "batch":
@@ -134,7 +134,7 @@ class DIPVAE(Objective):
         return of_means if self.kind == "i" else of_means + expected_covariance(posterior)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
-        """decay times the past, which is constant, plus 1 - decay times the batch. The first batch has no past."""
+        """Returns decay times the past, which is constant, plus 1 - decay times the batch; the first has no past."""
         decay = self.decay * step.state["started"]
         blended = decay * step.state[name] + (1 - decay) * of_batch
         return blended.detach() + of_batch - of_batch.detach() if self.rescale else blended
@@ -147,5 +147,5 @@ def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
 
 
 def _a_posterior(latents: Latents) -> Posterior:
-    """What the latents make of an encoder that puts out zeros, to see its shape."""
+    """Returns what the latents make of an encoder that puts out zeros, to see its shape."""
     return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

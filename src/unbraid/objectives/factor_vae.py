@@ -76,11 +76,11 @@ class FactorVAE(Objective):
 
 
 def critic_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
-    """The cross-entropy of telling codes apart from permuted ones, in nats a code; log 2 is guessing."""
+    """Returns the cross-entropy of telling codes apart from permuted ones, in nats a code; log 2 is guessing."""
     # With two logits a and b, -log softmax(a) is softplus(b - a).
     return 0.5 * (softplus(-_log_ratio(joint)).mean() + softplus(_log_ratio(permuted)).mean())
 
 
 def _log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
-    """log D / (1 - D): how much likelier a code is to come from q(z)."""
+    """Returns log D / (1 - D): how much likelier a code is to come from q(z)."""
     return logits[:, 0] - logits[:, 1]

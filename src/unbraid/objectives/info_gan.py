@@ -114,8 +114,8 @@ def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor,
 def _information(
     step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image tells of
-    them, in nats.
+    """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image
+    tells of them, in nats.
 
     -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come
     first.

@@ -28,7 +28,7 @@ CriticReads = Literal["codes", "images", "features"]
 @final
 @dataclass(frozen=True)
 class EncodedBatch:
-    """A batch, what the encoder says of it, and a draw of its codes."""
+    """Holds a batch, what the encoder says of it, and a draw of its codes."""
 
     x: Float[Tensor, "batch channel height width"]
     posterior: Posterior
@@ -38,8 +38,8 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """One batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it over
-    many.
+    """Holds one batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it
+    over many.
 
     `draws` holds the standard normal numbers that the objective asked for, by name. `progress` runs from 0 to 1 over
     training. `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for
@@ -76,7 +76,7 @@ class Step:
 @final
 @dataclass(frozen=True)
 class Loss:
-    """What to minimise, and what it is made of.
+    """Holds what to minimise, and what it is made of.
 
     `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's
     weights alone, and those of the encoder where it reads features. `state` is handed back at the next step; it carries
@@ -91,7 +91,7 @@ class Loss:
 
     @property
     def shown(self) -> Float[Tensor, ""]:
-        """The loss that is logged and shown: `total` without its `constant`, so that it agrees with its parts."""
+        """Returns the loss that is logged and shown: `total` without `constant`, so that it agrees with its parts."""
         return self.total - self.constant
 
 
@@ -110,14 +110,14 @@ class Objective(Recipe, ABC):
     def __call__(self, step: Step) -> Loss: ...
 
     def general(self) -> "Objective":
-        """The same loss as a case of the widest family it belongs to, so that kin can share a fleet. By default,
-        itself.
+        """Returns the same loss as a case of the widest family it belongs to, so that kin can share a fleet. By default
+        it returns itself.
         """
         return self
 
     def check(self, model: Autoencoder) -> None:
-        """Refuse a model that this formula cannot train. By default: one without a finite rate, and what the wider
-        family of the formula refuses.
+        """Refuses a model that this formula cannot train. By default that is one without a finite rate, and what the
+        wider family of the formula refuses.
         """
         check_rate(self, model)
         general = self.general()
@@ -126,8 +126,8 @@ class Objective(Recipe, ABC):
 
     @property
     def critic_reads(self) -> CriticReads | None:
-        """What the critic is shown. By default there is none. A class whose every member has one may say so with a
-        class variable.
+        """Returns what the critic is shown. By default there is none. A class whose every member has one may say so
+        with a class variable.
 
         A critic of "features" is called with images too, and reads what the encoder makes of them before its last
         layer. Then the encoder learns with the critic: by the critic's optimiser, and from its loss.
@@ -136,35 +136,40 @@ class Objective(Recipe, ABC):
 
     @property
     def generates(self) -> bool:
-        """Whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images. By
-        default, no.
+        """Returns whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images.
+        By default it does not.
         """
         return False
 
     @property
     def needs_other_batch(self) -> bool:
-        """Whether a step needs a second, independent batch. By default, no."""
+        """Returns whether a step needs a second, independent batch. By default it does not."""
         return False
 
     def draw_shapes(
         self, batch_size: int, model: Autoencoder, image_shape: ImageShape
     ) -> Mapping[str, tuple[int, ...]]:
-        """The standard normal numbers that a step needs beyond the posterior's own, by name. By default, none."""
+        """Returns the standard normal numbers that a step needs beyond the posterior's own, by name. By default there
+        are none.
+        """
         del batch_size, model, image_shape
         return {}
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        """What the first step finds in `state`. By default, nothing."""
+        """Returns what the first step finds in `state`. By default there is nothing."""
         del latents
         return {}
 
     @property
     def hyperparameters(self) -> dict[str, Weight]:
-        """The fields that are numbers or schedules, by name. One that may be left out, and is, is not among them."""
+        """Returns the fields that are numbers or schedules, by name. One that may be left out, and is, is not among
+        them.
+        """
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """A copy with these hyperparameters. Not `replace`: a tensor under `vmap` cannot be validated.
+        """Returns a copy with these hyperparameters. It does not use `replace`: a tensor under `vmap` cannot be
+        validated.
 
         A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so
         validate, the general form.
@@ -175,7 +180,7 @@ class Objective(Recipe, ABC):
         return bound
 
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
-        """The formula as it is at this moment of training, with schedules resolved."""
+        """Returns the formula as it is at this moment of training, with schedules resolved."""
         numbers: dict[str, Any] = {
             name: float(value_at(weight, progress)) for name, weight in self.hyperparameters.items()
         }
@@ -183,7 +188,7 @@ class Objective(Recipe, ABC):
 
 
 def check_density(objective: Objective, model: Autoencoder) -> None:
-    """Refuse a model whose posterior has no density."""
+    """Refuses a model whose posterior has no density."""
     if not model.latents.has_density:
         raise SpecError(
             f"{type(objective).__name__} needs the density of q(z | x), and {type(model.latents).__name__} have none. "
@@ -193,7 +198,7 @@ def check_density(objective: Objective, model: Autoencoder) -> None:
 
 
 def check_rate(objective: Objective, model: Autoencoder) -> None:
-    """Refuse a model whose rate KL(q(z | x) || p(z)) is not defined or not finite."""
+    """Refuses a model whose rate KL(q(z | x) || p(z)) is not defined or not finite."""
     check_density(objective, model)
     if model.latents.prior_is_bounded:
         raise SpecError(
@@ -204,14 +209,14 @@ def check_rate(objective: Objective, model: Autoencoder) -> None:
 
 
 def check_weights(objective: Objective) -> None:
-    """Refuse a weight that is negative or not finite at any moment: it would reward what the formula penalises."""
+    """Refuses a weight that is negative or not finite at any moment: it would reward what the formula penalises."""
     for name, value in objective.hyperparameters.items():
         if not all(math.isfinite(end) and end >= 0 for end in extremes(value)):
             raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight of 0 or more.")
 
 
 def check_finite(objective: Objective) -> None:
-    """Refuse a weight that is not finite at any moment. It may be negative."""
+    """Refuses a weight that is not finite at any moment. It may be negative."""
     for name, value in objective.hyperparameters.items():
         if not all(map(math.isfinite, extremes(value))):
             raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight.")

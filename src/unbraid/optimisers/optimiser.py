@@ -20,8 +20,8 @@ Stack = Float[Tensor, "member ..."]
 @final
 @dataclass(frozen=True)
 class Pace:
-    """How members move at one step: the learning rate of each, which of them are alive, and what the optimiser has made
-    of the number of the step.
+    """Holds how members move at one step: the learning rate of each, which of them are alive, and what the optimiser
+    has made of the number of the step.
     """
 
     learning_rate: Float[Tensor, " member"]
@@ -52,7 +52,7 @@ class Optimiser(Recipe, ABC):
     @property
     @abstractmethod
     def memory(self) -> Mapping[str, float]:
-        """The names of what it remembers of each weight, and the number that each begins with."""
+        """Returns the names of what it remembers of each weight, and the number that each begins with."""
 
     def of_step(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
         """Returns what depends on the step alone, which counts from 1. By default, nothing does."""

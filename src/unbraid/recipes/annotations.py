@@ -63,7 +63,7 @@ def entries_of(annotation: Any) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def is_kind(kind: Any) -> bool:
-    """Whether this is a class of recipes."""
+    """Returns whether this is a class of recipes."""
     return inspect.isclass(kind) and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))
 
 
@@ -115,7 +115,7 @@ def _hint(value: Any, annotation: Any) -> str:
 
 
 def _recipes_below(kind: type) -> Iterator[type]:
-    """Gives the concrete recipes of a kind that were imported."""
+    """Yields the concrete recipes of a kind that were imported."""
     below: list[type] = kind.__subclasses__()
     for cls in below:
         if dataclasses.is_dataclass(cls) and not inspect.isabstract(cls):
@@ -124,7 +124,7 @@ def _recipes_below(kind: type) -> Iterator[type]:
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Whether the value is of one of the alternatives, apart from what is in it."""
+    """Returns whether the value is of one of the alternatives, apart from what is in it."""
     origin = typing.get_origin(kind)
     if origin is tuple:
         return isinstance(value, (list, tuple))

@@ -41,6 +41,6 @@ def public_path(cls: type) -> str:
 
 
 def is_recipe_class(cls: Any, annotation: Any) -> bool:
-    """Whether this is a concrete class of recipes that the annotation allows."""
+    """Returns whether this is a concrete class of recipes that the annotation allows."""
     is_allowed = inspect.isclass(cls) and issubclass(cls, kinds_of(annotation))
     return is_allowed and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)

@@ -211,7 +211,7 @@ def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]
 
 
 def _suits(value: str, annotation: Any) -> bool:
-    """Whether the value could be one of the field, were it spelled well: words go to fields that take words."""
+    """Returns whether the value could be one of the field, were it spelled well: words go to fields that take words."""
     if (not words_of(annotation) and not kinds_of(annotation)) or _recipe_class(value, annotation):
         return True
     try:

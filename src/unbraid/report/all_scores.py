@@ -17,7 +17,7 @@ from unbraid.report.members import ReportedRun
 @final
 @dataclass(frozen=True)
 class ScoreRow:
-    """One question, put to every group. `settings` is empty where the metric was asked in one way only."""
+    """A question that is put to every group. `settings` is empty where the metric was asked in one way only."""
 
     metric: str
     settings: str
@@ -27,8 +27,8 @@ class ScoreRow:
 
 
 def all_scores(groups: Sequence[Group]) -> list[ScoreRow]:
-    """A row for each metric and setting, in the order in which they were kept. Nothing if MIG is all there is: the page
-    shows it anyway.
+    """Returns a row for each metric and setting, in the order in which they were kept. There is none if MIG is all
+    there is: the page shows it anyway.
     """
     by_group = [[_by_question(member) for member in group.members] for group in groups]
     questions = {key: score for kept in by_group for of_member in kept for key, score in of_member.items()}
@@ -65,7 +65,7 @@ def _what_differs(score: Score, kin: Sequence[Score]) -> str:
 
 
 def _cell(scores: Sequence[Score]) -> tuple[str, str]:
-    """One score with its interval; of several the median, with the least and the greatest."""
+    """Returns one score with its interval; of several the median, with the least and the greatest."""
     values = [score.value for score in scores if not math.isnan(score.value)]
     if not values:
         return "–", ""

@@ -15,7 +15,8 @@ class Axis:
 
     @classmethod
     def over(cls, values: Sequence[float], *, steps: int = 4) -> "Axis":
-        """The shortest axis of about this many steps of 1, 2, 2.5 or 5 times a power of ten that holds all values.
+        """Returns the shortest axis of about this many steps of 1, 2, 2.5 or 5 times a power of ten that holds all
+        values.
 
         It begins at zero where that costs little: where the least value is below a third of the greatest.
         """
@@ -29,12 +30,12 @@ class Axis:
         return cls(tuple(round(step * k, 12) for k in range(first, last + 1)))
 
     def share(self, value: float) -> float:
-        """Where the value lies: 0 at the first tick, 1 at the last."""
+        """Returns where the value lies: 0 at the first tick, 1 at the last."""
         return (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
 
 
 def tick_text(value: float) -> str:
-    """`1000` is "1k", `-0.5` is "−0.5"."""
+    """Returns the number as text: `1000` is "1k", `-0.5` is "−0.5"."""
     text = f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
     return text.replace("-", "−")
 

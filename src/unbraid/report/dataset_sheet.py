@@ -37,7 +37,7 @@ def write_dataset_sheet(
     maps: Sequence[JointMap] = (),
     seed: int = 0,
 ) -> Path:
-    """Draw the picture and write it as a PNG. The same images, words and seed give the same bytes."""
+    """Draws the picture and writes it as a PNG. The same images, words and seed give the same bytes."""
     picture = draw_dataset_sheet(images, title, notes, maps, seed)
     with files.atomic_writer(path) as stream:
         picture.save(stream, format="PNG")
@@ -47,7 +47,7 @@ def write_dataset_sheet(
 def draw_dataset_sheet(
     images: FactorImages, title: str, notes: Sequence[str] = (), maps: Sequence[JointMap] = (), seed: int = 0
 ) -> Image.Image:
-    """The title and the notes; below them samples, drawn by the seed, and a line for each factor; the maps beside
+    """Draws the title and the notes; below them samples, drawn by the seed, and a line for each factor; the maps beside
     these.
     """
     swept = factor_sweeps(images, seed)
@@ -70,7 +70,7 @@ def draw_dataset_sheet(
 
 
 def _about(swept: Sweeps) -> str:
-    """What is to be known of the lines of the factors."""
+    """Returns what is to be known of the lines of the factors."""
     num_alone = sum(sweep.is_alone for sweep in swept.sweeps)
     if not swept.sweeps:
         said = "No factors are known that vary in these images."
@@ -89,7 +89,7 @@ def _about(swept: Sweeps) -> str:
 @final
 @dataclass(frozen=True)
 class _Lines:
-    """Lines of frames, each with a label to its left."""
+    """Draws lines of frames, each with a label to its left."""
 
     images: FactorImages
     label_width: int
@@ -100,7 +100,7 @@ class _Lines:
 
     @property
     def cell_width(self) -> int:
-        """Of a frame with the space around it, and room for a number below it."""
+        """Returns the width of a frame with the space around it, and room for a number below it."""
         return max(self.frame_size[1], _MIN_NUMBER) + _GAP
 
     @property
@@ -113,7 +113,7 @@ class _Lines:
         return self._labelled("samples", [how], self._block(rows, MAX_COLUMNS))
 
     def sweep(self, sweep: Sweep, marked: bool) -> Image.Image:
-        """The images of a sweep. Where it is not alone, and that is to be `marked`, it says so."""
+        """Draws the images of a sweep. Where it is not alone, and that is to be `marked`, it says so."""
         texts = [_number(value) for value in sweep.values]
         blocks = [self._captioned(rows, text, sweep.width) for rows, text in zip(sweep.rows, texts, strict=True)]
         some = f"{len(sweep.values)} of " if len(sweep.values) < sweep.num_values else ""
@@ -135,7 +135,7 @@ class _Lines:
         return drawing.beside([drawing.stacked([*label, column], 2), frames], _SPACE)
 
     def _captioned(self, rows: Sequence[int], text: str, num_columns: int) -> Image.Image:
-        """Frames with the value that they share below them."""
+        """Draws frames with the value that they share below them."""
         block = self._block(rows, num_columns)
         caption = drawing.blank(block.width, SMALL + 8)
         drawing.write(caption, (block.width / 2, 2), text, SMALL, SOFT, "ma")

@@ -42,8 +42,8 @@ def write(
     colour: Colour = INK,
     anchor: Literal["la", "ma", "ra", "lm", "mm", "rm"] = "la",
 ) -> None:
-    """Text at a place; the anchor says which point of the text is there: left, middle or right, at its ascent or its
-    middle.
+    """Writes text at a place; the anchor says which point of the text is there: left, middle or right, at its ascent or
+    its middle.
     """
     ImageDraw.Draw(picture).text(place, writable(text), fill=colour, font=_font(size), anchor=anchor)
 
@@ -51,7 +51,7 @@ def write(
 def write_upwards(
     picture: Image.Image, place: tuple[int, int], text: str, size: int = TEXT, colour: Colour = INK
 ) -> None:
-    """Text that runs from the bottom to the top, its middle at the place."""
+    """Writes text that runs from the bottom to the top, its middle at the place."""
     width, height = text_width(text, size) + 2, 2 * size
     sheet = blank(width, height)
     write(sheet, (width / 2, height / 2), text, size, colour, "mm")
@@ -63,7 +63,7 @@ def text_width(text: str, size: int = TEXT) -> int:
 
 
 def fitting(text: str, width: int, size: int = TEXT) -> str:
-    """The text, or as much of its beginning as has room."""
+    """Returns the text, or as much of its beginning as has room."""
     if text_width(text, size) <= width:
         return text
     while text and text_width(f"{text}…", size) > width:
@@ -72,7 +72,7 @@ def fitting(text: str, width: int, size: int = TEXT) -> str:
 
 
 def wrapped(text: str, width: int, size: int = TEXT) -> list[str]:
-    """The text in lines that have room; a word that is too long for a line is cut."""
+    """Returns the text in lines that have room; a word that is too long for a line is cut."""
     lines: list[str] = []
     for word in text.split():
         if lines and text_width(f"{lines[-1]} {word}", size) <= width:
@@ -83,7 +83,7 @@ def wrapped(text: str, width: int, size: int = TEXT) -> list[str]:
 
 
 def paragraph(text: str, width: int, size: int = TEXT, colour: Colour = INK) -> Image.Image:
-    """The text in as many lines as it takes, as a picture of its own."""
+    """Returns the text in as many lines as it takes, as a picture of its own."""
     lines, height = wrapped(text, width, size), round(1.4 * size)
     picture = blank(max([1, *(text_width(line, size) + 2 for line in lines)]), height * max(1, len(lines)))
     for number, line in enumerate(lines):
@@ -92,7 +92,7 @@ def paragraph(text: str, width: int, size: int = TEXT, colour: Colour = INK) -> 
 
 
 def writable(text: str) -> str:
-    """The text in letters that the font has: without their accents, and ? for those that it has nothing like."""
+    """Returns the text in letters that the font has: without accents, and ? for those that it has nothing like."""
     plain = "".join(
         letter if letter in _OTHER_GLYPHS else unicodedata.normalize("NFKD", letter)
         for letter in text.translate(_REPLACEMENTS)
@@ -104,7 +104,7 @@ def writable(text: str) -> str:
 
 
 def frame_size(height: int, width: int) -> tuple[int, int]:
-    """How large an image is shown, height and width: a whole multiple of its pixels, or smaller if it is large."""
+    """Returns the height and width of an image as shown: a whole multiple of its pixels, or smaller if it is large."""
     longest = max(height, width)
     if longest > _MAX_WITHOUT_SHRINKING:
         return max(1, round(height * FRAME_PIXELS / longest)), max(1, round(width * FRAME_PIXELS / longest))
@@ -113,8 +113,8 @@ def frame_size(height: int, width: int) -> tuple[int, int]:
 
 
 def frame(image: UInt8[Tensor, "channel height width"]) -> Image.Image:
-    """The image as it is shown: its pixels as squares, or averaged if it is made smaller. Images of neither 1 nor 3
-    channels are shown as their mean.
+    """Returns the image as it is shown: its pixels as squares, or averaged if it is made smaller. Images of neither 1
+    nor 3 channels are shown as their mean.
     """
     pixels: UInt8[np.ndarray, "height width channel"] = rearrange(
         image, "channel height width -> height width channel"
@@ -128,7 +128,7 @@ def frame(image: UInt8[Tensor, "channel height width"]) -> Image.Image:
 
 
 def paste_framed(picture: Image.Image, place: tuple[int, int], frame_: Image.Image) -> None:
-    """The frame with a line around it: without, an image on white would have no edge."""
+    """Pastes the frame with a line around it: without, an image on white would have no edge."""
     left, top = place
     ImageDraw.Draw(picture).rectangle(
         (left - 2, top - 2, left + frame_.width + 1, top + frame_.height + 1), outline=LINE, width=2
@@ -137,13 +137,13 @@ def paste_framed(picture: Image.Image, place: tuple[int, int], frame_: Image.Ima
 
 
 def heat(share: float) -> tuple[int, int, int]:
-    """The colour of a share: white for 0, dark blue for 1."""
+    """Returns the colour of a share: white for 0, dark blue for 1."""
     red, green, blue = (round(255 + (channel - 255) * min(max(share, 0.0), 1.0)) for channel in _HEAT)
     return red, green, blue
 
 
 def beside(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
-    """Pictures from left to right, their tops level."""
+    """Puts pictures from left to right, their tops level."""
     together = blank(
         sum(each.width for each in pictures) + gap * (len(pictures) - 1), max(each.height for each in pictures)
     )
@@ -155,7 +155,7 @@ def beside(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
 
 
 def stacked(pictures: Sequence[Image.Image], gap: int) -> Image.Image:
-    """Pictures from top to bottom, their left edges level."""
+    """Puts pictures from top to bottom, their left edges level."""
     together = blank(
         max(each.width for each in pictures), sum(each.height for each in pictures) + gap * (len(pictures) - 1)
     )

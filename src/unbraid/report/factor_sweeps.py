@@ -26,8 +26,8 @@ Column = Int[Tensor, " image"] | Float[Tensor, " image"]
 @final
 @dataclass(frozen=True)
 class Sweep:
-    """Images in the order of a factor's values: for each of the `values` that are shown, the `rows` of the images that
-    show it.
+    """Holds images in the order of a factor's values: for each of the `values` that are shown, the `rows` of the images
+    that show it.
 
     `is_alone`: the images agree in all other factors. `num_values` is how many values occur, shown or not; 0 for a
     continuous factor. `width` is how many images of a value stand side by side.
@@ -48,8 +48,8 @@ class Sweep:
 @final
 @dataclass(frozen=True)
 class Sweeps:
-    """A sweep of each factor that varies; the image `anchor`, which is among those of every sweep that is alone; and
-    the factors that do not vary.
+    """Holds a sweep of each factor that varies; the image `anchor`, which is among those of every sweep that is alone;
+    and the factors that do not vary.
     """
 
     sweeps: tuple[Sweep, ...]
@@ -58,8 +58,8 @@ class Sweeps:
 
 
 def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, " row"]:
-    """Rows of images as training draws them: from p(n) where there are weights, else every image once, as far as they
-    go.
+    """Returns rows of images as training draws them: from p(n) where there are weights, else every image once, as far
+    as they go.
     """
     if images.weights is None:
         return sampling.images(min(count, len(images)), len(images), seed, _STREAM)
@@ -67,7 +67,9 @@ def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, "
 
 
 def factor_sweeps(images: FactorImages, seed: int = 0) -> Sweeps:
-    """A sweep of every factor that varies. Images that are never drawn, because their weight is 0, are not shown."""
+    """Returns a sweep of every factor that varies. Images that are never drawn, because their weight is 0, are not
+    shown.
+    """
     rows = torch.arange(len(images)) if images.weights is None else (images.weights.cpu() > 0).nonzero()[:, 0]
     factors, table = images.values.cpu()[rows], images.factor_table
     known = [labels.is_known.cpu()[rows] for labels in images.factors]
@@ -86,7 +88,7 @@ def factor_sweeps(images: FactorImages, seed: int = 0) -> Sweeps:
 
 
 def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
-    """As many of `range(count)` as there is room for, evenly spaced, with both ends."""
+    """Returns as many of `range(count)` as there is room for, evenly spaced, with both ends."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -97,8 +99,8 @@ def _varies(column: Column) -> bool:
 
 
 def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]) -> bool:
-    """Whether no two images have the same factors. Where some do, images differ in more than is labelled, and no factor
-    can be seen alone.
+    """Returns whether no two images have the same factors. Where some do, images differ in more than is labelled, and
+    no factor can be seen alone.
     """
     keys, num_keys = torch.zeros(len(factors), dtype=torch.int64), 1
     for column in factors.unbind(1):
@@ -116,8 +118,8 @@ def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tens
 def _held_fixed(
     factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], varying: Sequence[int], seed: int
 ) -> tuple[int | None, dict[int, Int64[Tensor, " row"]]]:
-    """An image, and for each factor the images that differ from it in no other, where there are any. Of a few images,
-    the one that has most of them.
+    """Returns an image, and for each factor the images that differ from it in no other, where there are any. A few
+    images are tried, and the one that has most of them is taken.
     """
     best: tuple[int | None, dict[int, Int64[Tensor, " row"]]] = (None, {})
     most, complete = 0, sum(len(torch.unique(factors[:, place])) for place in varying)
@@ -134,7 +136,7 @@ def _held_fixed(
 
 
 def _alone(factor: Factor, column: Column, rows: Int64[Tensor, " image"], kin: Int64[Tensor, " row"]) -> Sweep:
-    """The images `kin`, of which no two have the same value."""
+    """Returns a sweep of the images `kin`, of which no two have the same value."""
     ordered = kin[column[kin].argsort()]
     shown = ordered[evenly(len(ordered))]
     return Sweep(
@@ -147,7 +149,7 @@ def _alone(factor: Factor, column: Column, rows: Int64[Tensor, " image"], kin: I
 
 
 def _by_value(factor: Factor, column: Column, rows: Int64[Tensor, " image"], num_lines: int, seed: int) -> Sweep:
-    """Images for each of some values; of a continuous factor, images from the least value to the greatest."""
+    """Returns images for each of some values; of a continuous factor, images from the least value to the greatest."""
     if factor.size == 0:
         order = column.argsort(stable=True)
         shown = order[evenly(len(order))]

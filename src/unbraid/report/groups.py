@@ -15,7 +15,7 @@ from unbraid.schedule import extremes
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Members that differ only in their seeds. `index` gives them their colour."""
+    """A group of members that differ only in their seeds. `index` gives them their colour."""
 
     index: int
     label: str
@@ -31,16 +31,16 @@ class Group:
 
     @property
     def num_collapsed(self) -> int:
-        """How many of its members have fewer than two latents in use."""
+        """Returns how many of its members have fewer than two latents in use."""
         return sum(bool(member.badge) for member in self.members)
 
     @property
     def collapsed(self) -> str:
-        """What to say beside a median, if there is anything."""
+        """Returns what to say beside a median, if there is anything."""
         return f"{self.num_collapsed} of {len(self.members)} collapsed" if self.num_collapsed else ""
 
     def values(self, ranking: Ranking) -> list[float]:
-        """Those that are known, best first."""
+        """Returns the values that are known, best first."""
         return sorted((value for value in map(ranking.value, self.members) if not math.isnan(value)), reverse=True)
 
     def median(self, ranking: Ranking) -> float:
@@ -48,8 +48,8 @@ class Group:
 
 
 def group_members(members: Sequence[ReportedRun]) -> list[Group]:
-    """One group for each spec, as it was when its runs were begun: the objectives in the order in which they first
-    come, those of a kind by their hyperparameters.
+    """Returns one group for each spec, as it was when its runs were begun: the objectives in the order in which they
+    first come, those of a kind by their hyperparameters.
     """
     by_digest: dict[str, list[ReportedRun]] = {}
     for member in members:
@@ -62,5 +62,5 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
 
 
 def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:
-    """The numbers of the objective, in an order that schedules fit into too."""
+    """Returns the numbers of the objective, in an order that schedules fit into too."""
     return [(name, *extremes(weight)) for name, weight in spec.objective.hyperparameters.items()]

@@ -20,7 +20,7 @@ _LEAST_SHARE = 0.1
 @final
 @dataclass(frozen=True)
 class Cell:
-    """I(z_j; v_k) / H(v_k) and I(z_j; v_k). `mark`: 1 for the latent that knows most of the factor, 2 for the
+    """Holds I(z_j; v_k) / H(v_k) and I(z_j; v_k). `mark` is 1 for the latent that knows most of the factor, 2 for the
     runner-up, else 0.
     """
 
@@ -36,7 +36,7 @@ class Cell:
 @final
 @dataclass(frozen=True)
 class HeatMap:
-    """Latent by factor. `gaps` are first minus second of each column, and their mean is MIG."""
+    """A table that shows latents by factors. `gaps` are first minus second of each column, and their mean is MIG."""
 
     factors: tuple[str, ...]
     entropies: tuple[float, ...]
@@ -48,7 +48,9 @@ class HeatMap:
 
     @property
     def shared(self) -> list[tuple[int, list[str]]]:
-        """Latents that know most of several factors at once. MIG looks at one factor at a time and does not notice."""
+        """Returns latents that know most of several factors at once. MIG looks at one factor at a time and does not
+        notice.
+        """
         homes = [
             (
                 j,
@@ -64,8 +66,8 @@ class HeatMap:
 
 
 def heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
-    """`order` are the latents, the most informative first. Factors that never vary have no column; latents past a limit
-    no row.
+    """Returns the map of a MIG. `order` are the latents, the most informative first. Factors that never vary have no
+    column; latents past a limit no row.
     """
     gaps = list(mig.per_factor.values())
     varying = [k for k, gap in enumerate(gaps) if not math.isnan(gap)]

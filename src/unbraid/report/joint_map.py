@@ -37,8 +37,8 @@ _STRONG = 2 / 3
 @final
 @dataclass(frozen=True)
 class JointMap:
-    """The probability of each combination of the values of two factors, or of each value of one: `table` has one column
-    then.
+    """Holds the probability of each combination of the values of two factors, or of each value of one: `table` has one
+    column then.
     """
 
     title: str
@@ -47,7 +47,7 @@ class JointMap:
 
     @property
     def correlation(self) -> float:
-        """Of the value indices; NaN where a factor does not vary, has no order, or is alone."""
+        """Returns the correlation of the value indices; NaN where a factor does not vary, has no order, or is alone."""
         if len(self.factors) < 2 or not all(factor.ordered for factor in self.factors):
             return math.nan
         first, second = (torch.arange(size, dtype=torch.float64) for size in self.table.shape)
@@ -57,13 +57,13 @@ class JointMap:
 
     @property
     def mutual_information(self) -> float:
-        """In nats."""
+        """Returns the mutual information, in nats."""
         independent = self.table.sum(dim=1, keepdim=True) * self.table.sum(dim=0)
         return float((torch.xlogy(self.table, self.table) - torch.xlogy(self.table, independent)).sum().clamp(min=0))
 
     @property
     def words(self) -> str:
-        """What the numbers of the table come to."""
+        """Returns what the numbers of the table come to."""
         least, most = float(self.table.min()), float(self.table.max())
         words = [] if math.isnan(self.correlation) else [f"correlation {self.correlation:z.2f}"]
         if len(self.factors) == 2:
@@ -79,7 +79,7 @@ class JointMap:
 
 
 def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[JointMap]:
-    """The table of the joint. One of three factors or more is shown as pairs, each summed over the others."""
+    """Returns the table of the joint. One of three factors or more is shown as pairs, each summed over the others."""
     table = joint.table(joint.sizes_among(factors))
     named = tuple(next(factor for factor in factors if factor.name == name) for name in joint.factors)
     if len(named) == 1:
@@ -96,7 +96,7 @@ def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[J
 
 
 def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int, int]:
-    """The columns of two factors that a map can be drawn of, or an error that says why not."""
+    """Returns the columns of two factors, or raises if no map can be drawn of them."""
     if len(names) != 2 or names[0] == names[1]:
         raise SpecError(
             f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
@@ -106,7 +106,7 @@ def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int
 
 
 def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> JointMap:
-    """How likely each combination of two factors is among images, each counted with its weight."""
+    """Returns how likely each combination of two factors is among images, each counted with its weight."""
     table = images.factor_table
     first, second = places_of_pair(names, table)
     sizes = (table[first].size, table[second].size)
@@ -118,8 +118,8 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
 
 
 def draw_joint_map(shown: JointMap) -> Image.Image:
-    """The table as a heat map, the first factor to the right and the second up, with the probability of each value as
-    bars along the edges.
+    """Draws the table as a heat map, the first factor to the right and the second up, with the probability of each
+    value as bars along the edges.
 
     Colours run from white, never, past the share of each combination if all were alike to dark blue, the greatest or
     twice that share.
@@ -136,7 +136,7 @@ def draw_joint_map(shown: JointMap) -> Image.Image:
 @final
 @dataclass(frozen=True)
 class _Pooled:
-    """A table that has room: neighbouring values are taken together, `step` of them on either axis."""
+    """A table that has room: neighbouring values are taken together, so many on each axis as `steps` says."""
 
     table: Float64[Tensor, "first second"]
     steps: tuple[int, int]
@@ -155,12 +155,12 @@ class _Pooled:
 
     @property
     def darkest(self) -> float:
-        """The probability that is shown darkest."""
+        """Returns the probability that is shown darkest."""
         return max(float(self.table.max()), 2 * self.uniform)
 
 
 def _heat_map(pooled: _Pooled, names: Sequence[str]) -> Image.Image:
-    """The cells, the bars and the axes. A single factor has no axis upwards."""
+    """Draws the cells, the bars and the axes. A single factor has no axis upwards."""
     columns, rows = pooled.table.shape
     cell = (min(_MAX_CELL, _SIDE // columns), min(_MAX_CELL, _SIDE // rows))
     width, height = columns * cell[0], rows * cell[1]
@@ -183,7 +183,9 @@ def _heat_map(pooled: _Pooled, names: Sequence[str]) -> Image.Image:
 
 
 def _axis(name: str, count: int, cell: int, step: int, width: int) -> Image.Image:
-    """Numbers and the name of an axis that runs to the right: in its middle, or from its beginning if it is longer."""
+    """Draws the numbers of an axis that runs to the right, and its name: in the middle, or from its beginning if the
+    name is longer.
+    """
     picture = drawing.blank(width, _TICKS + TEXT)
     for value in _ticks(count, cell):
         drawing.write(picture, ((value + 0.5) * cell, 14), str(value * step), SMALL, SOFT, "ma")
@@ -207,7 +209,7 @@ def _cells(pooled: _Pooled, cell: tuple[int, int]) -> Image.Image:
 
 
 def _bars(marginal: Float64[Tensor, " value"], cell: int) -> Image.Image:
-    """A bar for each value, side by side, the longest as long as there is room."""
+    """Draws a bar for each value, side by side, the longest as long as there is room."""
     picture = drawing.blank(len(marginal) * cell, _BARS)
     space = 2 if cell > 6 else 0
     for place, share in enumerate((marginal / marginal.max()).tolist()):
@@ -219,7 +221,7 @@ def _bars(marginal: Float64[Tensor, " value"], cell: int) -> Image.Image:
 
 
 def _colour_bar(pooled: _Pooled) -> Image.Image:
-    """Which colour is which probability: 0, what all would have if they were alike, and the darkest."""
+    """Draws which colour is which probability: 0, what all would have if they were alike, and the darkest."""
     picture = drawing.blank(_SIDE, _RAMP + 2 * SMALL)
     width = _SIDE // 2
     for x in range(width):
@@ -234,6 +236,6 @@ def _colour_bar(pooled: _Pooled) -> Image.Image:
 
 
 def _ticks(count: int, cell: int) -> range:
-    """The values whose numbers have room along an axis: every one, or every second, fifth, tenth and so on."""
+    """Returns the values whose numbers have room along an axis: every one, or every second, fifth, tenth and so on."""
     steps = (multiple * 10**power for power in itertools.count() for multiple in (1, 2, 5))
     return range(0, count, next(step for step in steps if step * cell >= _PIXELS_A_TICK))

@@ -18,7 +18,8 @@ _LEAST_SHARE = 0.1
 @final
 @dataclass(frozen=True)
 class Reading:
-    """One latent. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) / H(v_k).
+    """Says what one latent holds. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) /
+    H(v_k).
 
     A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories`
     is 0 if it is continuous.
@@ -52,7 +53,7 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
 
 
 def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
-    """I(z_j; v_k) / H(v_k), from 0 to 1. NaN where a factor never varies."""
+    """Returns I(z_j; v_k) / H(v_k), from 0 to 1. It is NaN where a factor never varies."""
     information, entropy = mig.tables["mutual_information"].clamp(min=0), mig.tables["factor_entropy"]
     varies = entropy.new_tensor([not math.isnan(gap) for gap in mig.per_factor.values()]).bool()
     return (information / entropy).where(varies, math.nan)

@@ -33,7 +33,7 @@ _IN_WORDS = {
 @final
 @dataclass(frozen=True)
 class Line:
-    """A polyline inside the plot, in the colour of its group."""
+    """A polyline that runs inside the plot, in the colour of its group."""
 
     points: str
     group: int
@@ -43,7 +43,7 @@ class Line:
 @final
 @dataclass(frozen=True)
 class EndLabel:
-    """The last value of a group's median, beside its end."""
+    """Shows the last value of a group's median, beside its end."""
 
     y: float
     text: str
@@ -53,7 +53,7 @@ class EndLabel:
 @final
 @dataclass(frozen=True)
 class Panel:
-    """One part of the loss."""
+    """Shows one part of the loss."""
 
     name: str
     meaning: str
@@ -64,7 +64,7 @@ class Panel:
 
 
 def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
-    """Every part that any objective logs, in the order of the first, the loss itself last."""
+    """Returns every part that any objective logs, in the order of the first, the loss itself last."""
     parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     names = sorted(parts, key=lambda part: part == "loss")
     curves = {name: [[_thinned(m.history, name) for m in group] for group in groups] for name in names}
@@ -73,7 +73,7 @@ def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
 
 
 def spread_labels(places: Sequence[float], distance: float) -> list[float]:
-    """The same places, moved as little as keeps any two at least so far apart, in their order."""
+    """Returns the same places, moved as little as keeps any two at least so far apart, in their order."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     # Labels that would touch form a block around their mean; a block that reaches the next one joins it.
     blocks: list[list[int]] = []
@@ -97,7 +97,9 @@ def _bottom(block: Sequence[int], places: Sequence[float], distance: float) -> f
 
 
 def _thinned(history: History, part: str) -> np.ndarray:
-    """Steps and values (2, point): the means over equal stretches of training. Without points where none is known."""
+    """Returns steps and values (2, point): the means over equal stretches of training. There are no points where none
+    is known.
+    """
     if part not in history.columns:
         return np.empty((2, 0))
     table = np.array([history.column("step"), history.column(part)])
@@ -132,8 +134,8 @@ def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
 
 
 def _median(group: Sequence[np.ndarray]) -> np.ndarray:
-    """The members of a group share a spec, and so the steps at which they were logged; a part that was not logged at
-    the same steps of all is that of those that share them with the first.
+    """Returns the median of the members of a group, which share a spec, and so the steps at which they were logged; a
+    part that was not logged at the same steps of all is that of those that share them with the first.
     """
     steps = group[0][0]
     alike = [curve[1] for curve in group if np.array_equal(curve[0], steps)]

@@ -24,8 +24,8 @@ Role = Literal["only", "best", "median", "worst"]
 @final
 @dataclass(frozen=True, eq=False)
 class ReportedRun:
-    """A finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or continuous
-    ones.
+    """Holds a finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or
+    continuous ones.
 
     `scores` are all that the run has kept. `hard` is the ELBO of a model with discrete latents, with hard categories:
     its log adds the rate of categories to the distortion of relaxed codes, which is no bound. `num_unused` is how many
@@ -41,7 +41,7 @@ class ReportedRun:
 
     @property
     def distortion(self) -> float:
-        """In nats per image: at the end of training, or with hard categories."""
+        """Returns the distortion in nats per image: at the end of training, or with hard categories."""
         return self.history.at_the_end("distortion") if self.hard is None else self.hard.distortion
 
     @property
@@ -50,30 +50,30 @@ class ReportedRun:
 
     @property
     def badge(self) -> str:
-        """What to know of its scores if it is collapsed; else nothing."""
+        """Returns what to know of its scores if it is collapsed; else an empty text."""
         return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
     @property
     def elbo(self) -> float:
-        """-(distortion + rate), in nats per image: it means the same for every objective that logs both."""
+        """Returns -(distortion + rate), in nats per image: it means the same for every objective that logs both."""
         return -(self.distortion + self.rate)
 
 
 @final
 @dataclass(frozen=True)
 class Ranking:
-    """The number that orders the members: MIG, or the ELBO where no member has a MIG. Of both, more is better."""
+    """Orders the members by a number: MIG, or the ELBO where no member has a MIG. Of both, more is better."""
 
     name: Literal["MIG", "ELBO"]
 
     def value(self, member: ReportedRun) -> float:
-        """NaN where the member has none."""
+        """Returns the number of the member; NaN where it has none."""
         if self.name == "ELBO":
             return member.elbo
         return math.nan if member.mig is None else member.mig.value
 
     def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
-        """Best first; members without a value last, in the order given."""
+        """Returns the members, best first; those without a value last, in the order given."""
         values = [self.value(member) for member in members]
         places = sorted(
             range(len(members)), key=lambda i: (math.isnan(values[i]), -values[i] if math.isfinite(values[i]) else 0.0)
@@ -86,8 +86,8 @@ def rank(members: Sequence[ReportedRun]) -> Ranking:
 
 
 def shown_members(members: Sequence[ReportedRun], ranking: Ranking) -> dict[Role, ReportedRun]:
-    """The best, the median and the worst member; fewer where there are fewer. Of an even number the median is the lower
-    middle one.
+    """Returns the best, the median and the worst member; fewer where there are fewer. Of an even number the median is
+    the lower middle one.
     """
     ordered = ranking.order([member for member in members if not math.isnan(ranking.value(member))]) or list(members)
     if len(ordered) == 1:
@@ -98,8 +98,8 @@ def shown_members(members: Sequence[ReportedRun], ranking: Ranking) -> dict[Role
 
 
 def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[ReportedRun]:
-    """The finished runs, each with a MIG of the same settings: those that all have kept, or else the default, computed
-    now and kept. All scores are of one `scoring`.
+    """Returns the finished runs, each with a MIG of the same settings: those that all have kept, or else the default,
+    computed now and kept. All scores are of one `scoring`.
 
     Where the codes of a run have no densities, the MIG of all is taken through bins.
     """
@@ -119,7 +119,7 @@ def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[Re
 
 
 def why_left_out(run: Run) -> str:
-    """What to say of a run that is not finished."""
+    """Returns what to say of a run that is not finished."""
     if failure := run.failure:
         return f"failed: {failure.reason}, at step {failure.step} of {run.spec.num_steps}"
     if run.status == "new":
@@ -128,14 +128,14 @@ def why_left_out(run: Run) -> str:
 
 
 def _hard(run: Run) -> HardELBO | None:
-    """The ELBO with hard categories, of a model that has discrete latents and a rate."""
+    """Returns the ELBO with hard categories, of a model that has discrete latents and a rate."""
     if run.spec.model.latents.num_discrete == 0 or math.isnan(run.history.at_the_end("rate")):
         return None
     return hard_elbo(run.model(), run.spec.training_data.open())
 
 
 def _num_unused(run: Run, mig: Score | None) -> int:
-    """How many latents are unused; 0 where the posteriors are too narrow to tell."""
+    """Returns how many latents are unused; 0 where the posteriors are too narrow to tell."""
     try:
         return int(unused_latents(run.codes(), mig).sum())
     except CodesError:
@@ -143,8 +143,8 @@ def _num_unused(run: Run, mig: Score | None) -> int:
 
 
 def _question(score: Score) -> dict[str, Any]:
-    """The settings that change what is asked. The quadrature does not: it is two ways to take one integral. Nor do
-    defaults, which older scores may lack.
+    """Returns the settings that change what is asked. The quadrature does not: it is two ways to take one integral. Nor
+    do defaults, which older scores may lack.
     """
     defaults = MIG().settings
     return {
@@ -153,8 +153,8 @@ def _question(score: Score) -> dict[str, Any]:
 
 
 def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
-    """Scores can be compared only if they were computed alike. The exact estimator comes first, if it is among those
-    that every run has.
+    """Returns settings that every run has scores of: scores can be compared only if they were computed alike. The exact
+    estimator comes first, if it is among them.
     """
     default: dict[str, Any] = {}
     shared = [s for s in map(_question, kept[0]) if all(s in map(_question, scores) for scores in kept)] if kept else []
@@ -177,7 +177,7 @@ def _score(run: Run, metric: MIG, scoring: Scoring) -> Score | None:
 
 @contextlib.contextmanager
 def _said_on_the_page() -> Iterator[None]:
-    """Inside the block no warning is logged that a factor never varies."""
+    """Keeps the warning that a factor never varies from being logged inside the block."""
 
     def is_news(record: logging.LogRecord) -> bool:
         return "never vary" not in record.getMessage()

@@ -22,8 +22,8 @@ _MAX_SQUARES = 32
 @final
 @dataclass(frozen=True)
 class Sheet:
-    """A picture of rows and columns of frames, as a `data:` address. `is_small`: its pixels are to be shown as squares,
-    not smoothed.
+    """A picture that shows rows and columns of frames, as a `data:` address. `is_small`: its pixels are to be shown as
+    squares, not smoothed.
     """
 
     address: str
@@ -33,7 +33,9 @@ class Sheet:
 
 
 def sheet(frames: Float[Tensor, "row column channel height width"]) -> Sheet:
-    """Frames with intensities in [0, 1] (others are clipped), side by side, with a transparent line between them."""
+    """Returns frames with intensities in [0, 1] (others are clipped), side by side, with a transparent line between
+    them.
+    """
     rows, channels = len(frames), frames.shape[2]
     flat = _at_most(rearrange(frames.float(), "row column channel height width -> (row column) channel height width"))
     height, width = flat.shape[2:]
@@ -55,7 +57,7 @@ def _data_address(image: Image.Image, kind: Literal["png", "webp"]) -> str:
 
 
 def _at_most(frames: Float[Tensor, "frame channel height width"]) -> Float[Tensor, "frame channel h w"]:
-    """The frames, made smaller by averaging if a side is longer than the limit."""
+    """Returns the frames, made smaller by averaging if a side is longer than the limit."""
     height, width = frames.shape[2:]
     factor = MAX_PIXELS / max(height, width)
     if factor >= 1:

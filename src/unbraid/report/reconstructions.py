@@ -21,8 +21,8 @@ NUM_IMAGES = 8
 @final
 @dataclass(frozen=True)
 class Reconstructions:
-    """Images of one data set or subset, and the same images from the means (or likeliest categories) of their codes,
-    for each of these members.
+    """Holds images of one data set or subset, and the same images from the means (or likeliest categories) of their
+    codes, for each of these members.
     """
 
     originals: Sheet
@@ -30,7 +30,7 @@ class Reconstructions:
 
 
 def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[Reconstructions]:
-    """One for each data set, and each subset of one, in the order in which the members come."""
+    """Returns one for each data set, and each subset of one, in the order in which the members come."""
     every = [_images_of(member) for member in shown.values()]
     distinct = [images for place, images in enumerate(every) if images not in every[:place]]
     return [
@@ -40,8 +40,8 @@ def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[Reconstructions]:
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
-    """Rows from all over the data, the same every time. Not at equal steps: through a grid, those would keep some
-    factors fixed.
+    """Returns rows from all over the data, the same every time. They are not at equal steps: through a grid, those
+    would keep some factors fixed.
     """
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]
 
@@ -51,7 +51,7 @@ def _images_of(member: ReportedRun) -> tuple[FactorDataset, Subset | None]:
 
 
 def _of_images(members: Mapping[Role, ReportedRun]) -> Reconstructions:
-    """Of members that were trained on the same images."""
+    """Returns the reconstructions of members that were trained on the same images."""
     images = next(iter(members.values())).run.spec.training_data.open()
     rows = some_rows(len(images), NUM_IMAGES)
     return Reconstructions(

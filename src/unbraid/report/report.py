@@ -36,7 +36,7 @@ def write_report(
     date: datetime.date | None = None,
     factors: str | Sequence[str] = (),
 ) -> Path:
-    """Write a page that shows these runs, and return its path: one file that needs no script and no network.
+    """Writes a page that shows these runs, and returns its path: one file that needs no script and no network.
 
     Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and
     left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
@@ -64,7 +64,7 @@ def write_report(
 def render(
     members: Sequence[ReportedRun], left_out: Sequence[tuple[str, str]], title: str | None, date: datetime.date
 ) -> str:
-    """The page as text."""
+    """Returns the page as text."""
     ranking, groups = rank(members), group_members(members)
     shown = shown_members(members, ranking)
     best = next(iter(shown.values()))
@@ -101,7 +101,7 @@ def render(
 @final
 @dataclass(frozen=True)
 class MemberPanel:
-    """One of the members that are shown in full."""
+    """Holds one of the members that are shown in full."""
 
     role: Role
     member: ReportedRun
@@ -128,7 +128,7 @@ def _group_of(member: ReportedRun, groups: Sequence[Group]) -> Group:
 
 
 def _gap_names(members: Sequence[ReportedRun]) -> list[str]:
-    """The factors that have a gap in some member."""
+    """Returns the factors that have a gap in some member."""
     scores = [member.mig for member in members if member.mig is not None]
     return list(
         dict.fromkeys(name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))

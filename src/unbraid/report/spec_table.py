@@ -11,8 +11,8 @@ from unbraid.runs.spec_words import describe_spec
 @final
 @dataclass(frozen=True)
 class SpecTable:
-    """Fields by their names in words: those that all specs share, and those that differ, with a value for each spec (or
-    "–").
+    """Holds fields by their names in words: those that all specs share, and those that differ, with a value for each
+    spec (or "–").
     """
 
     shared: dict[str, str]

@@ -23,7 +23,7 @@ _EDGE = 3.0
 @final
 @dataclass(frozen=True)
 class Dot:
-    """A member: where it stands (percent across, pixels below the middle), and what is said of it."""
+    """A member that is drawn: where it stands (percent across, pixels below the middle), and what is said of it."""
 
     x: float
     y: float
@@ -35,7 +35,7 @@ class Dot:
 @final
 @dataclass(frozen=True)
 class Strip:
-    """The members of one spec that have a value. `half_height` is the room that the dots need above and below the
+    """Holds the members of one spec that have a value. `half_height` is the room that the dots need above and below the
     middle, in pixels.
     """
 
@@ -48,14 +48,14 @@ class Strip:
 @final
 @dataclass(frozen=True)
 class StripPlot:
-    """A strip for each group, over one axis."""
+    """Holds a strip for each group, over one axis."""
 
     strips: tuple[Strip, ...]
     ticks: tuple[tuple[float, str], ...]
 
 
 def strip_plot(groups: Sequence[Sequence[ReportedRun]], ranking: Ranking, shown: dict[Role, ReportedRun]) -> StripPlot:
-    """MIG is drawn from 0, where it begins; an ELBO has no such point."""
+    """Returns the plot. MIG is drawn from 0, where it begins; an ELBO has no such point."""
     values = [[ranking.value(member) for member in group] for group in groups]
     finite = [value for row in values for value in row if math.isfinite(value)]
     axis = Axis.over([0.0, *finite] if ranking.name == "MIG" else finite or [0.0])
@@ -66,7 +66,7 @@ def strip_plot(groups: Sequence[Sequence[ReportedRun]], ranking: Ranking, shown:
 
 
 def swarm(places: Sequence[float], diameter: float) -> list[float]:
-    """How far each dot must leave the line so that no two overlap: the nearest free place, above before below."""
+    """Returns how far each dot must leave the line so that none overlap: the nearest free place, above before below."""
     offsets: dict[int, float] = {}
     for index in sorted(range(len(places)), key=lambda i: places[i]):
         near = [

@@ -9,14 +9,14 @@ from unbraid.runs.spec_words import describe_spec, in_words
 
 
 def title_of(groups: Sequence[Group]) -> str:
-    """Objectives and data sets: "vae and beta-tcvae on dsprites"."""
+    """Returns objectives and data sets: "vae and beta-tcvae on dsprites"."""
     objectives, datasets = _distinct(groups, "objective"), _distinct(groups, "dataset")
     return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
 
 
 def summary_of(groups: Sequence[Group], ranking: Ranking, best: ReportedRun, factors: Sequence[str] = ()) -> str:
-    """How many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG 0.33
-    over scale and shape.". `factors` are those that MIG is over.
+    """Returns how many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG
+    0.33 over scale and shape.". `factors` are those that MIG is over.
     """
     num_members = sum(len(group.members) for group in groups)
     parts = [_count(num_members, "model"), _settings(groups), _images(groups)]

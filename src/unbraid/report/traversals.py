@@ -19,8 +19,8 @@ MAX_LATENTS = 16
 @final
 @dataclass(frozen=True)
 class Traversals:
-    """A strip of frames for each latent, the most informative first; of a discrete one, a frame for each category. They
-    start from the image `start`.
+    """Holds a strip of frames for each latent, the most informative first; of a discrete one, a frame for each
+    category. They start from the image `start`.
     """
 
     start: int

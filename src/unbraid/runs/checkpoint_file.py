@@ -20,7 +20,7 @@ _WEIGHTS = "model.weights."
 
 @final
 class OtherRunError(RunError):
-    """Raised where a checkpoint and the spec beside it are of two runs: which of them is wrong is not ours to say."""
+    """Is raised where a checkpoint and the spec beside it are of two runs: we cannot say which of them is wrong."""
 
 
 def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:

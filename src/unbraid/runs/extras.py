@@ -17,7 +17,7 @@ _FILE = "extras.json"
 @final
 @dataclass(frozen=True)
 class Extras:
-    """The steps after which the weights are kept, and whether the state of the last step is: weights, what the
+    """Holds the steps after which the weights are kept, and whether the state of the last step is: weights, what the
     optimiser remembers of them, and what the objective carries over.
     """
 

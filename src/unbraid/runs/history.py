@@ -17,8 +17,8 @@ from unbraid.table import data_frame
 @final
 @dataclass
 class History:
-    """Rows of numbers, the first column the step. In nats per image, as `Loss.parts` says. NaN where a number was not
-    asked for at that step. `history["loss"]` is a column.
+    """Holds rows of numbers, the first column the step. They are in nats per image, as `Loss.parts` says, and NaN where
+    a number was not asked for at that step. `history["loss"]` is a column.
     """
 
     columns: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ class History:
         return [row[place] for row in self.rows]
 
     def at_the_end(self, name: str) -> float:
-        """The mean of a column over the last tenth of its numbers: a single batch is noise. NaN if there is no such
-        column, or no number in it.
+        """Returns the mean of a column over the last tenth of its numbers: a single batch is noise. Returns NaN if
+        there is no such column, or no number in it.
         """
         values = [value for value in self.column(name) if not math.isnan(value)] if name in self.columns else []
         if not values:
@@ -56,7 +56,7 @@ class History:
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
     def to_csv(self) -> str:
-        """The same bits have the same text."""
+        """Returns the rows as CSV. The same bits have the same text."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)

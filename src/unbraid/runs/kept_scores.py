@@ -26,8 +26,8 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 @final
 @dataclass(frozen=True)
 class KeptScores:
-    """scores.json of a finished run, whose codes have this SHA-256. Scores of one question replace each other: those
-    of the same metric, settings and scoring.
+    """Reads and writes scores.json of a finished run, whose codes have this SHA-256. Scores of one question replace
+    each other: those of the same metric, settings and scoring.
     """
 
     folder: Path
@@ -96,7 +96,7 @@ class KeptScores:
 
 @contextlib.contextmanager
 def unless_read_only(name: str) -> Iterator[None]:
-    """Within the block scores of the run of this name are kept. Where its folder may not be written, that is logged."""
+    """Keeps scores of the run of this name within the block. Where its folder may not be written, that is logged."""
     try:
         yield
     except OSError as error:

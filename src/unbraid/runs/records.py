@@ -15,7 +15,7 @@ _MAX_SHOWN = 60  # characters of what a file holds, in a message
 @final
 @dataclass(frozen=True)
 class Failure:
-    """At which step, counted from 1, a run failed, why, and the safetensors file with its last good weights."""
+    """Holds at which step, counted from 1, a run failed, why, and the safetensors file with its last good weights."""
 
     step: int
     reason: str

@@ -82,7 +82,7 @@ class Run:
 
     @classmethod
     def place(cls, parent: Path | str, spec: RunSpec, seed: Any) -> "Run":
-        """The run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
+        """Returns the run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
         number = whole_seed(seed)
         if not isinstance(spec, RunSpec):
             raise SpecError(f"A spec is {in_short(spec)}; expected a RunSpec, such as RunSpec(DSprites()).")
@@ -98,9 +98,9 @@ class Run:
         trust: str | None = None,
         warn: Callable[[str], None] = log.warning,
     ) -> "Run":
-        """Read a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported, and
-        `warn` hears of those that are not what they were when the run was begun. With `trust="source"` they are made
-        of the source that the run keeps, which is executed.
+        """Reads a run back. `packages` are those beside unbraid whose classes its spec may name: they are imported, and
+        `warn` hears of those that are not what they were when the run was begun. With `trust="source"` they are made of
+        the source that the run keeps, which is executed.
         """
         path = files.folder_path(folder) / "spec.json"
         if not os.path.lexists(path):
@@ -140,8 +140,8 @@ class Run:
 
     @property
     def steps_done(self) -> int:
-        """How far the weights on disk have been trained: those of the newest checkpoint, while the run is unfinished,
-        and the last good ones if it failed.
+        """Returns how far the weights on disk have been trained: those of the newest checkpoint, while the run is
+        unfinished, and the last good ones if it failed.
         """
         if self.status == "finished":
             return self.spec.num_steps
@@ -180,7 +180,7 @@ class Run:
 
     @property
     def has_state(self) -> bool:
-        """Whether the state of the last step was kept, as `train(keep_state=True)` asked."""
+        """Returns whether the state of the last step was kept, as `train(keep_state=True)` asked."""
         return (self.folder / STATE).exists()
 
     def model(self, step: int | None = None) -> AutoencoderModule:
@@ -246,7 +246,7 @@ class Run:
         return self.model(step)
 
     def encoder(self) -> Callable[[Any], Codes]:
-        """A function from new images to their codes.
+        """Returns a function from new images to their codes.
 
         It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without
         channels. Grey and colour are converted, as `unbraid encode` does; images of another size are refused.
@@ -273,8 +273,8 @@ class Run:
         """Returns what changes in the image as one latent at a time moves, as `unbraid.traverse` explains it.
 
         `images` are numbers of images that the run was trained on, or images of your own as `encoder` takes them;
-        without them, the image is started from whose code is nearest the mean of all. `order_by` may also be the name
-        of a metric, such as "informativeness": its score is then computed and kept.
+        without them, it starts from the image whose code is nearest the mean of all. `order_by` may also be the name of
+        a metric, such as "informativeness": its score is then computed and kept.
         """
         if isinstance(order_by, str):
             order_by = self.score(order_by).scores[0]
@@ -308,8 +308,8 @@ class Run:
         watch: Listener | None = None,
         progress: bool = True,
     ) -> Scorecard:
-        """Score the codes as `unbraid.evaluate` does, and keep the scores in scores.json beside those of other metrics,
-        settings and scorings. If the folder may not be written, a warning says that they could not be kept.
+        """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json beside those of other
+        metrics, settings and scorings. If the folder may not be written, a warning says that they could not be kept.
 
         `part`, `factors`, `sampling`, `discrete`, `fraction`, `fit` and `step` say which codes are scored and how, as
         the fields of a `Scoring` do; a `scoring` may be given in place of all of them.

@@ -20,7 +20,7 @@ Status = Literal["new", "unfinished", "finished", "failed"]
 @final
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of one run. Nothing is remembered: each question is answered from the disk."""
+    """Finds the files of one run. Nothing is remembered: each question is answered from the disk."""
 
     folder: Path
 

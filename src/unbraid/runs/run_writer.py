@@ -139,8 +139,8 @@ class RunWriter:
 
     @property
     def can_conclude(self) -> bool:
-        """Whether all is kept, of this run and of every other of its fleet: the process died before it could say how
-        they ended. A kept.json that makes no sense keeps nothing.
+        """Returns whether all is kept, of this run and of every other of its fleet: the process died before it could
+        say how they ended. A kept.json that makes no sense keeps nothing.
         """
         if self.run.status != "unfinished" or not self._kept.exists():
             return False

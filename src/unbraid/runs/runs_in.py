@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @final
 class Runs(tuple[Run, ...]):
-    """Runs in order: a tuple that can be narrowed down and shown as a table."""
+    """Holds runs in order: a tuple that can be narrowed down and shown as a table."""
 
     __slots__ = ()
 
@@ -127,8 +127,8 @@ def run_folders(folder: Path, tell: Callable[[str], None]) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether the folder holds a spec. A link to a spec that is gone counts, so that it is told; a folder that may not
-    be entered does not.
+    """Returns whether the folder holds a spec. A link to a spec that is gone counts, so that it is told; a folder that
+    may not be entered does not.
     """
     return os.path.lexists(folder / "spec.json")
 
@@ -173,8 +173,8 @@ def _readable(folders: Iterable[Path], open_run: Callable[[Path], Run], tell: Ca
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    """Folder by folder, kin together, their weights and seeds ascending: the names alone would sort by digest, and seed
-    10 before seed 2.
+    """Returns the key that sorts runs folder by folder, kin together, their weights and seeds ascending: the names
+    alone would sort by digest, and seed 10 before seed 2.
     """
     objective = run.spec.objective
     return (
@@ -196,7 +196,9 @@ def _known(run: Run) -> dict[str, Any]:
 
 
 def _meets(value: Any, wanted: Any) -> bool:
-    """Whether a value is what is wanted: equal to it, of that class, of that name, or such that a function says so."""
+    """Returns whether a value is what is wanted: equal to it, of that class, of that name, or such that a function says
+    so.
+    """
     if isinstance(wanted, type):
         return isinstance(value, wanted)
     if isinstance(wanted, str) and dataclasses.is_dataclass(value):

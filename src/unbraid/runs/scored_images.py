@@ -38,7 +38,7 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
 @final
 @dataclass(frozen=True)
 class Scorable:
-    """What of a run of this spec is scored: the codes that it kept or makes now, and its model with its images."""
+    """Holds what of a run of this spec is scored: the codes that it kept or makes now, its model and its images."""
 
     spec: RunSpec
     scoring: Scoring

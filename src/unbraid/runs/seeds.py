@@ -7,7 +7,7 @@ from unbraid.errors import SpecError
 
 
 def whole_seed(seed: Any) -> int:
-    """Return the seed as a plain integer of 64 bits, whichever library's integer it is."""
+    """Returns the seed as a plain integer of 64 bits, whichever library's integer it is."""
     try:
         number = None if isinstance(seed, bool) else operator.index(seed)
     except TypeError:

@@ -95,7 +95,7 @@ class RunSpec(Recipe):
             )
 
     def _check_nets(self) -> None:
-        """Refuse nets that cannot be made, if only because no number is large enough for their size."""
+        """Refuses nets that cannot be made, if only because no number is large enough for their size."""
         if self.dataset.holds_vectors:
             self._check_vectors()
         try:
@@ -118,7 +118,7 @@ class RunSpec(Recipe):
             )
 
     def _check_weights(self) -> None:
-        """Refuse an estimator that is not defined for images that are not equally likely."""
+        """Refuses an estimator that is not defined for images that are not equally likely."""
         if vars(self.objective).get("estimator") == "mss":
             raise SpecError(
                 "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those "
@@ -128,11 +128,11 @@ class RunSpec(Recipe):
 
     @property
     def training_data(self) -> TrainingData:
-        """What the run is trained on: the data set, its subset and how it is sampled."""
+        """Returns what the run is trained on: the data set, its subset and how it is sampled."""
         return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
-        """Refuse to train on images that turn out to be too few, or to have weights where none may be."""
+        """Refuses to train on images that turn out to be too few, or to have weights where none may be."""
         if self.batch_size > len(images):
             raise SpecError(
                 f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
@@ -143,15 +143,15 @@ class RunSpec(Recipe):
 
     @property
     def critic_or_default(self) -> Critic:
-        """The critic that was given. Else the default one; behind a trunk that it shares, one layer of 128 units will
-        do, at the rate of InfoGAN's authors.
+        """Returns the critic that was given, else the default one; behind a trunk that it shares, one layer of 128
+        units will do, at the rate of InfoGAN's authors.
         """
         if self.critic is not None or self.objective.critic_reads != "features":
             return self.critic or Critic()
         return Critic(hidden=(128,), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
 
     def make_critic(self) -> nn.Module | None:
-        """The objective's critic with fresh weights from the global generator, if it has one."""
+        """Returns the objective's critic with fresh weights from the global generator, if it has one."""
         critic = self.critic_or_default
         match self.objective.critic_reads:
             case None:
@@ -170,7 +170,7 @@ class RunSpec(Recipe):
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that change when any field does, or the source of a class that is not of
+        """Returns twelve hexadecimal digits that change when any field does, or the source of a class that is not of
         unbraid.
         """
         # Code of the user's own may be replaced while the spec is held: by a reload, or by running a cell again.
@@ -182,7 +182,7 @@ class RunSpec(Recipe):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of weights, losses and codes."""
+        """Returns the type of weights, losses and codes."""
         return kept_in(self.precision)
 
 

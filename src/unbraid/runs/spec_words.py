@@ -16,8 +16,8 @@ _DIGITS_OF_A_CHECKSUM = 12
 
 
 def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """A short name for each spec, by its digest: its objective with the fields worth a word, and what tells it from
-    others of that objective.
+    """Returns a short name for each spec, by its digest: its objective with the fields worth a word, and what tells it
+    from others of that objective.
 
     "beta-tcvae, beta 6". Alone, a spec is named by its objective.
     """
@@ -39,18 +39,18 @@ def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
 
 
 def describe_spec(spec: RunSpec) -> dict[str, str]:
-    """Every field that is set, by its path in words: "model encoder hidden" is "128, 128"."""
+    """Returns every field that is set, by its path in words: "model encoder hidden" is "128, 128"."""
     return dict(_describe(spec, ""))
 
 
 def in_words(name: str) -> str:
-    """`position_x` is "position x", `num_steps` is "number of steps"."""
+    """Returns a name in words: `position_x` is "position x", `num_steps` is "number of steps"."""
     return re.sub("^num_", "number of ", name).replace("_", " ")
 
 
 def value_in_words(value: Any) -> str:
-    """`True` is "yes", 20000 is "20,000", (128, 64) is "128, 64", ((0, 1), (2,)) is "0, 1; 2", and Linear(0.0, 4.0) is
-    "linear (start 0, end 4)".
+    """Returns a value in words: `True` is "yes", 20000 is "20,000", (128, 64) is "128, 64", ((0, 1), (2,)) is "0, 1;
+    2", and Linear(0.0, 4.0) is "linear (start 0, end 4)".
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -65,7 +65,7 @@ def value_in_words(value: Any) -> str:
 
 
 def _recipe_in_words(recipe: Any) -> str:
-    """Its name, and the fields that are not at their defaults: the first of them is told even then, if it is a
+    """Returns its name, and the fields that are not at their defaults: the first of them is told even then, if it is a
     number.
     """
     fields = [
@@ -94,7 +94,7 @@ def _is_recipe(value: Any) -> bool:
 
 
 def _kind(annotation: Any, value: Any) -> type | None:
-    """Which of the classes that the annotation allows the value is: a likelihood need not say that it is one."""
+    """Returns which of the classes that the annotation allows the value is: a likelihood need not say it is one."""
     return next((kind for kind in kinds_of(annotation) if isinstance(value, kind)), None)
 
 

@@ -60,7 +60,7 @@ class ChenDesign(Joint):
         return shares / shares.sum()
 
     def _shares(self, x: Float64[Tensor, " first"], y: Float64[Tensor, " second"]) -> Float64[Tensor, "first second"]:
-        """The table up to scale."""
+        """Returns the table up to scale."""
         match self.design:
             case "A":
                 return torch.ones(len(x), len(y), dtype=torch.float64)
@@ -81,14 +81,14 @@ class ChenDesign(Joint):
                 assert_never(self.design)
 
     def _bent(self, product: Float64[Tensor, "first second"]) -> Float64[Tensor, "first second"]:
-        """1 + c times the product, with the c for which the greatest entry is `ratio` times the least."""
+        """Returns 1 + c times the product, with the c for which the greatest entry is `ratio` times the least."""
         least, most = product.min(), product.max()
         return 1 + (self.ratio - 1) / (most - self.ratio * least) * product
 
 
 def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
-    """A function that is the same at x and -x, and 0 on average; x itself where there are only two values, at which no
-    such function varies.
+    """Returns values of a function that is the same at x and -x, and 0 on average; x itself where there are only two
+    values, at which no such function varies.
     """
     if len(x) == 2:
         return x

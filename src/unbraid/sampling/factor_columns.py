@@ -17,8 +17,8 @@ Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 
 @runtime_checkable
 class FactorColumn(Protocol):
-    """What a column holds. `size` is the number of values, 0 for a continuous factor; `ordered` is False where values
-    are mere names.
+    """Says what a column holds. `size` is the number of values, 0 for a continuous factor; `ordered` is False where
+    values are mere names.
     """
 
     @property
@@ -32,7 +32,7 @@ class FactorColumn(Protocol):
 
 
 def place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
-    """The column of this factor, or an error that says which there are."""
+    """Returns the column of this factor, or raises an error that says which there are."""
     names = [factor.name for factor in factors]
     if name not in names:
         known = suggestion(name, names) if names else "The data set has no factors."
@@ -41,7 +41,7 @@ def place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
 
 
 def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
-    """The column of this factor, which must have values that can be counted."""
+    """Returns the column of this factor, which must have values that can be counted."""
     place = place_of(name, factors, asked_by)
     if factors[place].size == 0:
         discrete = [factor.name for factor in factors if factor.size]
@@ -53,7 +53,7 @@ def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str)
 
 
 def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Tensor, " image"]:
-    """The column of a discrete factor, checked against its size. Labels that are not known (-1) are refused."""
+    """Returns the column of a discrete factor, checked against its size. Labels that are not known (-1) are refused."""
     column = values[:, place].long()
     least, most = int(column.min()), int(column.max())
     if least == -1:
@@ -70,6 +70,6 @@ def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Ten
 
 
 def measurements(values: Values, place: int, factor: FactorColumn) -> Float64[Tensor, " image"]:
-    """The column of a factor as numbers, with NaN where it is not known."""
+    """Returns the column of a factor as numbers, with NaN where it is not known."""
     column = values[:, place].to(torch.float64)
     return torch.where(column < 0, math.nan, column) if factor.size else column

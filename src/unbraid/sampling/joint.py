@@ -17,28 +17,30 @@ MAX_CELLS = 50_000_000
 
 
 class Joint(Recipe, ABC):
-    """How likely each combination of values of some factors is. All other factors stay as they are, given these.
+    """Says how likely each combination of values of some factors is. All other factors stay as they are, given these.
 
-    A recipe: frozen, comparable, written to JSON by its fields. What it makes of the images of a data set,
-    `image_weights` says.
+    It is a recipe: frozen, comparable, written to JSON by its fields. `image_weights` says what it makes of the images
+    of a data set.
     """
 
     if TYPE_CHECKING:
         # Only declared: a property that exists would become the default of the dataclass field that takes its place.
         @property
         def factors(self) -> tuple[str, ...]:
-            """The names of the factors, one an axis of the table."""
+            """Returns the names of the factors, one an axis of the table."""
 
     @abstractmethod
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
-        """The probability of each combination of values, one axis a factor, for factors of these sizes. Sums to one."""
+        """Returns the probability of each combination of values, one axis a factor, for factors of these sizes. It sums
+        to one.
+        """
 
     def check(self, factors: Sequence[FactorColumn]) -> None:
-        """Refuse factors that the table cannot be laid over."""
+        """Raises if the table cannot be laid over these factors."""
         self.sizes_among(factors)
 
     def sizes_among(self, factors: Sequence[FactorColumn]) -> tuple[int, ...]:
-        """The sizes of the factors of this joint, among those of a data set. The table exists for them."""
+        """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
         sizes = tuple(factors[discrete_place_of(name, factors, type(self).__name__)].size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
@@ -50,7 +52,7 @@ class Joint(Recipe, ABC):
 
 
 def check_names(names: Sequence[str], asked_by: str, count: int | None = None) -> None:
-    """Refuse factors that are none, not as many as needed, or named twice."""
+    """Raises if no factors are named, not as many as needed, or one of them twice."""
     expected = "at least one" if count is None else str(count)
     if not names or (count is not None and len(names) != count):
         raise SpecError(

@@ -61,7 +61,7 @@ class Table(Joint):
 
     @classmethod
     def of(cls, factors: Sequence[str], table: Any) -> "Table":
-        """From an array, a tensor or nested lists with one axis a factor."""
+        """Returns the table from an array, a tensor or nested lists with one axis a factor."""
         if is_masked(table):
             raise SpecError("Table: some probabilities are masked. Give each combination one; 0 where there is none.")
         try:

@@ -56,8 +56,8 @@ class Rows(Subset):
 
     @classmethod
     def of(cls, rows: Any, part: Part = "train") -> "Rows":
-        """The recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under their
-        checksum, so that a run can be resumed.
+        """Returns the recipe for rows at hand, numbers or a mask with an entry for each image: kept in the cache under
+        their checksum, so that a run can be resumed.
         """
         if is_masked(rows):
             raise DataError("Rows.of: some entries are masked. Drop them, or fill them.")
@@ -83,7 +83,7 @@ class Rows(Subset):
         return cls(str(path), checksum, part)
 
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
-        """Nothing yet: a run can be read where the file is not. It is looked at when the images are."""
+        """Checks nothing yet: a run can be read where the file is not. It is looked at when the images are."""
 
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
         rows = self._read()
@@ -116,7 +116,7 @@ class Rows(Subset):
 
 
 def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
-    """The numbers in order, if they are rows."""
+    """Returns the numbers in order, or raises if they are not rows."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
         raise DataError(
             f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers "

@@ -15,14 +15,14 @@ from unbraid import draws
 
 
 def permuted_rows(num_images: int, seed: int, stream: str) -> Int64[Tensor, " image"]:
-    """All rows in random order."""
+    """Returns all rows in random order."""
     return draws.permutation(_seeds(seed), stream, 0, num_images)[0]
 
 
 def images(
     num_draws: int, num_images: int, seed: int, stream: str, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, " draw"]:
-    """The images that draws come from.
+    """Returns the images that draws come from.
 
     Equally likely images are dealt in random order, around and around: their numbers of draws differ by one at most.
     With weights p(n), images are drawn with replacement.
@@ -36,12 +36,12 @@ def images(
 
 
 def uniform(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
-    """Uniform on (0, 1)."""
+    """Returns numbers that are uniform on (0, 1)."""
     return draws.uniform(_seeds(seed), stream, 0, shape)[0]
 
 
 def normal(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
-    """Standard normal."""
+    """Returns standard normal numbers."""
     return draws.normal(_seeds(seed), stream, 0, shape)[0]
 
 
@@ -54,7 +54,7 @@ def train_and_test_rows(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
-    """Disjoint rows to fit on and to test on; all rows, split 2 to 1, where there are fewer than asked for.
+    """Returns disjoint rows to fit on and to test on; all rows, split 2 to 1, where there are fewer than asked for.
 
     Only rows that are `known` count. With weights p(n), the images are parted 2 to 1 and rows are drawn from either
     part with replacement, as many as asked for but no more than there are images.
@@ -87,7 +87,7 @@ def rows_of_part(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> Int64[Tensor, " row"]:
-    """Some of the rows from the first of a part to its last, at most as many as asked for: among those that are
+    """Returns some of the rows from the first of a part to its last, at most as many as asked for: among those that are
     `known`, and with weights p(n) drawn by them with replacement.
     """
     order = part.start + permuted_rows(len(part), seed, stream)
@@ -104,10 +104,10 @@ def rows_of_part(
 @final
 @dataclass(frozen=True)
 class ImagesByValue:
-    """The images in which a factor is known, grouped by its value, so that millions of draws given a value take a
+    """Holds the images in which a factor is known, grouped by its value, so that millions of draws given a value take a
     moment.
 
-    Made once for a factor; `p(n)` is uniform unless weights are given. Lives on the CPU.
+    It is made once for a factor; `p(n)` is uniform unless weights are given. It lives on the CPU.
     """
 
     order: Int64[Tensor, " known"]
@@ -117,7 +117,7 @@ class ImagesByValue:
 
     @classmethod
     def of(cls, assignment: Int64[Tensor, " image"], weights: Float[Tensor, " image"] | None = None) -> "ImagesByValue":
-        """From value indices, -1 where not known."""
+        """Returns the images grouped by their value, from value indices, -1 where not known."""
         assignment = assignment.cpu()
         known = assignment >= 0 if weights is None else (assignment >= 0) & (weights.cpu() > 0)
         rows = known.nonzero()[:, 0]
@@ -132,13 +132,13 @@ class ImagesByValue:
         )
 
     def draw(self, uniform: Float64[Tensor, "*draws"]) -> Int64[Tensor, "*draws"]:
-        """Images from p(n)."""
+        """Returns images from p(n)."""
         return self._at(uniform * self.cumulative[-1], torch.tensor(0), torch.tensor(len(self.order)))
 
     def draw_sharing(
         self, image: Int64[Tensor, "*draws"], uniform: Float64[Tensor, "*draws"]
     ) -> Int64[Tensor, "*draws"]:
-        """Images from p(n | the factor has the value that it has in `image`)."""
+        """Returns images from p(n | the factor has the value that it has in `image`)."""
         value = self.value[image]
         first, last = self.starts[value], self.starts[value + 1]
         low, high = self.cumulative[first], self.cumulative[last]
@@ -155,8 +155,8 @@ class ImagesByValue:
 def pairs_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, num_pairs: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point pair"], Int64[Tensor, "point pair"]]:
-    """For each point a factor, all equally likely, and pairs of images that agree in it: the first from p(n), the
-    second from p(n | that value).
+    """Returns for each point a factor, all equally likely, and pairs of images that agree in it: the first from p(n),
+    the second from p(n | that value).
     """
     factor = _choices(len(factors), num_points, seed, stream)
     ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
@@ -171,8 +171,8 @@ def pairs_sharing_a_value(
 def batches_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, batch_size: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point batch"]]:
-    """For each point a factor, all equally likely, and a batch of images that agree in it: the value is that of an
-    image from p(n).
+    """Returns for each point a factor, all equally likely, and a batch of images that agree in it: the value is that of
+    an image from p(n).
     """
     factor = _choices(len(factors), num_points, seed, stream)
     leader, members = (

@@ -29,11 +29,11 @@ class Subset(Recipe, ABC):
 
     @abstractmethod
     def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
-        """Which images the recipe describes."""
+        """Returns which images the recipe describes."""
 
     @abstractmethod
     def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
-        """Refuse what can be seen to be impossible before the images are there."""
+        """Raises if the recipe can be seen to be impossible before the images are there."""
 
     def complement(self) -> "Subset":
         """Returns the same recipe with the other part: all images that this one leaves out."""
@@ -41,7 +41,7 @@ class Subset(Recipe, ABC):
         return replace(self, **other)
 
     def rows(self, factors: Sequence[FactorColumn], values: Values) -> Int64[Tensor, " row"]:
-        """The rows of the chosen part, in order. An empty one is refused."""
+        """Returns the rows of the chosen part, in order. Raises if it is empty."""
         self.check(factors, len(values))
         described = self.described(factors, values)
         rows = (described if self.part == "train" else ~described).nonzero()[:, 0]
@@ -54,5 +54,5 @@ class Subset(Recipe, ABC):
 
 
 def whole_share(fraction: float, count: int) -> int:
-    """How many of them this fraction is, rounded down; but 0.29 of 100, which is 28.999999999999996, is 29."""
+    """Returns how many of them this fraction is, rounded down; but 0.29 of 100, which is 28.999999999999996, is 29."""
     return int(fraction * count + 1e-9)

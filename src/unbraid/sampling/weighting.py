@@ -17,11 +17,12 @@ log = logging.getLogger(__name__)
 def image_weights(
     joint: Joint, factors: Sequence[FactorColumn], values: Values, base: Float[Tensor, " image"] | None = None
 ) -> Float64[Tensor, " image"]:
-    """p(n): the probability of the image's combination of values, shared among the images that have it. Sums to one.
+    """Returns p(n): the probability of the image's combination of values, shared among the images that have it. It sums
+    to one.
 
-    Shared alike, or in proportion to `base`, the weights that the images have already; so all that the joint does not
-    name keeps its distribution, given what it names. A combination that no image has cannot be drawn: the others become
-    more likely, all by the same factor, and a warning is logged.
+    The probability is shared alike, or in proportion to `base`, the weights that the images have already; so all that
+    the joint does not name keeps its distribution, given what it names. A combination that no image has cannot be
+    drawn: the others become more likely, all by the same factor, and a warning is logged.
     """
     sizes = joint.sizes_among(factors)
     cells = torch.zeros(len(values), dtype=torch.int64, device=values.device)

@@ -16,8 +16,8 @@ def outer_rows(
     fraction: float = 0.2,
     side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Of the images `among` which one looks, the rows of that fraction, rounded down, which has the greatest feature,
-    or the least. In order.
+    """Returns, in order, the rows of the images `among` which one looks that have the greatest feature, or the least:
+    that fraction of them, rounded down.
 
     Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the images among the sevens that are high in the
     latent of a first model which shows thickness, narrow zeros those among the zeros that are low in the one which
@@ -44,7 +44,7 @@ def outer_rows(
 
 
 def all_but(rows: Int64[Tensor, " row"], num_images: int) -> Int64[Tensor, " kept"]:
-    """The rows of all other images, in order."""
+    """Returns the rows of all other images, in order."""
     kept = torch.ones(num_images, dtype=torch.bool, device=rows.device)
     kept[rows] = False
     return kept.nonzero()[:, 0]

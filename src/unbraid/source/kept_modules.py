@@ -45,7 +45,7 @@ def source_in(folder: str) -> OwnSource:
 
 
 def _holds(folder: str, name: str) -> bool:
-    """Whether a module or a package around one is kept."""
+    """Returns whether a module or a package around one is kept."""
     modules = [other for other, module in _kept[folder].modules.items() if isinstance(module.text, str)]
     return name in modules or any(other.startswith(f"{name}.") for other in modules)
 

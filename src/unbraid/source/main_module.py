@@ -46,7 +46,7 @@ def main_module(classes: Collection[type]) -> OwnModule:
 
 @final
 class _Parts:
-    """The statements of a module, each after those it needs."""
+    """Collects the statements of a module, each after those it needs."""
 
     def __init__(self) -> None:
         self._namespace = vars(sys.modules[_MAIN])

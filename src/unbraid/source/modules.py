@@ -62,7 +62,7 @@ def _state(name: str, module: OwnModule) -> Any:
 
 
 def _is_on_disk(name: str, module: OwnModule) -> bool:
-    """Whether a module is what its file says; if not, code in memory may be replaced at any time."""
+    """Returns whether a module is what its file says; if not, code in memory may be replaced at any time."""
     try:
         now = module_on_disk(name)
     except SpecError:

@@ -13,7 +13,7 @@ from unbraid.source.own_source import OwnSource
 
 
 def is_own(cls: type) -> bool:
-    """Whether a class is neither of unbraid nor of Python."""
+    """Returns whether a class is neither of unbraid nor of Python."""
     return cls.__module__.partition(".")[0] != "unbraid" and not is_of_python(cls.__module__)
 
 
@@ -45,7 +45,7 @@ def source_of(classes: Iterable[type]) -> OwnSource:
 
 
 def check_importable(cls: type) -> None:
-    """Refuses a class that its module does not hold under its name: none could find it again."""
+    """Refuses a class that its module does not hold under its name: it could not be found again."""
     if not is_own(cls):
         return
     held: Any = vars(sys.modules[cls.__module__]).get(cls.__name__) if cls.__module__ in sys.modules else None

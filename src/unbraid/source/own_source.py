@@ -12,7 +12,7 @@ from unbraid.source.syntax import short_digest, syntax_digest
 @final
 @dataclass(frozen=True)
 class OwnModule:
-    """One module: its text, or the bytes of a compiled one; whether it is a package; and the file that it is from."""
+    """Holds one module: its text, or the bytes of a compiled one; whether it is a package; and the file it is from."""
 
     text: str | bytes
     is_package: bool = False
@@ -27,7 +27,7 @@ class OwnModule:
 @final
 @dataclass(frozen=True)
 class OwnSource:
-    """The modules of the user's own by name, and the versions of the installed packages that they import."""
+    """Holds the modules of the user's own by name, and the versions of the installed packages that they import."""
 
     modules: Mapping[str, OwnModule] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class OwnSource:
 
     @cached_property
     def identity(self) -> dict[str, dict[str, str]]:
-        """What tells this source from others: a digest for each module, and a version for each package."""
+        """Returns what tells this source from others: a digest for each module, and a version for each package."""
         digests = {name: module.digest for name, module in sorted(self.modules.items())}
         return {"modules": digests, "packages": dict(sorted(self.versions.items()))}
 

@@ -15,8 +15,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def is_patched(module: ModuleType, before: str, now: str) -> bool:
-    """Whether the functions and constants that the file has now are those in memory, and all else in it is what it was
-    when it was imported.
+    """Returns whether the functions and constants that the file has now are those in memory, and all else in it is what
+    it was when it was imported.
     """
     trees = ast.parse(before), ast.parse(now)
     old, new = (dict(_parts(tree)) for tree in trees)

@@ -37,6 +37,6 @@ def check_options(options: TrainingOptions) -> None:
 
 
 def check_listener(watch: Any) -> None:
-    """Refuses what cannot be called with an event."""
+    """Raises if the listener cannot be called with an event."""
     if watch is not None and not callable(watch):
         raise SpecError(f"watch is {in_short(watch)}; expected a function that is called with each event: watch=print.")

@@ -11,7 +11,7 @@ from unbraid import draws
 
 @final
 class Batches:
-    """Each member's own batches, from its (seed, epoch) alone.
+    """Draws each member's own batches, from its (seed, epoch) alone.
 
     Without weights, an epoch is a random order of all images, cut into batches; a last short one is dropped. With
     weights p(n), every batch is drawn from p with replacement.
@@ -39,8 +39,8 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """What the rows of this step are taken from, always in the same place of memory: the order of this epoch, or
-        the cumulative weights.
+        """Returns what the rows of this step are taken from, always in the same place of memory: the order of this
+        epoch, or the cumulative weights.
         """
         if self._cumulative is not None:
             return self._cumulative
@@ -51,12 +51,12 @@ class Batches:
         return self._order
 
     def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """The rows of the batch at this step, counted from 0. A GPU does it without being told the step anew."""
+        """Returns the rows of the batch at this step, counted from 0. A GPU need not be told the step anew."""
         if self._cumulative is not None:
             return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
         first = step % self.steps_per_epoch * self._batch_size
         return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))
 
     def rows(self, step: int) -> Int64[Tensor, "member batch"]:
-        """The rows of the batch at this step, counted from 0."""
+        """Returns the rows of the batch at this step, counted from 0."""
         return self.taken_from(self.source(step), torch.full((), step, device=self._seeds.device))

@@ -28,7 +28,7 @@ _SCHEDULER_STATISTICS = Path("/proc/thread-self/schedstat")
 
 
 def _seconds_waited() -> float | None:
-    """How long this thread has been ready to run while no core was free; None where the system does not say."""
+    """Returns how long this thread was ready to run while no core was free; None where the system does not say."""
     try:
         return int(files.read_bytes(_SCHEDULER_STATISTICS).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -70,5 +70,5 @@ class _Noticing:
 
 
 def _num_cores() -> int:
-    """The cores that this process may use."""
+    """Returns how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -42,8 +42,8 @@ _NUM_KEPT = 2
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """One that can be used: where it is, of which step, the names of the runs that were trained side by side with it,
-    its own among them, and what was logged until then.
+    """A checkpoint that can be used: where it is, of which step, the names of the runs that were trained side by side
+    with it, its own among them, and what was logged until then.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class Checkpoint:
 
 
 def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Write the state and the history so far, then remove all but this checkpoint and the one before it."""
+    """Writes the state and the history so far, then removes all but this checkpoint and the one before it."""
     path = _folder(run) / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet, history)
     # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the
@@ -65,7 +65,7 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Keep the weights that a member had when it failed, under the step that led to them, and return their file. Only
+    """Keeps the weights that a member had when it failed, under the step that led to them, and returns their file. Only
     `--force` puts them aside.
     """
     assert state.failed_at is not None
@@ -77,19 +77,19 @@ def save_last_good(run: Run, state: MemberState) -> Path:
 
 
 def save_snapshot(run: Run, state: MemberState) -> None:
-    """Keep the weights of the model after this step, for good."""
+    """Keeps the weights of the model after this step, for good."""
     weights = Carried(Net(state.carried.model.weights, {}), Net({}, {}), {})
     _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, carried=weights), ())
 
 
 def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Keep the state of the last step, for good, so that a longer run can go on from it."""
+    """Keeps the state of the last step, for good, so that a longer run can go on from it."""
     _write(run.folder / STATE, run, state, fleet, history)
 
 
 def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
-    """Every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says what is
-    wrong with it.
+    """Returns every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says
+    what is wrong with it.
     """
     found: dict[int, Checkpoint] = {}
     for path in run.checkpoints.values():
@@ -110,13 +110,13 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
 
 
 def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> MemberState:
-    """The state that a usable checkpoint holds."""
+    """Returns the state that a usable checkpoint holds."""
     record, carried = _read(checkpoint.path, run, layout)
     return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], carried=carried)
 
 
 def remove_later(run: Run, step: int) -> None:
-    """Remove what a process that died has saved of later steps than this, from which the run goes on.
+    """Removes what a process that died has saved of later steps than this, from which the run goes on.
 
     Only some of its fleet have them. They would crowd out, at the next checkpoint, the step that all members have.
     """
@@ -126,7 +126,7 @@ def remove_later(run: Run, step: int) -> None:
 
 
 def remove_checkpoints(run: Run) -> None:
-    """All but the last good weights of a run that failed."""
+    """Removes all checkpoints but the last good weights of a run that failed."""
     for path in run.checkpoints.values():
         _remove(path)
     with contextlib.suppress(OSError):  # it may not be there, or hold what is to stay

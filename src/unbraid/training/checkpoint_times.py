@@ -16,10 +16,10 @@ _BYTES_PER_SECOND = 5e8
 
 @final
 class CheckpointTimes:
-    """After every so many steps, or by the clock: after a minute, or whenever fifty times as long has passed as the
-    last checkpoint took.
+    """Says when a checkpoint is due: after every so many steps, or by the clock: after a minute, or whenever fifty
+    times as long has passed as the last checkpoint took.
 
-    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that no one can
+    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that cannot be
     set.
     """
 
@@ -32,8 +32,8 @@ class CheckpointTimes:
         self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
-        """At this step. After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no
-        more than in its midst.
+        """Returns whether a checkpoint is due at this step. After the last one the clock decides as ever: what is lost
+        if the end of a run goes wrong is no more than in its midst.
         """
         if self._every is not None:
             return step % self._every == 0 or is_last
@@ -41,7 +41,7 @@ class CheckpointTimes:
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Within the block a checkpoint is saved."""
+        """Times the block, in which a checkpoint is saved."""
         began = self._clock()
         yield
         self._last = self._clock()

@@ -29,7 +29,7 @@ class Inductor:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of inductor that differ from its defaults, as far as this version of torch knows them."""
+        """Returns the settings of inductor that differ from its defaults, as far as this torch knows them."""
         import torch._inductor.config as known
 
         wanted = {**_SETTINGS, **(_DETERMINISTIC if self.deterministic else {})}

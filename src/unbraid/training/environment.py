@@ -18,8 +18,8 @@ _Device = torch.device  # within the class, torch is the name of its version
 @final
 @dataclass(frozen=True)
 class Environment:
-    """What may change the last bits of a training beside its spec. `threads` counts those of a CPU; `compiler` holds
-    the settings with which steps are compiled for a GPU.
+    """Holds what may change the last bits of a training beside its spec. `threads` counts those of a CPU; `compiler`
+    holds the settings with which steps are compiled for a GPU.
     """
 
     unbraid: str

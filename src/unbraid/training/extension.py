@@ -44,8 +44,8 @@ def extend(
     Each is a run of its own, with a spec and a digest of its own, beside the shorter one, which stays as it is. Runs
     that were trained side by side have the bits that they would have had if asked for at once if they are extended
     together. The runs must have kept their states (`train(keep_state=True)`), and may have no schedules, which run over
-    all of training. A longer run that was begun before is gone on with. The options are those of `train`; states are
-    kept again, unless `keep_state` is False.
+    all of training. A longer run that was begun before is continued. The options are those of `train`; states are kept
+    again, unless `keep_state` is False.
     """
     options = TrainingOptions(
         device, True, False, checkpoint_every, stream, deterministic, as_steps(snapshots), keep_state
@@ -63,7 +63,7 @@ def extend(
 
 
 def schedules_in(recipe: Any, path: str = "") -> Iterator[str]:
-    """Gives the path of every field of a recipe that holds a schedule, such as "objective.beta"."""
+    """Yields the path of every field of a recipe that holds a schedule, such as "objective.beta"."""
     if isinstance(recipe, Schedule):
         yield path
     elif isinstance(recipe, tuple):
@@ -75,7 +75,7 @@ def schedules_in(recipe: Any, path: str = "") -> Iterator[str]:
 
 
 def _check(run: Run, num_steps: int) -> None:
-    """Refuses what cannot be extended to the bits that the longer run would have had."""
+    """Refuses runs that cannot be extended to the bits that the longer run would have had."""
     if run.status != "finished":
         raise RunError(f"{run.folder} is {run.status}; only a finished run can be extended. Finish it first.")
     if num_steps <= run.spec.num_steps:

@@ -18,7 +18,7 @@ _STEPS_AHEAD = 2
 
 @final
 class Feed:
-    """Each member's batches, the same whether they come from memory or from the disk.
+    """Supplies each member's batches, the same whether they come from memory or from the disk.
 
     Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet
     computes. `supply` does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
@@ -36,7 +36,7 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """What the batches of this step, counted from 0, are made of: tensors that lie at the same place of the
+        """Returns what the batches of this step, counted from 0, are made of: tensors that lie at the same place of the
         device's memory at every step.
         """
         if self._reader is None:
@@ -51,19 +51,19 @@ class Feed:
         return self._arrived
 
     def rows(self, supplied: Mapping[str, Tensor], step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """The rows of the batches at this step."""
+        """Returns the rows of the batches at this step."""
         return supplied["rows"] if self._reader else self._batches.taken_from(supplied["source"], step)
 
     def images(
         self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
     ) -> Float[Tensor, "member batch channel height width"]:
-        """The images of these rows as nets see them, on the device."""
+        """Returns the images of these rows as nets see them, on the device."""
         return inputs(supplied["pixels"]) if self._reader else self._images.batch(rows)
 
     def batch(
         self, step: int
     ) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
-        """All in one: the rows, and their images."""
+        """Returns the rows and their images in one."""
         supplied = self.supply(step)
         rows = self.rows(supplied, torch.full((), step, device=self._images.device))
         return rows, self.images(supplied, rows)

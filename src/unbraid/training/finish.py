@@ -19,8 +19,8 @@ from unbraid.training.writers import writers
 def keep(
     fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
 ) -> list[CodesError | None]:
-    """Encode all images with these members of a fleet, whose runs are `runs`, and keep what they have learnt. Returns,
-    for each, why it was not possible.
+    """Encodes all images with these members of a fleet, whose runs are `runs`, and keeps what they have learnt.
+    Returns, for each, why it was not possible.
     """
     models = [fleet.model(index) for index in members]
     names = [run.name for run in runs]
@@ -36,7 +36,7 @@ def keep(
 
 
 def conclude(run: Run) -> None:
-    """Say how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good
+    """Says how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good
     weights stays.
     """
     writer = RunWriter(run)
@@ -47,13 +47,13 @@ def conclude(run: Run) -> None:
 
 
 def keep_unencodable(run: Run, step: int, error: CodesError, fleet: Sequence[str]) -> None:
-    """Keep that the last step of a run led where no loss was computed any more."""
+    """Records that the last step of a run led where no loss was computed any more."""
     reason = f"its last step led to a model that cannot encode the images ({error})"
     RunWriter(run).keep_failure(step, reason, None, fleet)
 
 
 def keep_failed(run: Run, state: MemberState, reason: str, fleet: Sequence[str]) -> None:
-    """Keep that a member of the fleet has failed, and its last good weights."""
+    """Records that a member of the fleet has failed, and keeps its last good weights."""
     assert state.failed_at is not None
     RunWriter(run).keep_failure(state.failed_at, reason, save_last_good(run, state), fleet)
 
@@ -61,7 +61,7 @@ def keep_failed(run: Run, state: MemberState, reason: str, fleet: Sequence[str])
 def _encoded(
     models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision
 ) -> list[Codes | CodesError]:
-    """The codes of each model, or why it has none."""
+    """Returns the codes of each model, or why it has none."""
     try:
         return list(encode_all(models, images, precision=precision))
     except CodesError as error:

@@ -25,7 +25,7 @@ from unbraid.training.step import FleetStep, Given, Kept
 
 @final
 class Fleet:
-    """Members of one `fleet_key`, their weights stacked: every tensor has a row for each member.
+    """Trains members of one `fleet_key`, their weights stacked: every tensor has a row for each member.
 
     On a CPU a step runs as it is written. On a GPU `prepare` compiles it, and `programs` keeps what was compiled for
     the next fleet of the same images.
@@ -47,7 +47,7 @@ class Fleet:
 
     @property
     def weights(self) -> Float[Tensor, "member parameter"]:
-        """The models' weights, all in one row for each member."""
+        """Returns the models' weights, all in one row for each member."""
         return torch.cat([each.reshape(len(each), -1) for each in self._state.carried.model.weights.values()], dim=1)
 
     @property
@@ -56,7 +56,7 @@ class Fleet:
 
     @property
     def num_bytes(self) -> int:
-        """How large the states of all members are."""
+        """Returns how large the states of all members are."""
         return sum(tensor.nbytes for tensor in tree_leaves(self._state.carried))
 
     def prepare(self) -> float:

@@ -71,7 +71,7 @@ class FleetTraining:
         self._extras = KeptExtras(start.runs, self._fleet)
 
     def run(self) -> bool:
-        """Train to the end and finish the runs. Returns whether somebody has asked to stop meanwhile, too late to stop
+        """Trains to the end and finishes the runs. Returns whether a stop was asked for meanwhile, too late to stop
         these.
         """
         with interruptible() as interrupt:
@@ -101,7 +101,7 @@ class FleetTraining:
                 self._leave()
 
     def _finish(self, interrupt: Interrupt) -> None:
-        """Keep everything of every member, and only then say of each how it ended.
+        """Keeps everything of every member, and only then says of each how it ended.
 
         So whenever the process dies, either all of the fleet go on together, or none has to: alone, a member would end
         with other last bits.
@@ -135,7 +135,7 @@ class FleetTraining:
             conclude(run)
 
     def _leave(self) -> None:
-        """Stop here, as asked."""
+        """Saves a checkpoint, unless this step has one, and stops here, as asked."""
         if self._saved_at < self._fleet.step:
             self._checkpoint()
         raise TrainingInterrupted(
@@ -143,7 +143,9 @@ class FleetTraining:
         )
 
     def _checkpoint(self) -> None:
-        """History first: rows beyond a checkpoint are dropped on resuming, rows before it could not be made again."""
+        """Saves every member, history first: rows beyond a checkpoint are dropped on resuming, rows before it could not
+        be made again.
+        """
         bool(
             self._fleet.alive.any()
         )  # waits for the steps that a GPU has yet to take: they are no part of what a checkpoint costs
@@ -159,7 +161,7 @@ class FleetTraining:
         self._saved_at = self._fleet.step
 
     def _keep_last_good(self, index: int) -> None:
-        """Of a member that has failed, whose weights stay as they were before the step at which it did."""
+        """Keeps the last good weights of a failed member: those from before the step at which it failed."""
         run, state = self._runs[index], self._fleet.state(index)
         save_last_good(run, state)
         reason = _in_words(run.spec, state.reason)

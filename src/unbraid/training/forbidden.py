@@ -60,7 +60,7 @@ _OF_OTHERS = (Path(torch.__file__).parent, Path(__file__).parents[1], Path(conte
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Within the block, what vmap forbids is refused with the line of the user's code and what to write instead. Other
+    """Refuses what vmap forbids within the block, with the line of the user's code and what to write instead. Other
     errors, and those of code of unbraid, are left as they are.
     """
     try:

@@ -20,8 +20,8 @@ _MAX_IMAGES = 10_000
 
 @final
 class HeldOut:
-    """The ELBO of each member of a fleet on at most 10,000 of the images that their subset holds out, every so many
-    steps. It reads the weights and changes nothing.
+    """Computes the ELBO of each member of a fleet on at most 10,000 of the images that their subset holds out, every so
+    many steps. It reads the weights and changes nothing.
     """
 
     def __init__(self, spec: RunSpec, every: int, device: torch.device) -> None:

@@ -20,14 +20,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @final
 @dataclass
 class Interrupt:
-    """Whether somebody has asked to stop."""
+    """Holds whether a stop was asked for."""
 
     requested: bool = False
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Within the block, the first signal is noted and the second ends the process as it would have without us.
+    """Notes the first signal within the block, and lets the second end the process as it would have without us.
 
     A signal that is ignored stays ignored: `nohup` asks for that. Only the main thread may handle signals; elsewhere
     nothing is changed.
@@ -59,7 +59,7 @@ def interruptible() -> Iterator[Interrupt]:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Within the block no step is taken, so Ctrl-C may end it at once."""
+    """Lets Ctrl-C end the block at once, as no step is taken in it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -68,7 +68,7 @@ def stoppable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
-    """Within the block, which trains these runs, whatever Ctrl-C raises says which of them can be resumed."""
+    """Makes whatever Ctrl-C raises within the block, which trains these runs, say which of them can be resumed."""
     try:
         yield
     except KeyboardInterrupt as stopped:
@@ -80,8 +80,8 @@ def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
 
 
 def _end_in_a_sentence() -> None:
-    """From now on a program that does not catch a TrainingInterrupted ends with its sentence and without a traceback.
-    All else is shown as it was.
+    """Makes a program that does not catch a TrainingInterrupted end with its sentence and without a traceback, from now
+    on. All else is shown as it was.
     """
     before = sys.excepthook
     if getattr(before, "shows_sentences", False):

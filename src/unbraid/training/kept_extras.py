@@ -48,7 +48,7 @@ class KeptExtras:
             list(pool.map(lambda index: save_snapshot(self._runs[index], self._fleet.state(index)), wanted))
 
     def keep_states(self, members: Sequence[int], histories: Sequence[History]) -> None:
-        """Keeps the states of these members, where they are wanted. To be called before the run is said to be kept."""
+        """Keeps the states of these members, where wanted. Must be called before the run is said to be kept."""
         names = [run.name for run in self._runs]
         for index in members:
             if self._extras[index].keep_state:

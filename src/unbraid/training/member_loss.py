@@ -29,8 +29,8 @@ Weights = dict[str, dict[str, Tensor]]
 @final
 @dataclass(frozen=True)
 class Inputs:
-    """What members see at one step, with a leading axis of members: images and noise of each batch, and weights of
-    images, where they have any.
+    """Holds what members see at one step, with a leading axis of members: images and noise of each batch, and weights
+    of images, where they have any.
     """
 
     hyperparameters: dict[str, Tensor]
@@ -43,8 +43,8 @@ class Inputs:
 
 @final
 class MemberLoss:
-    """What a member minimises: the objective of its spec, through nets like those of `template`. The hyperparameters
-    named in `zeros` are 0 for every member of the fleet.
+    """Computes what a member minimises: the objective of its spec, through nets like those of `template`. The
+    hyperparameters named in `zeros` are 0 for every member of the fleet.
     """
 
     def __init__(

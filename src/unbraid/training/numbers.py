@@ -12,7 +12,7 @@ from unbraid.schedule import Schedule, Weight
 
 @final
 class Numbers:
-    """One number a member, some of which may follow a schedule."""
+    """Holds one number a member, some of which may follow a schedule."""
 
     def __init__(self, weights: Sequence[Weight], like: Tensor) -> None:
         self._weights = tuple(weights)
@@ -23,16 +23,16 @@ class Numbers:
 
     @property
     def are_zero(self) -> bool:
-        """Whether the number is 0 for every member, at every moment."""
+        """Returns whether the number is 0 for every member, at every moment."""
         return not any(isinstance(weight, Schedule) or weight for weight in self._weights)
 
     @property
     def key(self) -> Hashable:
-        """What is not in `constant`."""
+        """Returns what is not in `constant`."""
         return self.are_zero, tuple(weight if isinstance(weight, Schedule) else None for weight in self._weights)
 
     def at(self, progress: Float[Tensor, ""], constant: Float[Tensor, " member"]) -> Float[Tensor, " member"]:
-        """The numbers at this moment, those that stay read from `constant`."""
+        """Returns the numbers at this moment, those that stay read from `constant`."""
         if not any(isinstance(weight, Schedule) for weight in self._weights):
             return constant
         return torch.stack(

@@ -11,7 +11,7 @@ from unbraid.runs.extras import Extras
 @final
 @dataclass(frozen=True)
 class TrainingOptions:
-    """The options of `train`, which explains them, in one piece."""
+    """Holds the options of `train`, which explains them, in one piece."""
 
     device: torch.device | str = "auto"
     resume: bool = False
@@ -25,5 +25,5 @@ class TrainingOptions:
 
     @property
     def extras(self) -> Extras:
-        """What each run is to keep beside its end."""
+        """Returns what each run is to keep beside its end."""
         return Extras(self.snapshots, self.keep_state)

@@ -11,10 +11,11 @@ _SHARE_FOR_IMAGES = 0.5
 
 
 def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | None = None) -> FactorImages:
-    """The images of the spec in the memory of the device, or read from the disk as they are needed.
+    """Returns the images of the spec, in the memory of the device or read from the disk as they are needed.
 
     By default they are streamed if they would take more than half of the memory that is free. Training takes the same
-    batches either way. Only who asks for streaming is spared a first reading of it all, which takes its checksum.
+    batches either way. Only a call that asks for streaming is spared a first reading of it all, which takes its
+    checksum.
     """
     device = torch.device(device)
     images = spec.training_data.open(verify=not stream)

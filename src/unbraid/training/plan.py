@@ -21,5 +21,5 @@ def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory
 
 
 def others(count: int) -> str:
-    """`1 other model`, `2 other models`."""
+    """Returns how many other models there are, in words: `1 other model`, `2 other models`."""
     return f"{count} other {'model' if count == 1 else 'models'}"

@@ -29,7 +29,7 @@ Function = Callable[[Any], Any]
 @final
 @dataclass(frozen=True)
 class Traced:
-    """A function of a tree of tensors as a list of operations on tensors of these shapes."""
+    """Holds a function of a tree of tensors as a list of operations on tensors of these shapes."""
 
     graph: GraphModule
     inputs: TreeSpec
@@ -64,8 +64,8 @@ class Traced:
 
 @final
 class Programs:
-    """Compiled functions by what they compute, so that a second fleet of the same shape finds them. `compile_graph`
-    makes a callable of a traced graph and of tensors like those that it will be given.
+    """Keeps compiled functions by what they compute, so that a second fleet of the same shape finds them.
+    `compile_graph` makes a callable of a traced graph and of tensors like those that it will be given.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Replayed:
             self._outputs = function(complete(tree))
 
     def __call__(self) -> Tree:
-        """Returns what the function returns; overwritten by the next call of any function of the pool."""
+        """Returns what the function returns, which the next call of any function of the pool overwrites."""
         self._graph.replay()
         return self._outputs
 

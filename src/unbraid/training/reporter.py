@@ -24,7 +24,7 @@ _SECONDS_BETWEEN_WORDS = 10.0
 @final
 @dataclass(frozen=True)
 class Later:
-    """What comes after a fleet: steps of others of its plan, counted for each member, and models of no plan yet."""
+    """Holds what comes after a fleet: steps of others of its plan, for each member, and models of no plan yet."""
 
     member_steps: int = 0
     num_of_other_kinds: int = 0
@@ -35,7 +35,7 @@ class Reporter:
     """Keeps the history of a fleet, and tells where it stands.
 
     A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and
-    about twice a second: so that a member that failed, or somebody who wants to stop, need not wait for long.
+    about twice a second: so that a member that failed, or a request to stop, is seen to soon.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Reporter:
 
     @property
     def wants_losses(self) -> bool:
-        """Whether the loss at the next step is to be written down or told."""
+        """Returns whether the loss at the next step is to be written down or told."""
         return (
             is_row(self._fleet.step + 1, self._num_steps) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
         )
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """See to what the last step is reason for; `losses` are given where they were wanted. Returns the members found
-        to have failed.
+        """Notes and tells what the last step gives reason for; `losses` are given where they were wanted. Returns the
+        members found to have failed.
         """
         if not losses and self._fleet.step < self._next_look:
             return []
@@ -105,14 +105,14 @@ class Reporter:
         return failed
 
     def _is_held_out_due(self, every: int) -> bool:
-        """Whether this row is the first since a multiple of so many steps, or the last. Rows stay where they are: those
-        of other runs are compared with them.
+        """Returns whether this row is the first since a multiple of so many steps, or the last. Rows stay where they
+        are: those of other runs are compared with them.
         """
         step = self._fleet.step
         return step == self._num_steps or step // every > max(0, step - _rows_apart(self._num_steps)) // every
 
     def _take(self, losses: dict[str, Tensor]) -> None:
-        """Write the losses of the step just taken down, if they belong into the history. Those of members that have
+        """Writes down the losses of the step just taken, if they belong in the history. Those of members that have
         failed mean nothing.
         """
         by_name = {name: values.tolist() for name, values in losses.items()}
@@ -131,13 +131,13 @@ class Reporter:
                 history.append(self._fleet.step, {name: values[index] for name, values in by_name.items()})
 
     def _steps_per_second(self, now: float) -> float:
-        """On the average since the first step; 0 until there is one."""
+        """Returns the average since the first step; 0 until there is one."""
         steps = self._fleet.step - self._first_step
         return steps / (now - self._began) if steps > 0 and now > self._began else 0.0
 
 
 def is_row(step: int, num_steps: int) -> bool:
-    """Whether the loss at this step belongs into the history of a run of so many steps."""
+    """Returns whether the loss at this step belongs in the history of a run of so many steps."""
     return step == 1 or step % _rows_apart(num_steps) == 0 or step == num_steps
 
 

@@ -26,8 +26,8 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 @final
 @dataclass(frozen=True)
 class Memory:
-    """What one member more takes, at most, what any fleet takes beside, and what was free before there was one; in
-    bytes.
+    """Holds what one member more takes, at most, what any fleet takes beside, and what was free before there was one;
+    in bytes.
     """
 
     per_member: int
@@ -36,13 +36,13 @@ class Memory:
 
     @property
     def capacity(self) -> int:
-        """The most members of a fleet, 1 or more: whether even one fits is seen by trying."""
+        """Returns the most members of a fleet, 1 or more: whether even one fits is seen by trying."""
         return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
 
 
 def fleet_sizes(num_members: int, capacity: int) -> list[int]:
-    """As few fleets as can be, none above the capacity, the sizes as near to each other as can be: 21 of which 16 fit
-    become 11 and 10.
+    """Returns the sizes of as few fleets as can be, none above the capacity, as near to each other as can be: 21 of
+    which 16 fit become 11 and 10.
     """
     num_fleets = math.ceil(num_members / capacity)
     size, larger = divmod(num_members, max(1, num_fleets))
@@ -50,8 +50,8 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """The memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step with the
-    members.
+    """Returns the memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step
+    with the members.
 
     The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
     """
@@ -82,7 +82,7 @@ def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
-    """The most that a fleet and its first step take, in bytes."""
+    """Returns the most that a fleet and its first step take, in bytes."""
     give_back_memory(images.device)
     before = torch.cuda.memory_allocated(images.device)
     torch.cuda.reset_peak_memory_stats(images.device)

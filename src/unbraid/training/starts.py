@@ -14,8 +14,8 @@ from unbraid.training.state import MemberState, layout
 @final
 @dataclass(frozen=True)
 class Start:
-    """A fleet to be: its runs, and the checkpoints that they go on from, all of one step. Without any, they start at
-    the beginning.
+    """Holds a fleet to be: its runs, and the checkpoints that they go on from, all of one step. Without any, they start
+    at the beginning.
     """
 
     runs: tuple[Run, ...]
@@ -26,19 +26,19 @@ class Start:
         return self.checkpoints[0].step if self.checkpoints else 0
 
     def states(self) -> list[MemberState]:
-        """What the checkpoints hold, read anew."""
+        """Returns what the checkpoints hold, read anew."""
         if not self.checkpoints:
             return []
         of_member = layout(self.runs[0].spec)
         return [load_checkpoint(*each, of_member) for each in zip(self.runs, self.checkpoints, strict=True)]
 
     def histories(self) -> list[History]:
-        """Returns what was logged of each run until this step, to be gone on with."""
+        """Returns what was logged of each run until this step, to be continued."""
         logged = [checkpoint.history for checkpoint in self.checkpoints]
         return [History(each.columns, list(each.rows)) for each in logged] or [History() for _ in self.runs]
 
     def split(self, sizes: Sequence[int]) -> list["Start"]:
-        """The same in smaller fleets."""
+        """Returns the same in smaller fleets."""
         ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
         return [
             Start(self.runs[end - size : end], self.checkpoints[end - size : end])
@@ -47,7 +47,8 @@ class Start:
 
 
 def starts(runs: Sequence[Run]) -> list[Start]:
-    """All the runs, in fleets of those that were trained side by side before, and one of those that were not begun.
+    """Returns all the runs, in fleets of those that were trained side by side before, and one of those that were not
+    begun.
 
     Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process
     dies there is a step that all of them have; it is 0 if it died within the first checkpoint. Only where files were
@@ -64,7 +65,9 @@ Found = Sequence[tuple[Run, Mapping[int, Checkpoint]]]
 
 
 def _companies(found: Found) -> list[Found]:
-    """Those that were in one fleet: a run says so by its newest checkpoint, and speaks for those that have none."""
+    """Returns the runs by the fleet that they were in: a run says so by its newest checkpoint, and speaks for those
+    that have none.
+    """
     own = {run.name: checkpoints[max(checkpoints)].fleet for run, checkpoints in found if checkpoints}
     of_others = {name: fleet for fleet in own.values() for name in fleet}
     companies: dict[tuple[str, ...], list[tuple[Run, Mapping[int, Checkpoint]]]] = defaultdict(list)
@@ -74,7 +77,7 @@ def _companies(found: Found) -> list[Found]:
 
 
 def _of_a_company(found: Found) -> list[Start]:
-    """The company, from the newest step that all of it has, or else in parts that each have one."""
+    """Returns the company, from the newest step that all of it has, or else in parts that each have one."""
     available = [{0, *checkpoints} for _, checkpoints in found]
     newest = [max(steps) for steps in available]
     steps = set().union(*available)

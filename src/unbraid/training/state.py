@@ -26,7 +26,7 @@ Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"
 @final
 @dataclass(frozen=True)
 class Member:
-    """One model of a fleet: what to train, from which seed."""
+    """Holds what to train, from which seed, as one model of a fleet."""
 
     spec: RunSpec
     seed: int
@@ -36,8 +36,8 @@ class Member:
 @final
 @dataclass(frozen=True)
 class Net:
-    """The weights of a net by name, and what its optimiser remembers of each of them. Both are empty where a spec has
-    no such net.
+    """Holds the weights of a net by name, and what its optimiser remembers of each of them. Both are empty where a spec
+    has no such net.
     """
 
     weights: dict[str, Tensor]
@@ -48,8 +48,8 @@ class Net:
 @final
 @dataclass(frozen=True)
 class Carried:
-    """The tensors that a member carries from step to step: two nets, and what the objective carries over. In a fleet
-    each has a leading axis of members.
+    """Holds the tensors that a member carries from step to step: two nets, and what the objective carries over. In a
+    fleet each has a leading axis of members.
     """
 
     model: Net
@@ -58,7 +58,7 @@ class Carried:
 
     @property
     def nets(self) -> dict[str, Net]:
-        """The nets that there are."""
+        """Returns the nets that there are."""
         return {name: net for name, net in (("model", self.model), ("critic", self.critic)) if net.weights}
 
 
@@ -66,8 +66,8 @@ class Carried:
 @final
 @dataclass(frozen=True)
 class FleetState:
-    """All that a step changes, in place. `failed_at` is -1 for a member that has not failed; `reason` is 0 for none,
-    then the place in `Reason`, counted from 1.
+    """Holds all that a step changes, in place. `failed_at` is -1 for a member that has not failed; `reason` is 0 for
+    none, then the place in `Reason`, counted from 1.
     """
 
     carried: Carried
@@ -79,7 +79,7 @@ class FleetState:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """All that a member needs to leave a fleet and to join another.
+    """Holds all that a member needs to leave a fleet and to join another.
 
     `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
     finite, or the loss too large.
@@ -92,8 +92,8 @@ class MemberState:
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Members with the same key can share a fleet: their specs differ at most in numbers of the objective and in the
-    learning rate.
+    """Returns a key that members have in common if they can share a fleet: their specs differ at most in numbers of the
+    objective and in the learning rate.
     """
     content = spec.to_json()
     objective = spec.objective.general()

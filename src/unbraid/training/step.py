@@ -34,9 +34,9 @@ _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")
 @final
 @dataclass(frozen=True)
 class Kept:
-    """All that stays in its place of memory: what changes from step to step; the weights that nets read in a coarser
-    type than they are kept in, rounded once for all that read them; the numbers of each member; and what the next
-    batches are made of.
+    """Holds all that stays in its place of memory: what changes from step to step; the weights that nets read in a
+    coarser type than they are kept in, rounded once for all that read them; the numbers of each member; and what the
+    next batches are made of.
     """
 
     state: FleetState
@@ -50,8 +50,8 @@ class Kept:
 @final
 @dataclass(frozen=True)
 class Given:
-    """All that a step sees: what is kept, what is drawn for it, and where in training it is (`progress`, from 0 to
-    1).
+    """Holds all that a step sees: what is kept, what is drawn for it, and where in training it is (`progress`, from 0
+    to 1).
     """
 
     kept: Kept
@@ -63,14 +63,14 @@ class Given:
 
     @property
     def learned(self) -> Weights:
-        """The weights as the nets read them."""
+        """Returns the weights as the nets read them."""
         rounded = self.kept.rounded
         return {which: net.weights | rounded.get(which, {}) for which, net in self.kept.state.carried.nets.items()}
 
 
 @final
 class FleetStep:
-    """The step of all members at once: their losses, their gradients, and the way down."""
+    """Takes the step of all members at once: their losses, their gradients, and the way down."""
 
     def __init__(self, members: Sequence[Member], images: FactorImages, template: AutoencoderModule) -> None:
         spec = members[0].spec
@@ -93,8 +93,8 @@ class FleetStep:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What the compiled step depends on, beside the images: what fleets may share, how many they are, and numbers
-        that are no inputs.
+        """Returns what the compiled step depends on, beside the images: what fleets may share, how many they are, and
+        numbers that are not inputs.
         """
         schedules = [numbers.key for numbers in (*self._hyperparameters.values(), self._learning_rate)]
         return fleet_key(self._spec), len(self._members), *schedules

@@ -63,7 +63,7 @@ def train(
     watch: Listener | None = None,
     progress: bool = True,
 ) -> list[Run]:
-    """Train every spec from every seed, all that can share a fleet side by side, and return their runs in that order.
+    """Trains every spec from every seed, all that can share a fleet side by side, and returns their runs in that order.
 
     A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes
     on with it or `force` puts its folder aside and starts afresh. As many models are trained side by side as fit into
@@ -106,7 +106,7 @@ def _say_found(runs: Sequence[Run], options: TrainingOptions, say: Callable[[str
 
 
 def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
-    """Train these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
+    """Trains these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     for run in runs:
@@ -161,7 +161,9 @@ def _refuse_unfinished(runs: Sequence[Run]) -> None:
 
 
 def _refuse_those_in_use(runs: Sequence[Run]) -> None:
-    """Raises before anything is read or made. The runs are locked later, so this only saves a wait in vain."""
+    """Raises if a run is in use, before anything is read or made. The runs are locked later, so this only saves a wait
+    in vain.
+    """
     for run in runs:
         RunWriter(run).check_unlocked()
 
@@ -201,7 +203,7 @@ def _name_other_versions(runs: Sequence[Run]) -> None:
 
 
 def _tidy_up(runs: Sequence[Run]) -> None:
-    """Remove the checkpoints of runs whose process died between ending them and removing its checkpoints."""
+    """Removes the checkpoints of runs whose process died between ending them and removing its checkpoints."""
     for run in runs:
         failure = run.failure
         if run.status == "finished" or (failure is not None and failure.last_good is not None):
@@ -213,7 +215,7 @@ def _pending(runs: Sequence[Run]) -> list[Run]:
 
 
 def _parts(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that are to be trained, in parts that can share a fleet and be locked at the same time.
+    """Returns the runs that are to be trained, in parts that can share a fleet and be locked at the same time.
 
     A lock is an open file, of which the system allows so many. The parts are cut from all runs that were asked for,
     finished or not, so that the same command puts the same fleets together after a crash.
@@ -227,7 +229,7 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -> None:
-    """Train runs that can share a fleet, each under its lock, before `num_later` others."""
+    """Trains runs that can share a fleet, each under its lock, before `num_later` others."""
     images = load_or_stream(runs[0].spec, options.device, options.stream)
     with stoppable():
         memory = _memory(runs, images)
@@ -245,14 +247,14 @@ def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -
 
 
 def _conclude(runs: Sequence[Run]) -> None:
-    """Say that runs are finished whose process died when there was nothing else left to do."""
+    """Says that runs are finished whose process died when there was nothing else left to do."""
     for run in [run for run in runs if RunWriter(run).can_conclude]:
         conclude(run)
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """What a model takes; not of interest where there is one alone, all of unbraid. A step that goes wrong does so
-    here, before a folder is made.
+    """Returns what a model takes; None for a single one that is all of unbraid, where it does not matter. A step that
+    goes wrong does so here, before a folder is made.
     """
     spec = runs[0].spec
     if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimiser)):
@@ -272,7 +274,7 @@ def _fitting(start: Start, capacity: int) -> list[Start]:
 def _train_fleets(
     fleets: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, options: TrainingOptions
 ) -> None:
-    """Train the fleets one after the other. One for which memory is short is halved, and so are those after it."""
+    """Trains the fleets one after the other. One for which memory is short is halved, and so are those after it."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
     _tell_plan(waiting, images, memory, num_later)
     while waiting:
@@ -300,7 +302,7 @@ def _train_fleets(
 def _train_fleet(
     start: Start, images: FactorImages, programs: Programs, later: Later, options: TrainingOptions
 ) -> str | None:
-    """Train one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
+    """Trains one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
     try:
         with stoppable():
             training = FleetTraining(start, images, options, programs=programs, later=later)
@@ -336,7 +338,7 @@ def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | 
 
 
 def _in_short(error: Exception) -> str:
-    """What was asked for: what follows is about the settings of the allocator."""
+    """Returns what was asked for, without what follows: that is about the settings of the allocator."""
     return ". ".join(str(error).partition("\n")[0].split(". ")[:2]).removesuffix(".") or type(error).__name__
 
 

@@ -9,7 +9,7 @@ _NUM_WRITERS = 4
 
 
 def writers() -> ThreadPoolExecutor:
-    """A pool for a block of writes, whose errors surface when their results are read."""
+    """Returns a pool for a block of writes, whose errors surface when their results are read."""
     one_at_a_time = threading.Lock()
 
     def wake() -> None:

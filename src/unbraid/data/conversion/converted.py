@@ -53,25 +53,25 @@ class ConvertedDataset(FactorDataset):
 
     @abstractmethod
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """The official files, or the top of the official tree, in this folder; None if it does not hold them."""
+        """Returns the official files, or the top of the official tree, in this folder; None if they are not there."""
 
     @abstractmethod
     def plan(self, sources: tuple[Path, ...]) -> Plan:
-        """What these files will give. A file that is not what it should be is refused by name."""
+        """Returns what these files will give. A file that is not what it should be is refused by name."""
 
     @property
     @abstractmethod
     def published_num_images(self) -> int:
-        """How many images the official files hold."""
+        """Returns how many images the official files hold."""
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Those of the published files that this recipe reads."""
+        """Returns those of the published files that this recipe reads."""
         return self.publication.files
 
     @property
     def num_images(self) -> int:
-        """As many as were found when the files were converted, or as published if they were not yet."""
+        """Returns how many images were found when the files were converted, or are published if they were not yet."""
         record = self.store.record
         return self.published_num_images if record is None else int(record["shape"][0])
 
@@ -81,8 +81,8 @@ class ConvertedDataset(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept. Each choice of fields has its own place, and so has each state of a class that is
-        not of unbraid.
+        """Returns where the images are kept. Each choice of fields has its own place, and so has each state of a class
+        that is not of unbraid.
         """
         own = [source] if (source := source_digest(self)) else []
         content = json.dumps([self.converter_version, dataclasses.asdict(self), *own], sort_keys=True)
@@ -101,7 +101,7 @@ class ConvertedDataset(FactorDataset):
         return self.store.images()
 
     def find(self) -> tuple[Path, ...] | None:
-        """The official files, in the first folder that has them."""
+        """Returns the official files, in the first folder that has them."""
         return next((sources for folder in self._folders() if (sources := self.sources(folder)) is not None), None)
 
     def _verified_plan(self, sources: tuple[Path, ...]) -> Plan:
@@ -120,7 +120,7 @@ class ConvertedDataset(FactorDataset):
         return replace(plan, blocks=blocks, facts={"sources": found}, made_from=made_from)
 
     def _flaw(self, sources: Sequence[Path] | None, verify: bool) -> str | None:
-        """Why the files must be converted (again), or None. Files that are gone are not missed."""
+        """Returns why the files must be converted (again), or None. Files that are gone are not missed."""
         store = self.store
         if (flaw := store.flaw(verify=verify)) is not None:
             return flaw
@@ -135,13 +135,13 @@ class ConvertedDataset(FactorDataset):
         return None
 
     def verified(self, source: Path, sources: Sequence[Path]) -> str:
-        """How this file, one of the `sources`, was verified. One that is not what is published under its name is
-        refused.
+        """Returns how this file, one of the `sources`, was verified. One that is not what is published under its name
+        is refused.
         """
         return provenance.check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
 
     def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
-        """What a record says of a source."""
+        """Returns what a record says of a source."""
         if source.is_dir():
             return {
                 "name": source.name,
@@ -155,8 +155,8 @@ class ConvertedDataset(FactorDataset):
         return {"name": source.name, "stamp": stamp, "sha256": files.sha256(source), "verified": verified}
 
     def _folders(self) -> list[Path]:
-        """Where to look. Subfolders first: sets of one family have files of the same names, and only a subfolder says
-        whose they are.
+        """Returns where to look. Subfolders come first: sets of one family have files of the same names, and only a
+        subfolder says whose they are.
         """
         chosen = self.root or os.environ.get("UNBRAID_DATA")
         fetched = fetched_folder(self.publication)
@@ -167,7 +167,7 @@ class ConvertedDataset(FactorDataset):
         return candidates if self.root else [*candidates, fetched]
 
     def _missing(self, flaw: str) -> str:
-        """What to do, where no folder holds the files and what was converted from them has this flaw."""
+        """Returns what to do, where no folder holds the files and what was converted from them has this flaw."""
         name, publication = type(self).__name__, self.publication
         looked = ", nor in ".join(map(str, self._folders()))
         # A store that was never begun is not worth a word.

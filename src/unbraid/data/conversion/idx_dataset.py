@@ -47,7 +47,7 @@ class IdxDataset(ConvertedDataset):
         return (1, _SIDE, _SIDE)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Both files from one folder: images of one set must not meet labels of another."""
+        """Returns both files from one folder: images of one set must not meet labels of another."""
         found = []
         for kind in ("images-idx3", "labels-idx1"):
             stem = f"{_PREFIXES[self.split]}-{kind}-ubyte"

@@ -20,7 +20,7 @@ class PartedDataset(ConvertedDataset):
 
     @property
     def num_images(self) -> int:
-        """As many as were found when the files were converted, or as published if they were not yet."""
+        """Returns how many images were found when the files were converted, or are published if they were not yet."""
         return self.published_num_images if self.store.flaw() is not None else len(self.part(self.store.images()))
 
     @property

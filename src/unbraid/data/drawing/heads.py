@@ -53,7 +53,7 @@ RANGES: Final = {
 @final
 @dataclass(frozen=True)
 class Head:
-    """The traits of one person; `RANGES` says what each may be."""
+    """Holds the traits of one person; `RANGES` says what each may be."""
 
     width: float
     depth: float
@@ -267,7 +267,7 @@ def _is_front(longitude: Values) -> Values:
 
 
 def _step(value: Values, start: float, end: float) -> Values:
-    """Rises from 0 at `start` to 1 at `end`, smoothly."""
+    """Returns a number that rises from 0 at `start` to 1 at `end`, smoothly."""
     t = np.clip((value - start) / (end - start), 0, 1)
     return t * t * (3 - 2 * t)
 

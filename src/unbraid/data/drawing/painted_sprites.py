@@ -18,7 +18,7 @@ from unbraid.data.pixels.pixels import Pixels
 
 
 class Paint(ABC):
-    """What turns black and white into colour."""
+    """Turns black and white into colour."""
 
     @abstractmethod
     def __call__(
@@ -38,7 +38,7 @@ class Paint(ABC):
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
-    """Sprites in black and white, as bits if they are many, and the paint for them."""
+    """Holds sprites in black and white, as bits if they are many, and the paint for them."""
 
     masks: UInt8[Tensor, "image 1 height width"] | Pixels
     paint: Paint

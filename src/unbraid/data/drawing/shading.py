@@ -50,8 +50,8 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """Returns the points at one azimuth and each of some elevations, lit by each lamp. Angles in radians; a lamp is the
-    unit vector towards it.
+    """Returns the points at one azimuth and each of some elevations, lit by each lamp. Angles are in radians; a lamp is
+    the unit vector towards it.
     """
     if len(points) >= 2**_NUMBER_BITS or any(abs(elevation) > MAX_ELEVATION for elevation in elevations):
         raise ValueError(
@@ -72,7 +72,7 @@ def draw(
 @final
 @dataclass(frozen=True)
 class _Turned:
-    """Some of the points, at one azimuth: their numbers, and where they are before the elevation is given."""
+    """Holds some of the points, at one azimuth: their numbers, and where they are before the elevation is given."""
 
     number: Int64[Tensor, " point"]
     x: Float64[Tensor, " point"]
@@ -81,8 +81,8 @@ class _Turned:
 
     @staticmethod
     def of(points: SurfacePoints, start: int, azimuth: float) -> "_Turned":
-        """Of the points from `start` on, those that face the viewer at this azimuth and at some elevation: somewhat
-        more than half.
+        """Returns, of the points from `start` on, those that face the viewer at this azimuth and at some elevation:
+        somewhat more than half.
         """
         piece = slice(start, start + _AT_ONCE)
         normal_x, normal_y, normal_z = (normal[piece].double() for normal in points.normals)
@@ -142,8 +142,8 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Returns two coordinates, turned by the angle from the second towards the first. Comes out in units
-    `_ROTATION_UNIT` times as fine.
+    """Returns two coordinates, turned by the angle from the second towards the first, in units `_ROTATION_UNIT` times
+    as fine.
     """
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin

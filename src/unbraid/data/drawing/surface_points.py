@@ -31,7 +31,7 @@ Angles = Float64[np.ndarray, " point"]
 @final
 @dataclass(frozen=True)
 class Surface:
-    """What lies at a polar angle (0 above, pi below) and a longitude (0 in front, positive to the right), both in
+    """Says what lies at a polar angle (0 above, pi below) and a longitude (0 in front, positive to the right), both in
     radians.
 
     `place` gives x to the right, y up and z to the front; `albedo` the part of the light that is given back, in [0, 1].
@@ -44,8 +44,8 @@ class Surface:
 @final
 @dataclass(frozen=True)
 class SurfacePoints:
-    """Points of surfaces, in whole numbers: places of `POSITION_UNIT`, outward normals of `NORMAL_UNIT`, albedos of
-    `ALBEDO_UNIT` to 1.
+    """Holds points of surfaces, in whole numbers: places of `POSITION_UNIT`, outward normals of `NORMAL_UNIT`, albedos
+    of `ALBEDO_UNIT` to 1.
     """
 
     positions: Float64[Tensor, "3 point"]
@@ -57,8 +57,8 @@ class SurfacePoints:
 
 
 def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
-    """Points of all surfaces, neighbours on a surface at most about `spacing` apart. A mirror-symmetric surface gets
-    symmetric points.
+    """Returns points of all surfaces, neighbours on a surface at most about `spacing` apart. A mirror-symmetric surface
+    gets symmetric points.
     """
     positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
     return SurfacePoints(
@@ -71,7 +71,7 @@ def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
 def _sampled(
     surface: Surface, spacing: float
 ) -> tuple[Float64[np.ndarray, "3 point"], Float32[np.ndarray, "3 point"], Int32[np.ndarray, " point"]]:
-    """Places, normals and albedos, each in its unit."""
+    """Returns places, normals and albedos, each in its unit."""
     polar, longitude = _angles(surface, spacing)
     place = surface.place(polar, longitude)
     down = surface.place(polar + _DIFFERENCE, longitude) - place

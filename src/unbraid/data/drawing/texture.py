@@ -18,7 +18,9 @@ from unbraid.data.drawing.painted_sprites import random_bytes
 def texture(
     seed: int, stream: str, height: int, width: int, octaves: Sequence[int]
 ) -> UInt8[np.ndarray, "3 height width"]:
-    """From (seed, stream) alone. The top left corner does not depend on height and width, but for the stretching."""
+    """Returns a texture that depends on (seed, stream) alone. The top left corner does not depend on height and width,
+    but for the stretching.
+    """
     # Each octave is in units of c⁻⁶; in those of the widest all are whole.
     unit = max(octaves) ** 6
     total = sum(

@@ -93,7 +93,7 @@ class _Patches(Paint):
 
 
 def _checksum(path: Path) -> str:
-    """Empty where there is no such file: a recipe can be read where the picture is not."""
+    """Returns the checksum, empty where there is no such file: a recipe can be read where the picture is not."""
     try:
         return files.sha256(path)
     except OSError:

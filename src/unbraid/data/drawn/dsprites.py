@@ -92,14 +92,14 @@ class DSprites(FactorDataset):
         return (1, self.resolution, self.resolution)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """All images, 0 or 255 a pixel, as bits: drawn, or converted from `root`, once, and kept in the cache."""
+        """Returns all images, 0 or 255 a pixel, as bits: drawn, or converted from `root`, once, and kept in cache."""
         if self.root is not None:
             return official_dsprites.open_official(self.root, self.image_shape, self.factors, verify=verify)
         return self.store.ensure(self._plan, "drawing dSprites", verify=verify)
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept once they are drawn."""
+        """Returns where the images are kept once they are drawn."""
         name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}"
         name += f"_positions{self.num_positions}_{self.resolution}px_v{_DRAWING_VERSION}"
         return ImageStore(files.cache_folder() / "dsprites" / name)

@@ -44,7 +44,7 @@ class DSpritesVariant(FactorDataset):
 
     @property
     def sprites(self) -> DSprites:
-        """The same images in black and white."""
+        """Returns the same images in black and white."""
         return DSprites(
             self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root
         )
@@ -63,10 +63,10 @@ class DSpritesVariant(FactorDataset):
 
     @abstractmethod
     def paint(self) -> Paint:
-        """What makes the difference."""
+        """Returns the paint, which makes the difference."""
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """All images: the sprites as bits, from the cache of `DSprites`, painted when they are asked for."""
+        """Returns all images: the sprites as bits, from the cache of `DSprites`, painted when they are asked for."""
         paint = self.paint()  # first: what is wrong with it shows before any sprite is drawn
         sprites = self.sprites.open(verify=verify)
         return replace(sprites, pixels=PaintedSprites(sprites.pixels, paint))

@@ -95,7 +95,7 @@ class ShadedFaces(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept once they are drawn."""
+        """Returns where the images are kept once they are drawn."""
         grid = "x".join(str(factor.size) for factor in self.factors)
         return ImageStore(files.cache_folder() / "shaded-faces" / f"{grid}_{self.resolution}px_v{_DRAWING_VERSION}")
 
@@ -107,7 +107,7 @@ class ShadedFaces(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-        """The images from number `start` on, in order; a block is what one person shows at one azimuth."""
+        """Yields the images from number `start` on, in order; a block is what one person shows at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
         with ThreadPoolExecutor(_NUM_THREADS) as threads:
             drawn: deque[Future[Tensor]] = deque()
@@ -122,7 +122,7 @@ class ShadedFaces(FactorDataset):
                 skipped = 0
 
     def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
-        """A drawing under way for each person and azimuth, from number `first` on."""
+        """Yields a drawing under way for each person and azimuth, from number `first` on."""
         elevations, lamps = _angles(self.num_elevations, shading.MAX_ELEVATION), _lamps(self.num_lightings)
 
         def drawing(points: Future[SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
@@ -138,12 +138,12 @@ class ShadedFaces(FactorDataset):
 
 
 def _angles(number: int, end: float) -> list[float]:
-    """Evenly from -end to end, both included; a single one is 0."""
+    """Returns angles evenly from -end to end, both included; a single one is 0."""
     return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
 
 
 def _lamps(number: int) -> Float64[Tensor, "lamp 3"]:
-    """Unit vectors towards the lamp, from the left of the viewer to the right."""
+    """Returns unit vectors towards the lamp, from the left of the viewer to the right."""
     angles = torch.tensor(_angles(number, _MAX_LIGHTING), dtype=torch.float64)
     level, up = math.cos(_LAMP_HEIGHT), math.sin(_LAMP_HEIGHT)
     return torch.stack([level * angles.sin(), torch.full_like(angles, up), level * angles.cos()], dim=1)

@@ -29,8 +29,8 @@ MAX_WAIT_SECONDS = 60.0
 @final
 @dataclass(frozen=True)
 class Patience:
-    """What a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one may
-    be.
+    """Says what a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one
+    may be.
 
     `sleep` and `clock` are those of the system, unless a test has its own.
     """
@@ -56,7 +56,7 @@ PATIENCE = Patience()
 @final
 @dataclass(frozen=True)
 class Download:
-    """One published file on its way to `<name>.part` in the folder. `advice` is what an error says to do."""
+    """Is one published file on its way to `<name>.part` in the folder. `advice` is what an error says to do."""
 
     published: PublishedFile
     url: str
@@ -167,8 +167,8 @@ class Download:
         return total
 
     def _continue(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> int | None:
-        """Check that the server goes on with the same file where the part ends; how many bytes the whole has, if anyone
-        knows.
+        """Checks that the server goes on with the same file where the part ends. Returns how many bytes the whole has,
+        if that is known.
         """
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
@@ -211,7 +211,7 @@ class Download:
 @final
 @dataclass(frozen=True)
 class _Remote:
-    """What the server said of a file when its part was begun."""
+    """Holds what the server said of a file when its part was begun."""
 
     url: str
     num_bytes: int | None
@@ -241,7 +241,7 @@ def _read_remote(path: Path) -> _Remote | None:
 
 @final
 class Pace:
-    """How fast a connection is, window by window: a fast beginning does not excuse a trickle after it."""
+    """Measures how fast a connection is, window by window: a fast beginning does not excuse a trickle after it."""
 
     def __init__(self, patience: Patience, done: int) -> None:
         self._patience = patience

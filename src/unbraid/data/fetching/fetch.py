@@ -50,7 +50,7 @@ def fetch(publication: Publication, folder: Path | None = None, *, patience: Pat
 @final
 @dataclass(frozen=True)
 class _Fetch:
-    """One file, from its address to its place."""
+    """Brings one file from its address to its place."""
 
     published: PublishedFile
     download: Download

@@ -25,7 +25,7 @@ _BYTES_PER_READ = 2**17
 
 
 class Dropped(Exception):  # noqa: N818 - not an error yet: what became of a connection
-    """A connection that ended too soon. Another may do better, after `wait` seconds if the server said so."""
+    """Is raised when a connection ended too soon. Another may do better, after `wait` seconds if the server said so."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class Dropped(Exception):  # noqa: N818 - not an error yet: what became of a con
 
 
 class Refused(Exception):  # noqa: N818 - as above
-    """An answer that asking again will not change."""
+    """Is raised for an answer that asking again will not change."""
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ _MAX_TAR_HEADER_BYTES = 2**20
 @final
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """One file of a folder or an archive: its name, with `/` between folders, its size, and where a tar keeps it."""
+    """Is one file of a folder or an archive: its name, with `/` between folders, its size, and where a tar keeps it."""
 
     name: str
     num_bytes: int
@@ -36,7 +36,7 @@ class ArchiveMember:
 
 
 class Container(ABC):
-    """A folder or an archive. It is opened anew for each question."""
+    """Is a folder or an archive. It is opened anew for each question."""
 
     path: Path
 
@@ -58,7 +58,7 @@ class Container(ABC):
 @final
 @dataclass(frozen=True)
 class Folder(Container):
-    """The files in a folder and in the folders inside it."""
+    """Holds the files in a folder and in the folders inside it."""
 
     path: Path
     max_member_bytes: int = MAX_MEMBER_BYTES
@@ -99,7 +99,7 @@ class Folder(Container):
 @final
 @dataclass(frozen=True)
 class Zip(Container):
-    """The members of a zip that is known to be the published one."""
+    """Holds the members of a zip that is known to be the published one."""
 
     path: Path
 
@@ -122,8 +122,8 @@ class Zip(Container):
 @final
 @dataclass(frozen=True)
 class Tar(Container):
-    """The members of a tar: anybody's, or the published one if it `is_gzipped`, because a small gzipped file may unpack
-    to a very large one.
+    """Holds the members of a tar: any tar, or the published one if it `is_gzipped`, because a small gzipped file may
+    unpack to a very large one.
     """
 
     path: Path

@@ -16,7 +16,7 @@ _MAX_SHOWN = 40  # characters of what a file holds, in a message
 @final
 @dataclass(frozen=True)
 class LabelCsv:
-    """What a file of labels says: the names of the factors, and the labels of each picture by its name."""
+    """Holds what a file of labels says: the names of the factors, and the labels of each picture by its name."""
 
     path: Path
     name_column: str
@@ -25,8 +25,8 @@ class LabelCsv:
 
 
 def read_label_csv(path: Path) -> LabelCsv:
-    """The first line names the columns. The column `file`, or else the first, names the pictures as they lie below
-    their folder. UTF-8.
+    """Returns the labels in a UTF-8 file. The first line names the columns. The column `file`, or else the first, names
+    the pictures as they lie below their folder.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig", newline="") as stream:
@@ -68,7 +68,7 @@ def read_label_csv(path: Path) -> LabelCsv:
 
 
 def _checked(path: Path, header: list[str], names_at: int) -> tuple[str, ...]:
-    """The names of the factors, each once."""
+    """Returns the names of the factors, each once."""
     names = header[:names_at] + header[names_at + 1 :]
     if not names:
         raise DataError(

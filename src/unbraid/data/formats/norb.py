@@ -27,7 +27,7 @@ _MAGICS = {"int32": 0x1E3D4C54, "uint8": 0x1E3D4C55}
 @final
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix in a file, gzipped if its name says so. Its values stay there until they are asked for."""
+    """Is the matrix in a file, gzipped if its name says so. Its values stay there until they are asked for."""
 
     path: Path
     type: Literal["uint8", "int32"]

@@ -78,8 +78,8 @@ class FromArrays(FactorDataset):
         unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
-        """The recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that a run
-        can be resumed.
+        """Returns the recipe for arrays at hand: they are checked, and kept in the cache under their checksum, so that
+        a run can be resumed.
 
         `factors` are what `Codes.from_arrays` takes: a table, whose columns `factor_names` names; or a mapping, a
         DataFrame or a structured array, in which integers (values), floats (measurements) and words may mix.
@@ -109,7 +109,7 @@ class FromArrays(FactorDataset):
         return _channels_first_shape(self._image_header_shape())[1:]
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Many bytes that are not compressed stay in the file, memory-mapped; all else is read.
+        """Returns the images. Many bytes that are not compressed stay in the file, memory-mapped; all else is read.
 
         The checksum of a large file that has not been written since it was last taken is believed, unless `verify` asks
         for it anew.
@@ -157,7 +157,9 @@ class FromArrays(FactorDataset):
 def _factor_arrays(
     factors: Any, names: Sequence[str] | None, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """The factors as the file holds them: a table as it is, and what has types or missing labels of its own by name."""
+    """Returns the factors as the file holds them: a table as it is, and what has types or missing labels of its own by
+    name.
+    """
     arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     if factors is None:
         return arrays
@@ -176,13 +178,13 @@ def _are_words(factors: Any) -> bool:
 
 
 def unlabelled(images: np.ndarray | Tensor) -> FactorImages:
-    """Images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
+    """Returns images at hand, checked and laid out as `FromArrays` does, on the CPU. Nothing is written."""
     pixels = torch.from_numpy(_channels_first(_as_stored(_plain("images", images))))
     return FactorImages(pixels, (), ())
 
 
 def _checksum(path: Path) -> str:
-    """Empty where no file can be read: loading says what is wrong."""
+    """Returns the checksum, empty where no file can be read: loading says what is wrong."""
     try:
         return known_sha256(path) if path.is_file() else ""
     except OSError:
@@ -190,7 +192,9 @@ def _checksum(path: Path) -> str:
 
 
 def _kept(arrays: dict[str, np.ndarray]) -> tuple[str, str]:
-    """Path and SHA-256 of the arrays in the cache. The file is named by its checksum, so equal arrays are kept once."""
+    """Returns the path and SHA-256 of the arrays in the cache. The file is named by its checksum, so equal arrays are
+    kept once.
+    """
     dry_run = HashedStream(None)
     np.savez(cast(IO[bytes], dry_run), **cast(dict[str, Any], arrays))
     path = files.cache_folder() / "arrays" / f"{dry_run.sha256}.npz"
@@ -226,7 +230,7 @@ def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
 
 
 def _as_stored(images: np.ndarray) -> np.ndarray:
-    """Bytes of images or, where there are two axes, vectors of floats."""
+    """Returns bytes of images or, where there are two axes, vectors of floats."""
     if images.size == 0:
         raise DataError(f"images has shape {images.shape}; give at least one image of at least one pixel.")
     return _as_vectors(images) if images.ndim == 2 and images.dtype.kind in "biuf" else _as_bytes(images)
@@ -244,7 +248,7 @@ def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
 
 
 def _as_bytes(images: np.ndarray) -> np.ndarray:
-    """Bytes from bytes, booleans or floats in [0, 1], in the same layout."""
+    """Returns bytes from bytes, booleans or floats in [0, 1], in the same layout."""
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype == np.uint8:
@@ -292,7 +296,7 @@ def _check_unit_interval(images: np.ndarray) -> None:
 
 
 def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """(image, channel, height, width) of an array of images of this shape; a vector is one row."""
+    """Returns (image, channel, height, width) of an array of images of this shape; a vector is one row."""
     if len(shape) == 2:
         return shape[0], 1, 1, shape[1]
     if len(shape) == 3:

@@ -94,14 +94,16 @@ class FromFolder(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Where the images are kept. What they are made from is its name, so it does not matter where the folder
-        was.
+        """Returns where the images are kept. What they are made from is its name, so it does not matter where the
+        folder was.
         """
         return self._store_of(self.sha256)
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The values of each factor of words, in the order of their indices; known once the pictures are converted."""
+        """Returns the values of each factor of words, in the order of their indices; known once the pictures are
+        converted.
+        """
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -125,12 +127,12 @@ class FromFolder(FactorDataset):
         return own_pictures.store_for("from-folder", sha256, self.resolution, self.channels)
 
     def _known(self) -> Survey:
-        """What the folder held when the recipe was made, without a look at it if that is remembered."""
+        """Returns what the folder held when the recipe was made, without a look at it if that is remembered."""
         known = folder_survey.remembered(self._place)
         return known if known is not None and known.sha256 == self.sha256 else self._survey()
 
     def _survey(self) -> Survey:
-        """What the folder holds now, if that is what the recipe asks for."""
+        """Returns what the folder holds now, if that is what the recipe asks for."""
         if not Path(self.path).is_dir():
             raise DataError(
                 f"{files.no_folder(self.path)} Check the path, or bring the pictures back: they are not in the cache."
@@ -164,8 +166,8 @@ class FromFolder(FactorDataset):
 @final
 @dataclass(frozen=True)
 class _Converter:
-    """Pictures to images. `squares` are the sides of the central squares to be cut out of them, None to take them as
-    they are.
+    """Turns pictures to images. `squares` are the sides of the central squares to be cut out of them, None to take them
+    as they are.
     """
 
     source: Folder

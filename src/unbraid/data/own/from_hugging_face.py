@@ -67,7 +67,7 @@ class FromHuggingFace(FactorDataset):
         resolution: int | None = None,
         channels: int | None = None,
     ) -> "FromHuggingFace":
-        """The recipe for a `datasets.Dataset`: its column `image`, and these columns as factors. The images are
+        """Returns the recipe for a `datasets.Dataset`: its column `image`, and these columns as factors. The images are
         converted and kept in the cache.
 
         A column of class labels is a discrete factor whose values are mere names; whole numbers, decimals and words
@@ -115,7 +115,7 @@ class FromHuggingFace(FactorDataset):
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The values of each factor of class labels or words, in the order of their indices."""
+        """Returns the values of each factor of class labels or words, in the order of their indices."""
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -138,7 +138,7 @@ _AGAIN = "Hand the data set to FromHuggingFace.of again: what it held is not kep
 
 
 def _checksum(record: dict[str, Any]) -> str:
-    """Of images, factors and their names: the record has the checksums of the files."""
+    """Returns the checksum of images, factors and their names: the record has the checksums of the files."""
     content = {name: record.get(name) for name in ("shape", "factors", "files")}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -146,7 +146,7 @@ def _checksum(record: dict[str, Any]) -> str:
 @final
 @dataclass(frozen=True)
 class _Content:
-    """What one look at every row shows: a hash and the shape of every picture, and the labels."""
+    """Holds what one look at every row shows: a hash and the shape of every picture, and the labels."""
 
     hashes: list[bytes]
     shapes: PictureShapes
@@ -156,7 +156,7 @@ class _Content:
 @final
 @dataclass(frozen=True)
 class _Table:
-    """The rows of a data set as Arrow has them: pictures not decoded, labels as they are stored."""
+    """Holds the rows of a data set as Arrow has them: pictures not decoded, labels as they are stored."""
 
     rows: Any
     image: str
@@ -234,8 +234,8 @@ class _Table:
     def images(
         self, start: int, hashes: Sequence[bytes], image_shape: tuple[int, int, int], *, is_square: bool
     ) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-        """The pictures from number `start` on, decoded. They may be files elsewhere, so each is compared with what it
-        was when it was surveyed.
+        """Yields the pictures from number `start` on, decoded. They may be files elsewhere, so each is compared with
+        what it was when it was surveyed.
         """
         for first in range(start, len(self), _IMAGES_PER_BLOCK):
             found = self.rows[first : first + _IMAGES_PER_BLOCK].column(self.image).to_pylist()
@@ -260,7 +260,7 @@ def _named(row: int) -> str:
 
 
 def _content(picture: dict[str, Any] | None, name: str) -> bytes:
-    """The file of a picture, which a data set holds, or has the path of."""
+    """Returns the file of a picture, which a data set holds, or has the path of."""
     if picture is None or (picture["bytes"] is None and picture["path"] is None):
         raise DataError(f"{name} is missing. Filter such rows out: dataset.filter(...).")
     if picture["bytes"] is not None:
@@ -287,7 +287,7 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
 
 
 def _column(name: str, feature: Any, labels: list[Any]) -> tuple[Labels, tuple[str, ...]]:
-    """The labels of a column, and the words that they number where they are names."""
+    """Returns the labels of a column, and the words that they number where they are names."""
     from datasets import ClassLabel, Value
 
     is_class = isinstance(feature, ClassLabel)

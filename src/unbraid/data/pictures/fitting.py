@@ -13,7 +13,7 @@ _LUMA = (0.299, 0.587, 0.114)
 
 def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str) -> Raw:
     """Returns the pixels with as many channels as the model takes: colours become grey by their brightness, and grey
-    becomes colour. Refused if their height or width differs: to resize or to crop is a choice, and the user's.
+    becomes colour. Raises if their height or width differs: to resize or to crop is a choice, and the user's.
     """
     channels, height, width = image_shape
     _, has_channels, has_height, has_width = images.pixels.shape

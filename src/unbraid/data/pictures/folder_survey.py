@@ -32,7 +32,7 @@ _NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
 @final
 @dataclass(frozen=True)
 class Place:
-    """A folder, and the file of labels for its pictures if there is one."""
+    """Names a folder, and the file of labels for its pictures if there is one."""
 
     folder: Path
     csv: Path | None
@@ -42,7 +42,7 @@ class Place:
 @final
 @dataclass(frozen=True)
 class Listing:
-    """The pictures of a folder by name, each with its stamp."""
+    """Lists the pictures of a folder by name, each with its stamp."""
 
     entries: tuple[tuple[str, list[int]], ...]
     num_others: int
@@ -60,7 +60,7 @@ class Listing:
 @final
 @dataclass(frozen=True)
 class Survey:
-    """What there is to know of a folder before its pictures are decoded.
+    """Holds what there is to know of a folder before its pictures are decoded.
 
     `sha256` is the digest of the names and the contents of the pictures that are used, and of the labels.
     """
@@ -79,7 +79,7 @@ class Survey:
 @final
 @dataclass(frozen=True)
 class Labelled:
-    """The pictures that are used, with their labels."""
+    """Holds the pictures that are used, with their labels."""
 
     members: tuple[ArchiveMember, ...]
     stamps: tuple[list[int], ...]
@@ -96,8 +96,8 @@ class Labelled:
 
 
 def listing(place: Place) -> Listing:
-    """Every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind links
-    to folders.
+    """Returns every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind
+    links to folders.
     """
     suffixes = _suffixes()
     found, num_others = [], 0
@@ -126,8 +126,8 @@ def listing(place: Place) -> Listing:
 
 
 def survey(place: Place) -> Survey:
-    """The folder as it is now: remembered, if it has not changed since the last time; else every picture is read, and
-    the head of each understood.
+    """Returns the folder as it is now: remembered, if it has not changed since the last time; else every picture is
+    read, and the head of each understood.
     """
     listed = listing(place)
     known = remembered(place)
@@ -139,7 +139,7 @@ def survey(place: Place) -> Survey:
 
 
 def remembered(place: Place) -> Survey | None:
-    """What the last survey of this folder found, whether or not it still holds."""
+    """Returns what the last survey of this folder found, whether or not it still holds."""
     try:
         survey = (provenance.recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
@@ -150,7 +150,7 @@ def remembered(place: Place) -> Survey | None:
 
 
 def labelled(place: Place, listed: Listing) -> Labelled:
-    """The pictures that are used: all of them, or those that have labels, where there is a file of labels."""
+    """Returns the pictures that are used: all of them, or those that have labels, where there is a file of labels."""
     if place.csv is None:
         return Labelled(
             *listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {}
@@ -225,7 +225,7 @@ def _tell_unmatched(place: Place, num_pictures: int, used: Labelled) -> None:
 
 
 def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
-    """The files that are not hidden, by their names below the folder."""
+    """Yields the files that are not hidden, by their names below the folder."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

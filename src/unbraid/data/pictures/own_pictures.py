@@ -25,7 +25,7 @@ _VERSION = 1
 @final
 @dataclass(frozen=True)
 class PictureShapes:
-    """Which shapes occur among pictures: (channels, height, width), how often, and the first that has it."""
+    """Says which shapes occur among pictures: (channels, height, width), how often, and the first that has it."""
 
     counts: tuple[tuple[tuple[int, int, int], int, str], ...]
 
@@ -38,8 +38,8 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images that these pictures become. Colour if any of them is in colour; sizes that
-        differ are refused, unless a resolution is given.
+        """Returns the shape of the images that these pictures become. They are in colour if any picture is. Refuses
+        sizes that differ, unless a resolution is given.
         """
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:

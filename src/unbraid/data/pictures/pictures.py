@@ -53,7 +53,7 @@ _warning_filters = threading.RLock()
 @final
 @dataclass(frozen=True)
 class Framing:
-    """How a picture becomes an image of `image_shape` (channels, height, width): cut out, then resized.
+    """Says how a picture becomes an image of `image_shape` (channels, height, width): cut out, then resized.
 
     `crop` is the height and width of the middle that is kept; the odd pixel is left over at the right and at the
     bottom. Sizes are changed by Pillow's bilinear filter, which is as wide as the pixels it makes, so that all that it
@@ -86,7 +86,7 @@ def decode(content: bytes, name: str) -> UInt8[np.ndarray, "height width channel
 
 
 def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
-    """(channels, height, width) of what `decode` gives, from the head of the file."""
+    """Returns (channels, height, width) of what `decode` gives, from the head of the file."""
     with _strict_pillow(), _opened(content, name) as picture:
         turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         width, height = picture.size[::-1] if turned else picture.size

@@ -7,8 +7,8 @@ from jaxtyping import UInt8
 def resized(
     images: UInt8[np.ndarray, "image channel height width"], side: int
 ) -> UInt8[np.ndarray, "image channel {side} {side}"]:
-    """Squares of this side, grey or colour, by Pillow's Lanczos filter, in which every pixel has its part. Those of the
-    right size stay as they are.
+    """Returns squares of this side, grey or colour, by Pillow's Lanczos filter, in which every pixel has its part.
+    Those of the right size stay as they are.
     """
     from PIL import Image
 

@@ -14,8 +14,8 @@ from unbraid.data.pixels.pixels import Pixels
 @final
 @dataclass(frozen=True)
 class Bitmaps(Pixels):
-    """Black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked for:
-    255 where a bit is set, else 0.
+    """Holds black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked
+    for: 255 where a bit is set, else 0.
     """
 
     words: UInt8[Tensor, "image row 8"]

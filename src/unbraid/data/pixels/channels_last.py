@@ -13,8 +13,8 @@ from unbraid.data.pixels.pixels import Pixels
 @final
 @dataclass(frozen=True)
 class ChannelsLast(Pixels):
-    """They are turned when they are asked for, so that what is memory-mapped stays so. Turned is also how they lie in
-    memory: nets compute the same.
+    """Turns images when they are asked for, so that what is memory-mapped stays so. They also lie turned in memory:
+    nets compute the same.
     """
 
     images: UInt8[Tensor, "image height width channel"]

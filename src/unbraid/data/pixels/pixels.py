@@ -16,7 +16,7 @@ def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Te
 
 
 class Pixels(ABC):
-    """Images that become bytes when they are asked for: a tensor of bytes, as far as anyone who indexes it can tell."""
+    """Images that become bytes when they are asked for: a tensor of bytes, as far as code that indexes it can tell."""
 
     @property
     @abstractmethod

@@ -108,7 +108,9 @@ def _as_list(path: Path, tensor: Tensor) -> Tensor:
 
 
 def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
-    """Their code divides by 255, whatever the type: other numbers do as well, if they are whole and from 0 to 255."""
+    """Returns the images as bytes. Their code divides by 255, whatever the type: other numbers do as well, if they are
+    whole and from 0 to 255.
+    """
     if block.dtype == torch.uint8:
         return block
     exact = block.double()

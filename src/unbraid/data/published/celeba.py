@@ -123,8 +123,8 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Faces, attributes and, where it is there, the partition; also in the subfolders of the owners' drive. The zip
-        is preferred: it can be verified.
+        """Returns faces, attributes and, where it is there, the partition; also in the subfolders of the owners' drive.
+        The zip is preferred: it can be verified.
         """
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
         labels, partition = (

@@ -67,7 +67,7 @@ class MPI3D(ConvertedDataset):
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Of the three files a recipe reads one."""
+        """Returns the one file of the three that the recipe reads."""
         return tuple(file for file in self.publication.files if file.name == self._file_name)
 
     @property

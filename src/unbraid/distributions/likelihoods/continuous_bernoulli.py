@@ -36,14 +36,16 @@ class ContinuousBernoulliLikelihood(Likelihood):
     def mean(
         self, output: Float[Tensor, "*batch channel height width"]
     ) -> Float[Tensor, "*batch channel height width"]:
-        """1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normaliser. It is not the sigmoid of
-        l.
+        """Returns 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normaliser. It is not the
+        sigmoid of l.
         """
         return 0.5 + 0.5 * _langevin(0.5 * output)
 
 
 def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """log(sinh(h) / h), which is even. Far from 0: |h| + log(1 - exp(-2 |h|)) - log(2 |h|). Near 0 its series."""
+    """Returns log(sinh(h) / h), which is even. Far from 0 it is |h| + log(1 - exp(-2 |h|)) - log(2 |h|), near 0 its
+    series.
+    """
     square = h.square()
     near = square * (1 / 6 - square * (1 / 180 - square * (1 / 2835 - square / 37800)))
     far = h.abs().clamp(min=_SMALL)
@@ -51,7 +53,7 @@ def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def _langevin(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """coth(h) - 1 / h, which is odd; near 0 its series."""
+    """Returns coth(h) - 1 / h, which is odd; near 0 its series."""
     square = h.square()
     near = h * (1 / 3 - square * (1 / 45 - square * (2 / 945 - square / 4725)))
     far = torch.where(h.abs() < _SMALL, _SMALL, h)

@@ -40,7 +40,7 @@ class LearnedGaussianLikelihood(Likelihood):
         return _LearnedStd(self)
 
     def with_log_std(self, log_std: Float[Tensor, ""]) -> "LearnedGaussianLikelihood":
-        """The likelihood with this logarithm of s."""
+        """Returns the likelihood with this logarithm of s."""
         bound = copy.copy(self)
         object.__setattr__(bound, "_log_std", log_std)
         return bound

@@ -26,8 +26,8 @@ class Likelihood(Recipe, ABC):
     """Whether x must lie between 0 and 1, as the intensities of images do."""
 
     def make(self) -> nn.Module:
-        """A module without inputs whose output is the likelihood; its parameters, if any, are learned with the model's.
-        By default, this one.
+        """Returns a module without inputs whose output is the likelihood; its parameters, if any, are learned with the
+        model's. By default it is this likelihood.
         """
         return Fixed(self)
 
@@ -35,13 +35,13 @@ class Likelihood(Recipe, ABC):
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, " batch"]:
-        """log p(x | z) of each image, summed over its pixels and channels, in nats."""
+        """Returns log p(x | z) of each image, summed over its pixels and channels, in nats."""
 
     @abstractmethod
     def mean(
         self, output: Float[Tensor, "*batch channel height width"]
     ) -> Float[Tensor, "*batch channel height width"]:
-        """E[x | z]: the image that a person is shown."""
+        """Returns E[x | z]: the image that a person is shown."""
 
 
 @final

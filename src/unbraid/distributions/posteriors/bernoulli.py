@@ -30,8 +30,8 @@ from unbraid.schedule import Weight
 @final
 @dataclass(frozen=True)
 class BinaryConcrete(Relaxed):
-    """z_j = sigmoid((logit_j + l) / temperature), l standard logistic: a number between 0 and 1, near one of them where
-    the temperature is low.
+    """A posterior of numbers between 0 and 1, near one of them where the temperature is low: z_j = sigmoid((logit_j +
+    l) / temperature), l standard logistic.
 
     Maddison et al., arXiv:1611.00712v3. A latent is on where z_j > 1/2, which has the probability sigmoid(logit_j) at
     any temperature.
@@ -39,7 +39,7 @@ class BinaryConcrete(Relaxed):
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch 2"], ...]:
-        """Of off and on, a table for each latent."""
+        """Returns the probabilities of off and on, a table for each latent."""
         tables = torch.stack([torch.sigmoid(-self.logits), torch.sigmoid(self.logits)], dim=2)
         return tables.unbind(dim=1)
 
@@ -60,8 +60,8 @@ class BinaryConcrete(Relaxed):
 @final
 @dataclass(frozen=True)
 class Bernoulli(Prior):
-    """p(z): binary Concrete variables with the same logits for every image, at the posterior's temperature and in its
-    measure.
+    """A prior p(z) of binary Concrete variables with the same logits for every image, at the posterior's temperature
+    and in its measure.
     """
 
     logits: Float[Tensor, " latent"]
@@ -82,7 +82,7 @@ class Bernoulli(Prior):
         return BinaryConcrete(self.logits.expand(noise.shape), self.temperature, self.measure).rsample(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), between probabilities."""
+        """Returns q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), between probabilities."""
         if not isinstance(posterior, BinaryConcrete) or self.measure == "density":
             return None
         # log q = l - softplus(l) and log(1 - q) = -softplus(l), for both.
@@ -90,7 +90,7 @@ class Bernoulli(Prior):
         return on * difference - softplus(posterior.logits) + softplus(self.logits)
 
     def for_codes(self, num_latents: int) -> LatentPrior:
-        """Of off and on, as the tables of the posterior have them."""
+        """Returns the probabilities of off and on, as the tables of the posterior have them."""
         del num_latents
         logits = self.logits.double()
         return LatentPrior.of(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
@@ -167,7 +167,7 @@ class BernoulliLatents(Latents):
 
 
 def _log_pmf(logits: Float[Tensor, "*batch latent"], measure: Measure) -> dict[int, Float[Tensor, "*batch 2"]]:
-    """log of the probabilities of off and on, a table for each latent, where they are summed over."""
+    """Returns log of the probabilities of off and on, a table for each latent, where they are summed over."""
     if measure != "summed":
         return {}
     tables = torch.stack([-softplus(logits), -softplus(-logits)], dim=-1)
@@ -175,8 +175,8 @@ def _log_pmf(logits: Float[Tensor, "*batch latent"], measure: Measure) -> dict[i
 
 
 def _log_prob(z: Tensor, logits: Tensor, temperature: Float[Tensor, ""], measure: Measure) -> Tensor:
-    """Of each latent: the probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z) with u =
-    logit - t log(z / (1 - z)).
+    """Returns for each latent the log-probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z)
+    with u = logit - t log(z / (1 - z)).
     """
     if measure != "density":
         return torch.where(z > 0.5, logits, 0.0) - softplus(logits)

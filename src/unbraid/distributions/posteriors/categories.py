@@ -10,8 +10,8 @@ from torch import Tensor
 def with_categories(
     z: Float[Tensor, "batch column"], widths: Sequence[int], chosen: Collection[int]
 ) -> Float[Tensor, "batch column"]:
-    """The code with the category of each chosen latent in place of its relaxation: a one among zeros, or, for a binary
-    latent in one column, 0 or 1.
+    """Returns the code with the category of each chosen latent in place of its relaxation: a one among zeros, or, for a
+    binary latent in one column, 0 or 1.
 
     The gradient passes straight through to the relaxation. `widths` are the columns that the latents take; columns
     after those stay as they are.

@@ -29,8 +29,8 @@ One of them everywhere: a difference of a probability and a density means nothin
 
 @dataclass(frozen=True)
 class Relaxed(Posterior):
-    """Discrete latents as points between their values, the nearer to one of them the lower the temperature is. Each has
-    probabilities in place of a mean and a variance.
+    """A posterior of discrete latents as points between their values, the nearer to one of them the lower the
+    temperature is. Each has probabilities in place of a mean and a variance.
     """
 
     logits: Float[Tensor, "batch parameter"]
@@ -55,8 +55,8 @@ class Relaxed(Posterior):
 @final
 @dataclass(frozen=True)
 class Concrete(Relaxed):
-    """z = softmax((logits + g) / temperature), g standard Gumbel: a point of the simplex, near a corner where the
-    temperature is low.
+    """A posterior on the simplex, near a corner where the temperature is low: z = softmax((logits + g) / temperature),
+    g standard Gumbel.
 
     Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. The category of z is that of its largest
     entry; its probabilities are softmax(logits) at any temperature.
@@ -88,8 +88,8 @@ class Concrete(Relaxed):
 @final
 @dataclass(frozen=True)
 class Categorical(Prior):
-    """p(z): a Concrete variable with the same logits for every image, at the posterior's temperature and in its
-    measure.
+    """A prior p(z) of a Concrete variable with the same logits for every image, at the posterior's temperature and in
+    its measure.
     """
 
     logits: Float[Tensor, " category"]
@@ -110,7 +110,9 @@ class Categorical(Prior):
         return self._like(noise).rsample(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch 1"] | None:
-        """sum_c q_c (log q_c - log p_c), between probabilities. Between Concrete densities no closed form is known."""
+        """Returns sum_c q_c (log q_c - log p_c), between probabilities. Between Concrete densities no closed form is
+        known.
+        """
         if not isinstance(posterior, Concrete) or self.measure == "density":
             return None
         log_q = posterior.logits.log_softmax(dim=1)
@@ -202,7 +204,7 @@ class RelaxedPriorModule(nn.Module):
 
 
 def check_temperature(family: str, temperature: Weight) -> None:
-    """Refuse a temperature that is not positive and finite at every moment."""
+    """Raises if a temperature is not positive and finite at every moment."""
     low, high = extremes(temperature)
     if not (low > 0 and math.isfinite(high)):
         raise SpecError(
@@ -212,21 +214,23 @@ def check_temperature(family: str, temperature: Weight) -> None:
 
 
 def temperature_at(temperature: Weight, progress: Float[Tensor, ""] | None, like: Tensor) -> Float[Tensor, ""]:
-    """The temperature at this moment; at the end of training if none is given."""
+    """Returns the temperature at this moment; at the end of training if none is given."""
     moment = like.new_ones(()) if progress is None else progress
     value = value_at(temperature, moment)
     return value.to(like) if isinstance(value, Tensor) else like.new_full((), value)
 
 
 def log_share(z: Float[Tensor, "*batch category"]) -> Float[Tensor, "*batch category"]:
-    """log z. A share too small for the float type is taken as the least normal number: a density needs a logarithm."""
+    """Returns log z. A share too small for the float type is taken as the least normal number: a density needs a
+    logarithm.
+    """
     return z.clamp(min=torch.finfo(z.dtype).tiny).log()
 
 
 def log_pmf_at(
     logits: Float[Tensor, "*#batch category"], z: Float[Tensor, "*#batch category"]
 ) -> Float[Tensor, "*batch"]:
-    """The log-probability of the category with the largest share in z."""
+    """Returns the log-probability of the category with the largest share in z."""
     log_pmf = logits.log_softmax(dim=-1)
     shape = torch.broadcast_shapes(log_pmf.shape, z.shape)
     category = z.argmax(dim=-1, keepdim=True).expand(*shape[:-1], 1)
@@ -236,8 +240,8 @@ def log_pmf_at(
 def concrete_log_density(
     log_z: Float[Tensor, "*#batch category"], logits: Float[Tensor, "*#batch category"], temperature: Float[Tensor, ""]
 ) -> Float[Tensor, "*batch"]:
-    """log p(z) = log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k), on
-    the simplex.
+    """Returns log p(z) = log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log
+    z_k), on the simplex.
 
     Maddison et al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
     """

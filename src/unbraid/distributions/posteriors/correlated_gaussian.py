@@ -21,7 +21,7 @@ _LOG_2PI = math.log(2 * math.pi)
 @final
 @dataclass(frozen=True)
 class CorrelatedGaussian(GaussianPosterior):
-    """z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
+    """A Gaussian posterior with correlated noise: z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
     The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. Each latent by itself is as in
     `DiagonalGaussian`. `exact` says whether log q(z | x) and the KL are those of this distribution, or of the product
@@ -48,7 +48,7 @@ class CorrelatedGaussian(GaussianPosterior):
         return self if self.exact else replace(self, exact=True)
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
-        """The last number of the noise is the one that all latents share."""
+        """Returns one draw for each image. The last number of the noise is the one that all latents share."""
         own, shared = noise[:, :-1], noise[:, -1:]
         return self.loc + self.std * (math.sqrt(1 - self.rho) * own + math.sqrt(self.rho) * shared)
 
@@ -68,7 +68,9 @@ class CorrelatedGaussian(GaussianPosterior):
         return _log_density(deviation, self.rho) - 0.5 * log_var.sum(dim=1)
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """The diagonal KL; if `exact`, minus log det / 2 of the correlation matrix, an equal share for each latent."""
+        """Returns the diagonal KL; if `exact`, minus log det / 2 of the correlation matrix, an equal share for each
+        latent.
+        """
         each = self.marginal_kl_to_standard_normal()
         size = each.shape[1]
         return each - 0.5 * equicorrelation_log_det(size, self.rho) / size if self.exact else each
@@ -118,12 +120,12 @@ class CorrelatedGaussianLatents(ContinuousLatents):
 
 
 def equicorrelation_log_det(size: int, rho: float) -> float:
-    """log det((1 - rho) I + rho 11'): the eigenvalues are 1 + (size - 1) rho, once, and 1 - rho."""
+    """Returns log det((1 - rho) I + rho 11'): the eigenvalues are 1 + (size - 1) rho, once, and 1 - rho."""
     return (size - 1) * math.log1p(-rho) + math.log1p((size - 1) * rho)
 
 
 def _log_density(deviation: Float[Tensor, "*batch latent"], rho: float) -> Float[Tensor, "*batch"]:
-    """log N(deviation; 0, (1 - rho) I + rho 11'), in nats.
+    """Returns log N(deviation; 0, (1 - rho) I + rho 11'), in nats.
 
     By Sherman and Morrison the inverse is (I - rho / (1 + (k - 1) rho) 11') / (1 - rho), for k latents.
     """

@@ -16,7 +16,7 @@ from unbraid.errors import SpecError
 @final
 @dataclass(frozen=True)
 class Deterministic(Posterior):
-    """q(z | x) has all its mass at `loc`: there is no density, and H(z | x) of a quantised code is 0."""
+    """A posterior that has all its mass at `loc`: there is no density, and H(z | x) of a quantised code is 0."""
 
     loc: Float[Tensor, "batch latent"]
 

@@ -12,7 +12,7 @@ from unbraid.distributions.posteriors.gaussian_posterior import GaussianPosterio
 @final
 @dataclass(frozen=True)
 class DiagonalGaussian(GaussianPosterior):
-    """q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j))."""
+    """A posterior that is a product: q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j))."""
 
     @property
     def density_correlation(self) -> None:
@@ -22,5 +22,5 @@ class DiagonalGaussian(GaussianPosterior):
         return self.loc + self.std * noise
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """KL(q(z_j | x) || N(0, 1)), latent by latent. Not summed: callers choose the axis."""
+        """Returns KL(q(z_j | x) || N(0, 1)), latent by latent, not summed: callers choose the axis."""
         return self.marginal_kl_to_standard_normal()

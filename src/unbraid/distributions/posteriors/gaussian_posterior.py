@@ -14,7 +14,8 @@ _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class GaussianPosterior(Posterior):
-    """Marginals q(z_j | x) = N(z_j; loc_j, exp(log_var_j)); a subclass says how the latents of an image hang together.
+    """A posterior with marginals q(z_j | x) = N(z_j; loc_j, exp(log_var_j)); a subclass says how the latents of an
+    image hang together.
 
     It holds the log-variance, as the encoder gives it, so that no scale is ever rounded to zero.
     """
@@ -33,7 +34,7 @@ class GaussianPosterior(Posterior):
     @property
     @abstractmethod
     def density_correlation(self) -> Float[Tensor, "latent latent"] | None:
-        """The correlation matrix of the latents in log q(z | x); None for the identity."""
+        """Returns the correlation matrix of the latents in log q(z | x); None for the identity."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -0.5 * ((z - self.loc).square() * (-self.log_var).exp() + self.log_var) - _HALF_LOG_2PI
@@ -43,8 +44,8 @@ class GaussianPosterior(Posterior):
         return -0.5 * (deviation.square() * (-self.log_var).exp() + self.log_var) - _HALF_LOG_2PI
 
     def marginal_kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
+        """Returns KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
 
-        Kingma & Welling, arXiv:1312.6114v10, appendix B. Not summed: callers choose the axis.
+        Kingma & Welling, arXiv:1312.6114v10, appendix B. It is not summed: callers choose the axis.
         """
         return 0.5 * (self.loc.square() + self.log_var.exp() - self.log_var - 1)

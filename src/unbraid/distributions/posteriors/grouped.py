@@ -22,8 +22,8 @@ from unbraid.errors import SpecError
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a product of posteriors and a product of priors have in common. `layout` says what each part takes of z and
-    of the noise.
+    """Holds what a product of posteriors and a product of priors have in common. `layout` says what each part takes of
+    z and of the noise.
     """
 
     parts: tuple[Any, ...]
@@ -59,7 +59,7 @@ class _Parts:
 @final
 @dataclass(frozen=True)
 class Grouped(_Parts, Posterior):
-    """q(z | x) = the product of the posteriors of the parts."""
+    """A posterior q(z | x) that is the product of the posteriors of the parts."""
 
     @property
     def mean(self) -> Float[Tensor, "batch continuous_latent"]:
@@ -111,20 +111,20 @@ class Grouped(_Parts, Posterior):
 @final
 @dataclass(frozen=True)
 class GroupedPrior(_Parts, Prior):
-    """p(z) = the product of the priors of the parts."""
+    """A prior p(z) that is the product of the priors of the parts."""
 
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
         return torch.cat([part.sample(piece) for part, piece in self._with_columns(noise)], dim=1)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Where every part has one."""
+        """Returns the KL where every part has a closed form, else None."""
         if not isinstance(posterior, Grouped):
             return None
         pairs = zip(self.parts, posterior.parts, strict=True)
         return _joined([prior.closed_form_kl_from(part) for prior, part in pairs])
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Part by part, so that a part without a closed form does not cost the others theirs."""
+        """Returns the KL part by part, so that a part without a closed form does not cost the others theirs."""
         if not isinstance(posterior, Grouped):
             return super().kl_from(posterior, z)
         pairs = zip(self._with_columns(z), posterior.parts, strict=True)
@@ -240,12 +240,12 @@ class _GroupedPriorModule(nn.Module):
 def split_columns(
     z: Float[Tensor, "batch column"], layout: Sequence[Latents]
 ) -> tuple[Float[Tensor, "batch _column"], ...]:
-    """What each part takes of z."""
+    """Returns what each part takes of z."""
     return z.split([part.num_columns for part in layout], dim=1)
 
 
 def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[list[int]]:
-    """The chosen latents of each part, by their numbers within it."""
+    """Returns the chosen latents of each part, by their numbers within it."""
     return [
         [latent - start for latent in latents if 0 <= latent - start < part.num_latents]
         for start, part in zip(_starts(layout), layout, strict=False)
@@ -253,13 +253,13 @@ def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[lis
 
 
 def numbered_through(tables: Sequence[Mapping[int, Tensor]], layout: Sequence[Latents]) -> dict[int, Tensor]:
-    """Tables that each part has by the numbers of its own latents, by the numbers of all."""
+    """Returns the tables by the numbers of all latents, from those that each part has by the numbers of its own."""
     pairs = zip(_starts(layout), tables, strict=False)
     return {start + latent: table for start, of_part in pairs for latent, table in of_part.items()}
 
 
 def _starts(layout: Sequence[Latents]) -> list[int]:
-    """The number of the first latent of each part, and of what would come after the last."""
+    """Returns the number of the first latent of each part, and of what would come after the last."""
     return list(itertools.accumulate((part.num_latents for part in layout), initial=0))
 
 

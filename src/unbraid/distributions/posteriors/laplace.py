@@ -21,8 +21,8 @@ _LOG_2 = math.log(2)
 @final
 @dataclass(frozen=True)
 class Laplace(Posterior):
-    """q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale). Its standard deviation is sqrt(2)
-    b.
+    """A posterior that is a product: q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
+    Its standard deviation is sqrt(2) b.
     """
 
     loc: Float[Tensor, "batch latent"]
@@ -42,7 +42,7 @@ class Laplace(Posterior):
         return -(z[:, None, :] - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """(m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
+        """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
         return (
             0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
         )
@@ -51,7 +51,7 @@ class Laplace(Posterior):
 @final
 @dataclass(frozen=True)
 class StandardLaplace(Prior):
-    """p(z) = prod_j exp(-|z_j|) / 2."""
+    """A prior that is a product: p(z) = prod_j exp(-|z_j|) / 2."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -z.abs() - _LOG_2
@@ -60,7 +60,7 @@ class StandardLaplace(Prior):
         return noises.laplace(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """From a Laplace posterior |m| + b exp(-|m| / b) - log b - 1: E|z| is |m| + b exp(-|m| / b)."""
+        """Returns, from a Laplace posterior, |m| + b exp(-|m| / b) - log b - 1: E|z| is |m| + b exp(-|m| / b)."""
         if not isinstance(posterior, Laplace):
             return None
         distance = posterior.loc.abs()

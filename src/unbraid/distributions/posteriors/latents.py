@@ -27,75 +27,79 @@ class Latents(Recipe, ABC):
     @property
     @abstractmethod
     def num_latents(self) -> int:
-        """Variables: a discrete one counts once."""
+        """Returns the number of variables: a discrete one counts once."""
 
     @property
     def num_discrete(self) -> int:
-        """How many of them are discrete. Those come last."""
+        """Returns how many of them are discrete. Those come last."""
         return 0
 
     @property
     @abstractmethod
     def num_parameters(self) -> int:
-        """How many numbers the encoder puts out for each image."""
+        """Returns how many numbers the encoder puts out for each image."""
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many columns of a code each latent takes, in their order. One each, unless a family says otherwise."""
+        """Returns how many columns of a code each latent takes, in their order: one each, unless a family says
+        otherwise.
+        """
         return (1,) * self.num_latents
 
     @property
     def num_columns(self) -> int:
-        """How many numbers the decoder takes for each image."""
+        """Returns how many numbers the decoder takes for each image."""
         return sum(self.widths)
 
     @property
     def num_noise(self) -> int:
-        """How many standard normal numbers a draw takes."""
+        """Returns how many standard normal numbers a draw takes."""
         return self.num_columns
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The latents that belong together, by number. One group of all, unless a family says otherwise."""
+        """Returns the latents that belong together, by number: one group of all, unless a family says otherwise."""
         return (tuple(range(self.num_latents)),)
 
     @property
     def hard_latents(self) -> tuple[int, ...]:
-        """The discrete latents that the decoder sees as categories, by number. It sees the others as they were drawn,
-        relaxed.
+        """Returns the discrete latents that the decoder sees as categories, by number. It sees the others as they were
+        drawn, relaxed.
         """
         return ()
 
     @property
     def num_combinations(self) -> int:
-        """How many combinations of categories an estimate sums over: 1 where it takes the categories drawn."""
+        """Returns how many combinations of categories an estimate sums over: 1 where it takes the categories drawn."""
         return 1
 
     @property
     def has_density(self) -> bool:
-        """Whether log q(z | x) is defined."""
+        """Returns whether log q(z | x) is defined."""
         return True
 
     @property
     def prior_is_bounded(self) -> bool:
-        """Whether p(z) is 0 somewhere, so that the KL from a posterior that reaches there is infinite."""
+        """Returns whether p(z) is 0 somewhere, so that the KL from a posterior that reaches there is infinite."""
         return False
 
     @abstractmethod
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Posterior:
-        """`progress` runs from 0 to 1 over training, for temperatures that follow a schedule; it is 1 ever after."""
+        """Returns q(z | x). `progress` runs from 0 to 1 over training, for temperatures that follow a schedule; it is 1
+        ever after.
+        """
 
     @abstractmethod
     def make_prior(self) -> nn.Module:
-        """A module whose output is the `Prior`; its parameters, if any, are learned with the model's.
+        """Returns a module whose output is the `Prior`; its parameters, if any, are learned with the model's.
 
         It may be given the progress of training, as the temperature of a discrete prior follows that of its posterior;
-        else it is the end.
+        otherwise it takes the end.
         """
 
 
 def check_combinations(latents: Latents) -> None:
-    """Refuse a sum over more combinations of categories than a step can afford."""
+    """Raises if a sum is over more combinations of categories than a step can afford."""
     if latents.num_combinations > _MAX_COMBINATIONS:
         raise SpecError(
             f'{type(latents).__name__}: with the measure "summed" an estimate sums over all combinations of '

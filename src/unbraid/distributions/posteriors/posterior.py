@@ -10,7 +10,7 @@ from unbraid.arrays import columns
 
 
 class Posterior(ABC):
-    """q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`.
+    """Holds q(z | x) for a batch of images: a record of tensors without state, so that it can live inside `vmap`.
 
     A latent is one variable. It takes one column of z, or several: a discrete latent has a column for each category.
     What metrics will see of it is `mean` and `std` (or `covariance`) of the continuous latents, and `probabilities` of
@@ -23,12 +23,12 @@ class Posterior(ABC):
 
     @property
     def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """None where the family is not Gaussian: then only draws tell its shape."""
+        """Returns the std; None where the family is not Gaussian: then only draws tell its shape."""
         return None
 
     @property
     def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
-        """Where the continuous latents of an image are correlated."""
+        """Returns the covariance where the continuous latents of an image are correlated, else None."""
         return None
 
     @property
@@ -37,48 +37,54 @@ class Posterior(ABC):
 
     @property
     def is_factorised(self) -> bool:
-        """Whether the latents of an image are independent, so that a joint density is the product of theirs."""
+        """Returns whether the latents of an image are independent, so that a joint density is the product of theirs."""
         return True
 
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch _category"]]:
-        """log q(c | x) of the discrete latents whose categories an estimate sums over, by number. By default none: a
-        latent counts by its draw.
+        """Returns log q(c | x) of the discrete latents whose categories an estimate sums over, by number. By default
+        there are none: a latent counts by its draw.
         """
         return {}
 
     def with_true_density(self) -> "Posterior":
-        """The posterior whose density is that of its draws: itself, unless a family trains with another density."""
+        """Returns the posterior whose density is that of its draws: itself, unless a family trains with another
+        density.
+        """
         return self
 
     def by_category(self) -> "Posterior":
-        """The posterior whose discrete latents count by the probability of their category, whatever the measure."""
+        """Returns the posterior whose discrete latents count by the probability of their category, whatever the
+        measure.
+        """
         return self
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
-        """KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None where
-        there is no closed form.
+        """Returns KL(q(z | x) || N(0, I)) per image, spread over the latents so that the sum is right, in nats; None
+        where there is no closed form.
         """
         return None
 
     @abstractmethod
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
-        """One differentiable draw for each image, from standard normal noise that the caller made."""
+        """Returns one differentiable draw for each image, from standard normal noise that the caller made."""
 
     @abstractmethod
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """log q(z_j | x) of each image's own code, in nats. Not summed: callers choose the axis."""
+        """Returns log q(z_j | x) of each image's own code, in nats, not summed: callers choose the axis."""
 
     @abstractmethod
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
-        """log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
+        """Returns log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        """log q(z_S | x) of the latents S together. The sum over them, unless they are correlated given the image."""
+        """Returns log q(z_S | x) of the latents S together: the sum over them, unless they are correlated given the
+        image.
+        """
         return columns(self.log_prob(z), latents).sum(dim=1)
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
-        """log q(z_S^(i) | x_n) of the latents S together."""
+        """Returns log q(z_S^(i) | x_n) of the latents S together."""
         return columns(self.pairwise_log_prob(z), latents).sum(dim=2)

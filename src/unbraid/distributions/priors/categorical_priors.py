@@ -13,14 +13,14 @@ from unbraid.recipes import Recipe
 
 
 class CategoricalPriorRecipe(Recipe, ABC):
-    """What p(category) is, before it has weights."""
+    """Says what p(category) is, before it has weights."""
 
     @abstractmethod
     def make(self, categories: int) -> nn.Module:
-        """A module without inputs whose output is one logit for each category."""
+        """Returns a module without inputs whose output is one logit for each category."""
 
     def check(self, categories: int) -> None:
-        """Refuse a number of categories that this prior does not fit. By default, take any."""
+        """Raises if this prior does not fit the number of categories. By default, it takes any."""
         del categories
 
 
@@ -63,7 +63,7 @@ class LearnedCategories(CategoricalPriorRecipe):
 
 @final
 class Logits(nn.Module):
-    """Logits that no image determines, learned or not."""
+    """Holds logits that no image determines, learned or not."""
 
     def __init__(self, logits: Tensor, *, learned: bool) -> None:
         super().__init__()

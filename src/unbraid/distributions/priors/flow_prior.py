@@ -22,7 +22,8 @@ _NUM_HALVINGS = 30
 @final
 @dataclass(frozen=True)
 class Flow(Prior):
-    """p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b).
+    """A prior that is a factorised flow: p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x +
+    u tanh(w x + b).
 
     Rezende & Mohamed, arXiv:1505.05770v6, in one dimension; the prior of an ablation of Chen et al.,
     arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p would not integrate to one.
@@ -37,7 +38,9 @@ class Flow(Prior):
         return log_slope - 0.5 * (x.square() + math.log(2 * math.pi))
 
     def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """The z that the steps take to the noise. Found by halving; gradients are those of the implicit function."""
+        """Returns the z that the steps take to the noise. It is found by halving; gradients are those of the implicit
+        function.
+        """
         frozen = Flow(self.u.detach(), self.w.detach(), self.b.detach())
         target = noise.detach()
         # tanh is between -1 and 1, so all steps together move a number by no more than this.
@@ -61,7 +64,7 @@ class Flow(Prior):
     def _forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
-        """x_T, and log dx_T / dz."""
+        """Returns x_T, and log dx_T / dz."""
         u, w, b = self.u[:, None], self.w[:, None], self.b[:, None]
         path: Tensor = _Path.apply(z, u, w, b)
         return path[-1], _slopes_less_1(path, u, w, b)[0].log1p().sum(dim=0)
@@ -69,8 +72,8 @@ class Flow(Prior):
 
 @final
 class _Path(torch.autograd.Function):
-    """x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their gradients
-    cost a fleet more than its nets do.
+    """Computes x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their
+    gradients cost a fleet more than its nets do.
 
     With a_t the gradient of x_t, also by way of what comes after it, a_t = (what is given) + a_(t+1) dx_(t+1)/dx_t. All
     else is done for all steps at once.
@@ -109,7 +112,7 @@ def _slopes_less_1(
     w: Float[Tensor, "step 1 latent"],
     b: Float[Tensor, "step 1 latent"],
 ) -> tuple[Float[Tensor, "step batch latent"], Float[Tensor, "step batch latent"]]:
-    """dx_(t+1)/dx_t - 1 = u w (1 - tanh^2) of each step, and its tanh."""
+    """Returns dx_(t+1)/dx_t - 1 = u w (1 - tanh^2) of each step, and its tanh."""
     bend = torch.tanh(w * path[:-1] + b)
     return u * w * (1 - bend.square()), bend
 
@@ -147,10 +150,10 @@ class _LearnedFlow(nn.Module):
 
 
 def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """The factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2) where it
-    is negative.
+    """Returns the factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2)
+    where it is negative.
 
-    Smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w, which
-    starts near 0.
+    It is smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w,
+    which starts near 0.
     """
     return torch.where(product < 0, torch.rsqrt(1 + product.square()), 1.0)

@@ -23,7 +23,7 @@ _LOG_2PI = math.log(2 * math.pi)
 @final
 @dataclass(frozen=True)
 class FullGaussian(Prior):
-    """p(z) = N(z; loc, L L'), with L lower triangular and its diagonal positive."""
+    """A prior that correlates latents: p(z) = N(z; loc, L L'), with L lower triangular and its diagonal positive."""
 
     loc: Float[Tensor, " latent"]
     scale_tril: Float[Tensor, "latent latent"]
@@ -33,7 +33,7 @@ class FullGaussian(Prior):
         return False
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """Of the marginals N(loc_j, (L L')_jj)."""
+        """Returns the log-densities of the marginals N(loc_j, (L L')_jj)."""
         variance = self._variance()
         return -0.5 * ((z - self.loc).square() / variance + variance.log() + _LOG_2PI)
 
@@ -55,8 +55,8 @@ class FullGaussian(Prior):
         return self.loc + noise @ self.scale_tril.mT
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Of Gaussian posteriors: KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the joint KL
-        has beyond their sum.
+        """Returns, for Gaussian posteriors, KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the
+        joint KL has beyond their sum.
         """
         if not isinstance(posterior, GaussianPosterior):
             return None
@@ -70,7 +70,9 @@ class FullGaussian(Prior):
         return LatentPrior.of(self.loc, covariance=scale_tril @ scale_tril.mT)
 
     def _joint_kl(self, posterior: GaussianPosterior) -> Float[Tensor, " batch"]:
-        """KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D) / 2."""
+        """Returns KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D)
+        / 2.
+        """
         size = len(self.loc)
         identity = torch.eye(size, dtype=self.loc.dtype, device=self.loc.device)
         inverse = torch.linalg.solve_triangular(self.scale_tril, identity, upper=False)

@@ -12,21 +12,21 @@ from unbraid.recipes import Recipe
 
 
 class PriorRecipe(Recipe, ABC):
-    """What p(z) is, before it has weights."""
+    """Says what p(z) is, before it has weights."""
 
     @abstractmethod
     def make(self, size: int) -> nn.Module:
-        """A module whose output is the `Prior` of so many latents. It may be given the progress of training, and else
-        puts out the last.
+        """Returns a module whose output is the `Prior` of so many latents. It may be given the progress of training,
+        and otherwise puts out the last.
         """
 
     @property
     def is_bounded(self) -> bool:
-        """Whether its density is 0 somewhere, so that the KL from a Gaussian posterior is infinite."""
+        """Returns whether its density is 0 somewhere, so that the KL from a Gaussian posterior is infinite."""
         return False
 
     def check(self, family: str, size: int) -> None:
-        """Refuse a family of latents that this prior does not fit. By default, take any."""
+        """Raises if this prior does not fit the family of latents. By default, it takes any."""
         del family, size
 
 

@@ -19,8 +19,8 @@ from unbraid.errors import SpecError
 @final
 @dataclass(frozen=True)
 class Uniform(Prior):
-    """p(z) = prod_j 1 / (high - low) between low and high, and 0 beyond. Its entropy is log(high - low) for each
-    latent.
+    """A prior that is uniform: p(z) = prod_j 1 / (high - low) between low and high, and 0 beyond. Its entropy is
+    log(high - low) for each latent.
     """
 
     low: float

@@ -38,14 +38,14 @@ class Estimator(Recipe, ABC):
     units: ClassVar[str] = "bins"
 
     def __post_init__(self) -> None:
-        """Check types and sizes of the settings; an estimator with checks of its own calls this first."""
+        """Checks types and sizes of the settings; an estimator with checks of its own calls this first."""
         super().__post_init__()
         check_sizes(self)
 
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """What the codes may have beyond means, stds and a full set of discrete labels."""
+        """Returns what the codes may have beyond means, stds and a full set of discrete labels."""
 
     @abstractmethod
     def information(self, statistics: Statistics) -> LatentInformation:
@@ -57,12 +57,12 @@ class Estimator(Recipe, ABC):
 
     @property
     def num_bins(self) -> int | None:
-        """How many values a continuous latent is reduced to; None where its entropies are differential."""
+        """Returns how many values a continuous latent is reduced to; None where its entropies are differential."""
         return None
 
     @property
     def resolution(self) -> int:
-        """How many `units` it has."""
+        """Returns how many `units` it has."""
         return 0
 
     def sample(self, statistics: Statistics) -> Statistics:
@@ -96,7 +96,9 @@ class Estimator(Recipe, ABC):
 def settled(
     value: Value, change: tuple[float, str] | None, rounding: float = 1e-9
 ) -> tuple[bool | None, tuple[str, ...]]:
-    """Returns whether a finer estimate stays within the interval of the value, and a note if not. None: no telling."""
+    """Returns whether a finer estimate stays within the interval of the value (None if that cannot be told), and a note
+    if not.
+    """
     if change is None or value.interval is None or math.isnan(change[0]):
         return None, ()
     (moved, what), (low, high) = change, value.interval

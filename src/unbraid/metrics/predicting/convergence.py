@@ -12,7 +12,7 @@ _is_quiet = ContextVar("is_quiet", default=False)
 
 
 class _Here(type):
-    """The class of a category of warnings that others belong to within `quietly` alone, and in its thread alone."""
+    """A metaclass of categories of warnings that others belong to within `quietly` alone, and in its thread alone."""
 
     muted: tuple[type[Warning], ...]
 
@@ -30,7 +30,7 @@ class _OfUsers(Warning, metaclass=_Here):
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without scikit-learn's warnings that a solver has stopped short or overflowed on its way, and that there are many
+    """Mutes scikit-learn's warnings that a solver has stopped short or overflowed on its way, and that there are many
     classes. Other threads hear theirs: enter this in the thread that fits.
 
     Separable classes have no finite optimum without a penalty; by then the predictions, which are all that a score

@@ -19,7 +19,7 @@ Predictor = Literal["lasso", "forest", "boosted_trees"]
 @final
 @dataclass(frozen=True)
 class PredictorSettings:
-    """Which predictor, and its settings."""
+    """Says which predictor is fitted, and with which settings."""
 
     predictor: Predictor = "lasso"
     alpha: float = 0.002
@@ -29,8 +29,8 @@ class PredictorSettings:
     seed: int = 0
 
     def classifies(self, task: PredictionTask) -> bool:
-        """Forests classify what has no order; boosted trees, as in disentanglement_lib, everything that is not
-        continuous; the LASSO nothing.
+        """Returns whether the task is classified: forests classify what has no order; boosted trees, as in
+        disentanglement_lib, everything that is not continuous; the LASSO nothing.
         """
         match self.predictor:
             case "lasso":
@@ -46,13 +46,15 @@ class PredictorSettings:
 @final
 @dataclass(frozen=True)
 class Losses:
-    """What an error is averaged from: squared residuals and the values, or 1 where a class is wrong (and no values)."""
+    """Holds what an error is averaged from: squared residuals and the values, or 1 where a class is wrong (and no
+    values).
+    """
 
     losses: Float64[Tensor, " row"]
     values: Float64[Tensor, " row"] | None
 
     def error(self, weights: Float64[Tensor, "resample row"] | None = None) -> Float64[Tensor, " resample"]:
-        """RMSE / std(y), or the share of wrong classes. NaN where y does not vary."""
+        """Returns RMSE / std(y), or the share of wrong classes. It is NaN where y does not vary."""
         p = torch.full((1, len(self.losses)), 1 / len(self.losses), dtype=torch.float64) if weights is None else weights
         loss = p @ self.losses
         if self.values is None:
@@ -65,7 +67,7 @@ class Losses:
 @final
 @dataclass(frozen=True)
 class FittedPredictor:
-    """How much each latent counts, and what the fit misses on the training and the test rows."""
+    """Holds how much each latent counts, and what the fit misses on the training and the test rows."""
 
     importance: Float64[Tensor, " latent"]
     train: Losses
@@ -73,7 +75,7 @@ class FittedPredictor:
 
 
 def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> FittedPredictor:
-    """Fit one factor on all latents.
+    """Fits one factor on all latents.
 
     Importance is |weight| for the LASSO and the mean decrease in impurity, summing to one, for trees.
     """
@@ -101,7 +103,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
 def refitted_importances(
     task: PredictionTask, settings: PredictorSettings, row_weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """The importances in fits on resamples of the training rows, each given by the share of every row in it."""
+    """Returns the importances in fits on resamples of the training rows, each given by the share of every row in it."""
     if settings.predictor == "lasso":
         fit = lasso(
             task.train_codes,

@@ -8,8 +8,8 @@ from unbraid.codes import Labels
 
 
 def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
-    """Measurements as they are; whole numbers counted from the least known one, so that large ones keep their digits as
-    floats.
+    """Returns measurements as they are, and whole numbers counted from the least known one, so that large ones keep
+    their digits as floats.
 
     Whole numbers farther apart than 64 bits can say stay as they are.
     """

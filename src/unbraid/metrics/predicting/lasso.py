@@ -26,8 +26,8 @@ _MAX_COMPILED_SWEEPS = 10_000
 @final
 @dataclass(frozen=True)
 class Lasso:
-    """y is predicted as `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows. `weights`
-    are the importances.
+    """Predicts y as `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows. `weights` are
+    the importances.
     """
 
     weights: Float64[Tensor, "resample latent"]
@@ -49,7 +49,8 @@ def lasso(
     standardise: bool = True,
     row_weights: Float64[Tensor, "resample row"] | None = None,
 ) -> Lasso:
-    """argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, with p_n = 1 / N or given, for each of several p.
+    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, with p_n = 1 / N or given, for each of
+    several p.
 
     With `standardise`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
     coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which costs nothing
@@ -87,8 +88,8 @@ def _second_moments(
 
 
 def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
-    """The weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the variance of
-    y.
+    """Returns the weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the
+    variance of y.
     """
     from sklearn.linear_model import lasso_path
 
@@ -133,7 +134,7 @@ def _solved_for_signs(
     alpha: float,
     signs: Float64[Tensor, "resample latent"],
 ) -> tuple[Float64[Tensor, "resample latent"], Bool[Tensor, " resample"]]:
-    """The optimum if the weights have these signs, a linear equation; and whether they do.
+    """Returns the optimum if the weights have these signs, a linear equation; and whether they do.
 
     Once the signs are right this is the exact answer, which coordinate descent approaches slowly where latents are
     strongly correlated.

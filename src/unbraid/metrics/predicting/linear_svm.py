@@ -17,7 +17,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def fitted_svm(
     features: Float64[Tensor, "row feature"], labels: Int64[Tensor, " row"], seed: int, **settings: Any
 ) -> Any:
-    """Fit a linear SVM with C = 0.01 and these other settings of scikit-learn's LinearSVC, and return it."""
+    """Returns a linear SVM, fitted with C = 0.01 and these other settings of scikit-learn's LinearSVC."""
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(C=0.01, random_state=sklearn_seed(seed), **settings)

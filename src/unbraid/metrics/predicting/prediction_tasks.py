@@ -17,7 +17,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class PredictionTask:
-    """One factor, to be predicted from the means of the latents. All on the CPU.
+    """A factor that is to be predicted from the means of the latents. All is on the CPU.
 
     The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are
     values, floats are measurements.
@@ -35,18 +35,18 @@ class PredictionTask:
         return self.train_labels.is_floating_point()
 
     def rows(self, rows: Int64[Tensor, " row"] | slice) -> "PredictionTask":
-        """With some of the training rows."""
+        """Returns the task with some of the training rows."""
         return replace(self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows])
 
     def half(self) -> "PredictionTask":
-        """With half of the training rows."""
+        """Returns the task with half of the training rows."""
         return self.rows(slice(max(1, len(self.train_labels) // 2)))
 
 
 def prediction_tasks(
     statistics: Statistics, num_train: int, num_test: int, seed: int
 ) -> tuple[PredictionTask | None, ...]:
-    """A task for each factor; None for one that never varies. Factors with all labels share their rows."""
+    """Returns a task for each factor; None for one that never varies. Factors with all labels share their rows."""
 
     def compute() -> tuple[PredictionTask | None, ...]:
         return tuple(
@@ -58,7 +58,7 @@ def prediction_tasks(
 
 
 def check_classes(metric: str, task: PredictionTask) -> None:
-    """Refuse to classify where there are fewer training rows than classes."""
+    """Raises if there are fewer training rows than classes."""
     num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
     if num_values > num_rows:
         raise CodesError(

@@ -12,8 +12,8 @@ from torch import Tensor
 @final
 @dataclass(frozen=True)
 class ROCAUC:
-    """`area` is P(a positive scores above a negative), ties counting half. `influence` is what each row adds to it, of
-    mean zero: the variance of the area is the mean of its square over the number of rows (DeLong, DeLong &
+    """Holds the `area`, P(a positive scores above a negative), ties counting half. `influence` is what each row adds to
+    it, of mean zero: the variance of the area is the mean of its square over the number of rows (DeLong, DeLong &
     Clarke-Pearson, Biometrics 1988).
     """
 
@@ -22,7 +22,7 @@ class ROCAUC:
 
 
 def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> ROCAUC:
-    """By ranks, in n log n. NaN where all rows are positive, or none."""
+    """Returns the area by ranks, in n log n. It is NaN where all rows are positive, or none."""
     num_positive = int(positive.sum())
     num_negative = len(positive) - num_positive
     if num_positive == 0 or num_negative == 0:
@@ -39,7 +39,7 @@ def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> 
 
 
 def _share_below(scores: Float64[Tensor, " row"], others: Float64[Tensor, " other"]) -> Float64[Tensor, " row"]:
-    """The share of the others that lie below each score, those equal to it counting half."""
+    """Returns the share of the others that lie below each score, those equal to it counting half."""
     ranked = others.sort().values
     scores = scores.contiguous()
     below, not_above = (torch.searchsorted(ranked, scores, right=right) for right in (False, True))

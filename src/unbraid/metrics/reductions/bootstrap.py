@@ -17,7 +17,7 @@ NUM_RESAMPLES = 200
 def resampled_weights(
     num_points: int, seed: int = 0, num_resamples: int = NUM_RESAMPLES
 ) -> Float64[Tensor, "resample point"]:
-    """The share of each point in resamples of the points, drawn with replacement; rows sum to one.
+    """Returns the share of each point in resamples of the points, drawn with replacement; rows sum to one.
 
     The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give
     the same resamples, so what is computed from the same points stays correlated as it should.
@@ -30,8 +30,8 @@ def resampled_weights(
 
 
 def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
-    """The standard deviation over resamples in which the number is defined: its standard error. NaN where fewer than
-    two are.
+    """Returns the standard deviation over resamples in which the number is defined: its standard error. It is NaN where
+    fewer than two are.
     """
     defined = ~resampled.isnan()
     count = defined.sum(dim=0)
@@ -41,8 +41,8 @@ def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *n
 
 
 def wilson(share: float, num_points: int) -> Interval:
-    """95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even for a share
-    of 0 or 1.
+    """Returns the 95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even
+    for a share of 0 or 1.
     """
     z2 = QUANTILE**2
     middle = (share + z2 / (2 * num_points)) / (1 + z2 / num_points)
@@ -52,7 +52,9 @@ def wilson(share: float, num_points: int) -> Interval:
 
 
 def settled_by_half(value: float, with_half: float, interval: Any, what: str) -> tuple[bool | None, tuple[str, ...]]:
-    """Whether the score stays within the half-width of its interval when fitted on half of `what`; a note if not."""
+    """Returns whether the score stays within the half-width of its interval when fitted on half of `what`, and a note
+    if not.
+    """
     if interval is None or math.isnan(value) or math.isnan(with_half):
         return None, ()
     half_width = max(interval[1] - value, value - interval[0])

@@ -14,7 +14,7 @@ TIE = 1e-9
 @final
 @dataclass(frozen=True)
 class TopTwo:
-    """The largest and the second largest entry of each column, and the row of the largest."""
+    """Holds the largest and the second largest entry of each column, and the row of the largest."""
 
     first: Float64[Tensor, " factor"]
     second: Float64[Tensor, " factor"]
@@ -26,7 +26,9 @@ class TopTwo:
 
 
 def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
-    """Of entries that tie, the one of the lowest index comes first; with a single latent the runner-up is 0."""
+    """Returns the two largest entries of each column. Of entries that tie, the one of the lowest index comes first;
+    with a single latent the runner-up is 0.
+    """
     ranked = table.sort(dim=0, descending=True).values
     second = ranked[1] if len(table) > 1 else torch.zeros_like(ranked[0])
     index = torch.arange(len(table), device=table.device)[:, None]
@@ -36,18 +38,18 @@ def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
 
 
 def varies(factor_entropy: Float64[Tensor, " factor"]) -> Bool[Tensor, " factor"]:
-    """Which factors have an entropy to divide by; not those that are known nowhere, whose entropy is NaN."""
+    """Returns which factors have an entropy to divide by; not those that are known nowhere, whose entropy is NaN."""
     # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
     return factor_entropy > 1e-13
 
 
 def mean_over_factors(per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]) -> Float64[Tensor, ""]:
-    """The mean over the factors that are defined."""
+    """Returns the mean over the factors that are defined."""
     return per_factor[defined].mean()
 
 
 def where_defined(
     per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]
 ) -> Float64[Tensor, " factor"]:
-    """NaN for the factors that are not defined."""
+    """Returns the numbers with NaN for the factors that are not defined."""
     return torch.where(defined, per_factor, torch.nan)

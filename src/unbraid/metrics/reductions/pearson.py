@@ -27,8 +27,8 @@ _BLOCK_NUMBERS = 8_000_000
 @final
 @dataclass(frozen=True)
 class PearsonCorrelations:
-    """`matrix` holds the correlation of each column of one table with each of another. `one` and `other` are some rows
-    of the tables, standardised; `multipliers` is how much each of them counts in each resample.
+    """Holds the correlation of each column of one table with each of another, as `matrix`. `one` and `other` are some
+    rows of the tables, standardised; `multipliers` is how much each of them counts in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -57,8 +57,8 @@ def correlate(
     weights: Float64[Tensor, " image"],
     num_images: int | float | None = None,
 ) -> PearsonCorrelations:
-    """r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their mean, over
-    their std.
+    """Returns r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their
+    mean, over their std.
 
     0 where a column never varies. One image moves r_ij by (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n), to first
     order. Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations
@@ -77,7 +77,7 @@ def correlate(
 def standardised(
     values: Float[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Each column less its mean, over its std (both weighted by p(n)); zeros for a column that never varies."""
+    """Returns each column less its mean, over its std (both weighted by p(n)); zeros for a column that never varies."""
     values = values.double()
     deviation = values - weights @ values
     std = (weights @ deviation.square()).sqrt()
@@ -88,8 +88,8 @@ def standardised(
 def correlate_with_factors(
     codes: Codes, weights: Float64[Tensor, " image"]
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
-    """Each latent's means with each factor, over the images in which it is known; the same for other samples of the
-    images; and the factors that have no order, whose columns are NaN.
+    """Returns the correlations of each latent's means with each factor, over the images in which it is known; the same
+    for other samples of the images; and the factors that have no order, whose columns are NaN.
 
     Two values without an order count as 0 and 1: either order gives the same correlation up to its sign.
     """
@@ -111,7 +111,7 @@ def correlate_with_factors(
 
 
 def has_order(labels: Labels) -> bool:
-    """Whether the values can be correlated with: measurements, ordered values, or two values."""
+    """Returns whether the values can be correlated with: measurements, ordered values, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2

@@ -23,7 +23,7 @@ _SETS = ("each", "joint", "without", "groups")
 @final
 @dataclass(frozen=True)
 class SampledEntropies:
-    """H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as
+    """Holds H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as
     "each_given_image" and so on, in nats.
 
     `half` are the averages over the first half of the draws. `of_draws` holds what each draw adds to an average that
@@ -39,14 +39,14 @@ class SampledEntropies:
     num_images: float
 
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
-        """Of a function of the averages: the Monte-Carlo error of the draws and the error of the images, whose
-        variances add up.
+        """Returns the error of a function of the averages: the Monte-Carlo error of the draws and the error of the
+        images, whose variances add up.
         """
         of_draws = standard_error(function, self.averages, self.of_draws, float(self.num_draws))
         return (of_draws.square() + self.standard_error_of_images(function).square()).sqrt()
 
     def standard_error_of_images(self, function: Callable[[Averages], Tensor]) -> Tensor:
-        """The error of the images alone, which errs on the wide side.
+        """Returns the error of the images alone, which errs on the wide side.
 
         What an image adds is the mean over its posterior; one draw has that mean, and noise besides. Where a closed
         form stands in for part of it, the noise is less for some functions (the KL) and more for others (I(x, z), where
@@ -56,7 +56,7 @@ class SampledEntropies:
         return torch.minimum(*errors)
 
     def with_mean_of(self, name: str, terms: Tensor) -> "SampledEntropies":
-        """With the average over draws of `terms`, a row a draw."""
+        """Returns these entropies with the average over draws of `terms`, one row per draw."""
         deviations = _deviations(terms)
         return replace(
             self,
@@ -67,14 +67,14 @@ class SampledEntropies:
         )
 
     def with_closed_form(self, name: str, average: Tensor, of_images: Tensor, at_draws: Tensor) -> "SampledEntropies":
-        """With an average over all images; `of_images` is the term of each draw's image, and `at_draws` the same at the
-        draw, with its noise.
+        """Returns these entropies with an average over all images; `of_images` is the term of each draw's image, and
+        `at_draws` the same at the draw, with its noise.
         """
         with_average = self.with_constant(name, average)
         return replace(with_average, of_images=self._and_of_images(name, _deviations(of_images), _deviations(at_draws)))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
-        """With a number that is taken as known."""
+        """Returns these entropies with a number that is taken as known."""
         return replace(self, averages={**self.averages, name: value}, half={**self.half, name: value})
 
     def _and_of_images(self, name: str, closed: Tensor, at_draws: Tensor) -> tuple[Averages, Averages]:
@@ -82,15 +82,15 @@ class SampledEntropies:
 
 
 def _deviations(terms: Tensor) -> Tensor:
-    """From their mean, in rows."""
+    """Returns how far the terms lie from their mean, in rows."""
     return (terms - terms.mean(dim=0)).reshape(len(terms), -1)
 
 
 def sampled_entropies(
     statistics: Statistics, estimator: Sampled, conditional: Conditional, density_floor: float | None = None
 ) -> SampledEntropies:
-    """The entropies of these codes. "analytic": H(. | x) in closed form, over all images; "mc": averaged over the same
-    draws.
+    """Returns the entropies of these codes. "analytic" takes H(. | x) in closed form, over all images; "mc" averages it
+    over the same draws.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see
     `information.floored`.

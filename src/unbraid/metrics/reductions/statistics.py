@@ -32,7 +32,7 @@ Influences = dict[str, Tensor]
 
 @final
 class Statistics:
-    """Codes, and what was computed from them so far.
+    """Holds codes, and what was computed from them so far.
 
     `draws`, where given, are used by every sampled estimator in place of draws of its own. `num_fitted`, where given,
     says that predictors are fitted on the first so many images, and tested on the others.
@@ -51,17 +51,17 @@ class Statistics:
         self._whole = self
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """What `compute` returns, kept under `key`."""
+        """Returns what `compute` returns, kept under `key`."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
 
     def once_for_all_factors(self, key: Any, compute: Callable[[], T]) -> T:
-        """What `compute` returns, kept under `key` for all subsets of the factors: it has nothing to do with them."""
+        """Returns what `compute` returns, kept under `key` for all subsets of the factors, which do not change it."""
         return self._whole.once(key, compute)
 
     def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
-        """The same codes with some of their factors, and statistics of their own."""
+        """Returns the same codes with some of their factors, and statistics of their own."""
         factors = tuple(labels for labels in self.codes.factors if keep(labels))
         names = tuple(labels.name for labels in factors)
 
@@ -73,26 +73,28 @@ class Statistics:
         return self.once(("restricted", names), compute)
 
     def subset(self) -> "Statistics":
-        """A random few thousand of the images, with statistics of their own; all of them where there are no more."""
+        """Returns a random few thousand of the images, with statistics of their own; all of them where there are no
+        more.
+        """
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
         return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
 
     @cached_property
     def fitted_part(self) -> "Statistics":
-        """The images that predictors are fitted on; all of them, unless some are set apart for tests."""
+        """Returns the images that predictors are fitted on; all of them, unless some are set apart for tests."""
         return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted)))
 
     @cached_property
     def tested_part(self) -> "Statistics":
-        """The images that predictors are tested on; all of them, unless some are set apart for that."""
+        """Returns the images that predictors are tested on; all of them, unless some are set apart for that."""
         return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted, None)))
 
     # ---- factors
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
-        """Which factors take more than one value in these codes; where some are for tests alone, in both parts."""
+        """Returns which factors take more than one value in these codes; in both parts, where some are for tests."""
         if self.num_fitted is not None:
             parts = (self.fitted_part.varies, self.tested_part.varies)
             return tuple(fitted and tested for fitted, tested in zip(*parts, strict=True))
@@ -100,7 +102,7 @@ class Statistics:
 
     @cached_property
     def singled_out(self) -> tuple[str, ...]:
-        """The discrete factors that have a value of their own in every image."""
+        """Returns the discrete factors that have a value of their own in every image."""
         found = []
         for labels, varies in zip(self.codes.factors, self.varies, strict=True):
             if varies and not labels.is_soft and not labels.is_continuous:
@@ -111,7 +113,7 @@ class Statistics:
 
     @cached_property
     def values(self) -> ValueTable:
-        """The factors, all discrete, as the estimators of information take them."""
+        """Returns the factors, all discrete, as the estimators of information take them."""
         found = ValueTable.of(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
@@ -128,7 +130,7 @@ class Statistics:
 
     @cached_property
     def weights(self) -> Float64[Tensor, " image"]:
-        """p(n), summing to one."""
+        """Returns p(n), summing to one."""
         given = self.codes.weights
         p = (
             torch.ones(len(self.codes), dtype=torch.float64, device=self.codes.mean.device)
@@ -139,12 +141,12 @@ class Statistics:
 
     @cached_property
     def num_effective_images(self) -> float:
-        """1 / sum_n p(n)^2: how many equally likely images would be as informative."""
+        """Returns 1 / sum_n p(n)^2: how many equally likely images would be as informative."""
         return float(1 / self.weights.square().sum())
 
     @property
     def std(self) -> Tensor:
-        """The std of each latent, for estimators that cannot do without."""
+        """Returns the std of each latent, for estimators that cannot do without. Raises if the codes have none."""
         std = self.codes.marginal_std
         if self.codes.mean.shape[1] == 0:
             return self.codes.mean
@@ -160,7 +162,7 @@ class Statistics:
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
-        """The images whose influences are computed: all, or so many drawn with replacement from r(n).
+        """Returns the images whose influences are computed: all, or so many drawn with replacement from r(n).
 
         r(n) is p(n), made larger where a factor is known that is known in few images.
         """
@@ -182,11 +184,11 @@ class Statistics:
 
     @cached_property
     def posteriors(self) -> Posteriors:
-        """The posteriors, for densities."""
+        """Returns the posteriors, for densities."""
         return Posteriors(self.codes.mean, self.std, self.weights, self.codes.covariance, self.codes.probabilities)
 
     def draws(self, num_samples: int, seed: int) -> Draws:
-        """Draws from the aggregate posterior: an image, then a point of its posterior."""
+        """Returns draws from the aggregate posterior: an image, then a point of its posterior."""
         if self.given_draws is not None:
             return self.given_draws
 
@@ -206,7 +208,7 @@ class Statistics:
 @final
 @dataclass(frozen=True)
 class InfluenceSample:
-    """Images drawn from r(n): which, p(n) / r(n), and sqrt(N r(n)).
+    """Holds images drawn from r(n): which, p(n) / r(n), and sqrt(N r(n)).
 
     A sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their number:
     so deviations are scaled by the product of the two.
@@ -218,13 +220,15 @@ class InfluenceSample:
 
 
 def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
-    """Some of the images, weighted so that they stand for all."""
+    """Returns some of the images, weighted so that they stand for all."""
     weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
     return replace(codes.rows(sample.rows), weights=weights)
 
 
 def _with_sane_weights(codes: Codes) -> Codes:
-    """Weights count up to scale: where their sum might overflow or vanish, the largest is made 1."""
+    """Returns codes whose largest weight is 1, where the sum of weights might overflow or vanish: weights count up to
+    scale.
+    """
     if codes.weights is None or 1e-100 <= float(codes.weights.max()) <= 1e100:
         return codes
     weights = codes.weights.double()
@@ -244,7 +248,7 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
 
 
 def _how_to_score(given: Any) -> str:
-    """What to write where something else was given in place of codes."""
+    """Returns what to write where something else was given in place of codes."""
     if isinstance(given, (str, os.PathLike)):
         return "Read them from a file with Codes.load(path)."
     if hasattr(given, "score"):

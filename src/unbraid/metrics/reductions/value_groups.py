@@ -16,14 +16,15 @@ _MAX_DRAWN = 10**9
 
 
 def varying_factors(statistics: Statistics) -> tuple[int, ...]:
-    """The numbers of the factors that take more than one value."""
+    """Returns the numbers of the factors that take more than one value."""
     return tuple(k for k, varies in enumerate(statistics.varies) if varies)
 
 
 def drawn_points(
     statistics: Statistics, num_train: int, num_test: int, draw: Callable[[Groups, int, str], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """Points to fit on and, behind them, points to test on: the number of a factor that varies, and rows of images.
+    """Returns points to fit on and, behind them, points to test on: the number of a factor that varies, and rows of
+    images.
 
     `draw` takes the images by value of each such factor, how many points to draw, and what to add to the name of the
     stream. Where some images are for tests alone, the points to test on are drawn from those.
@@ -46,13 +47,15 @@ def drawn_points(
 
 
 def chunks(num_points: int, num_each: int) -> Sequence[slice]:
-    """Slices of the points that hold about half a million images each: memory stays small whatever is asked for."""
+    """Returns slices of the points that hold about half a million images each: memory stays small whatever is asked
+    for.
+    """
     size = max(1, 500_000 // num_each)
     return [slice(start, min(num_points, start + size)) for start in range(0, num_points, size)]
 
 
 def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
-    """Refuse to draw more images than memory holds."""
+    """Raises if more images would be drawn than memory holds."""
     if num_points * num_each > _MAX_DRAWN:
         raise SpecError(
             f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most "
@@ -61,7 +64,7 @@ def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> 
 
 
 def of_one_factor(varying: Sequence[int]) -> tuple[str, ...]:
-    """The note of a score that guesses the factor."""
+    """Returns the note of a score that guesses the factor, if only one varies."""
     return (
         ("Only one factor varies: there is nothing to tell apart, and the score is 1 by construction.",)
         if len(varying) == 1

@@ -31,8 +31,8 @@ class Canvas:
     @classmethod
     def of(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
         """Returns the canvas for such images and convolutions of these `channels`. Up to 64 pixels there is one of each
-        width; beyond that there is one more, as wide as the last, and beyond 128 two. `net` is who asks, for the
-        message that refuses.
+        width; beyond that there is one more, as wide as the last, and beyond 128 two. `net` is the name of the net, for
+        the message that refuses.
         """
         check_size(net, image_shape)
         longest = max(image_shape[1:])
@@ -105,7 +105,7 @@ def check_width(net: str, name: str, width: int, example: int) -> None:
 
 
 def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
-    """Convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU after every one."""
+    """Returns convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU after every one."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise(widths):
         layers += [Conv2d(fan_in, fan_out, bias=not batch_norm), *activation(fan_out, batch_norm=batch_norm)]
@@ -113,8 +113,8 @@ def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modul
 
 
 def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
-    """Transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU between any two and
-    none after the last.
+    """Returns transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU between any
+    two and none after the last.
     """
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = []
@@ -124,7 +124,7 @@ def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modu
 
 
 def activation(width: int, *, batch_norm: bool) -> list[nn.Module]:
-    """ReLU, after BatchNorm if there is one.
+    """Returns ReLU, after BatchNorm if there is one.
 
     A layer before BatchNorm has no bias: BatchNorm would subtract it, and its gradient would be rounding errors, which
     Adam blows up.

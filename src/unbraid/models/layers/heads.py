@@ -18,7 +18,7 @@ from unbraid.models.mlp import fully_connected
 @final
 @dataclass(frozen=True)
 class LatentsHead:
-    """What latents of one family take: so many numbers for each of them.
+    """Holds what latents of one family take: so many numbers for each of them.
 
     Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent
     by latent (all logits of the first, then all of the second).
@@ -33,12 +33,12 @@ class LatentsHead:
         return self.num_latents * self.numbers_each
 
     def in_order(self, outputs: Float[Tensor, "batch latent number"]) -> Float[Tensor, "batch parameter"]:
-        """The numbers as the family reads them."""
+        """Returns the numbers as the family reads them."""
         return (outputs if self.is_discrete else outputs.transpose(1, 2)).flatten(1)
 
 
 def heads(latents: Latents) -> tuple[LatentsHead, ...]:
-    """One head for each family of latents, in the order in which their parameters come."""
+    """Returns one head for each family of latents, in the order in which their parameters come."""
     if isinstance(latents, GroupedLatents):
         return tuple(chain.from_iterable(heads(part) for part in latents.parts))
     numbers_each, rest = divmod(latents.num_parameters, latents.num_latents)
@@ -54,7 +54,7 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
 
 @final
 class Branched(nn.Module):
-    """From features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
+    """Maps features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
 
     Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own.
     Logits of discrete latents come straight from the features.
@@ -80,7 +80,7 @@ def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Modul
 
 
 def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
-    """Fully connected layers with ReLU after each, then the branches of the latents."""
+    """Returns fully connected layers with ReLU after each, then the branches of the latents."""
     return nn.Sequential(
         nn.Flatten(),
         *fully_connected((num_inputs, *hidden), nn.ReLU),

@@ -11,7 +11,7 @@ deviations, biases 0.
 
 
 def initialised(net: nn.Module, how: InitialWeights) -> nn.Module:
-    """The net, with its weights drawn anew unless torch's own will do."""
+    """Returns the net, with its weights drawn anew unless torch's own will do."""
     if how == "truncated_normal":
         for layer in net.modules():
             if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):

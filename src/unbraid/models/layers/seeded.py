@@ -12,7 +12,7 @@ Made = TypeVar("Made")
 
 
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
-    """Return what `make` makes on the CPU when every random number that torch draws for it comes from this seed.
+    """Returns what `make` makes on the CPU when every random number that torch draws for it comes from this seed.
 
     The numbers are those that torch's global generator would give from this seed, but the generator is one of its own:
     threads may build models at the same time. A named stream keeps two nets of one seed apart: their weights would

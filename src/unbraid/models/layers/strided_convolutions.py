@@ -32,8 +32,8 @@ from unbraid.precision import widened
 
 @final
 class Conv2d(nn.Conv2d):
-    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but
-    for rounding, fast in fleets on a GPU.
+    """Is torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results
+    but for rounding, fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -45,8 +45,8 @@ class Conv2d(nn.Conv2d):
 
 @final
 class ConvTranspose2d(nn.ConvTranspose2d):
-    """torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results but
-    for rounding, fast in fleets on a GPU.
+    """Is torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results
+    but for rounding, fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -63,7 +63,7 @@ def halved(
     weight: Float[Tensor, "out_channel in_channel 4 4"],
     bias: Float[Tensor, " out_channel"] | None = None,
 ) -> Float[Tensor, "image out_channel half_height half_width"]:
-    """`nn.functional.conv2d(x, weight, bias, stride=2, padding=1)`, with channels last in memory."""
+    """Returns `nn.functional.conv2d(x, weight, bias, stride=2, padding=1)`, with channels last in memory."""
     pixels = x.permute(0, 2, 3, 1)
     size = (x.shape[2], x.shape[3])
     if _by_patches(weight):
@@ -80,7 +80,7 @@ def doubled(
     weight: Float[Tensor, "in_channel out_channel 4 4"],
     bias: Float[Tensor, " out_channel"] | None = None,
 ) -> Float[Tensor, "image out_channel double_height double_width"]:
-    """`nn.functional.conv_transpose2d(x, weight, bias, stride=2, padding=1)`, with channels last in memory."""
+    """Returns `nn.functional.conv_transpose2d(x, weight, bias, stride=2, padding=1)`, with channels last in memory."""
     pixels = x.permute(0, 2, 3, 1)
     size = (2 * x.shape[2], 2 * x.shape[3])
     if _by_patches(weight):
@@ -98,7 +98,7 @@ def doubled(
 
 
 def _multiplies(x: Tensor) -> bool:
-    """Whether to use products of matrices: not on a CPU, where torch's convolutions are the faster."""
+    """Returns whether to use products of matrices: not on a CPU, where torch's convolutions are the faster."""
     return x.device.type != "cpu"
 
 
@@ -108,15 +108,15 @@ def _by_patches(weight: Tensor) -> bool:
 
 
 def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "block_number window_number"]:
-    """From a block (pixel of the block, channel) to windows (pixel of the window, channel). W[0, 0] meets the last
-    pixel of a window, hence the flip.
+    """Returns the matrix from a block (pixel of the block, channel) to windows (pixel of the window, channel). W[0, 0]
+    meets the last pixel of a window, hence the flip.
     """
     kernels = weight.unflatten(3, (2, 2)).unflatten(2, (2, 2)).flip((2, 4))
     return kernels.permute(3, 5, 1, 2, 4, 0).flatten(3).flatten(0, 2)
 
 
 def _patch_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "patch_number smaller"]:
-    """From a patch (pixel of the patch, channel) to a pixel of the smaller image."""
+    """Returns the matrix from a patch (pixel of the patch, channel) to a pixel of the smaller image."""
     return weight.permute(2, 3, 1, 0).flatten(0, 2)
 
 
@@ -134,7 +134,9 @@ def _plus(
 
 @final
 class _Linear(torch.autograd.Function):
-    """A linear map and its adjoint. What autograd would derive in its place adds up many images of zeros."""
+    """Applies a linear map, with its adjoint for gradients. What autograd would derive in its place adds up many images
+    of zeros.
+    """
 
     generate_vmap_rule = True
 
@@ -153,7 +155,7 @@ class _Linear(torch.autograd.Function):
 
 
 def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Tensor], Tensor]) -> Tensor:
-    """`apply(x)`, with gradients by `adjoint`."""
+    """Returns `apply(x)`, with gradients by `adjoint`."""
     result: Tensor = _Linear.apply(x, apply, adjoint)
     return result
 
@@ -162,8 +164,8 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
 
 
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:
-    """Blocks of 2 x 2 pixels of the image with a margin of 1. The margin below or to the right of an odd number of
-    pixels is in no kernel's reach.
+    """Returns blocks of 2 x 2 pixels of the image with a margin of 1. The margin below or to the right of an odd number
+    of pixels is in no kernel's reach.
     """
     framed = pad(x, (0, 0, 1, 1 - x.shape[2] % 2, 1, 1 - x.shape[1] % 2))
     return framed.unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
@@ -172,35 +174,37 @@ def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _from_blocks(
     blocks: Float[Tensor, "image block_row block_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_blocks`, and its inverse: the image of this size that the blocks hold, without the margin."""
+    """Is the adjoint of `_blocks`, and its inverse: returns the image of this size that the blocks hold, without the
+    margin.
+    """
     framed = blocks.unflatten(3, (2, 2, -1)).transpose(2, 3).flatten(3, 4).flatten(1, 2)
     return framed[:, 1 : 1 + size[0], 1 : 1 + size[1]]
 
 
 def _windows(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image window_row window_column number"]:
-    """All windows of 2 x 2 pixels of the image with a margin of 1."""
+    """Returns all windows of 2 x 2 pixels of the image with a margin of 1."""
     return _unfolded(x, 2, 1)
 
 
 def _from_windows(
     windows: Float[Tensor, "image window_row window_column number"],
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_windows`: each pixel is the sum of its places in four windows."""
+    """Is the adjoint of `_windows`: each pixel is the sum of its places in four windows."""
     parts = widened(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
     return parts[:, :, 1:, 0] + parts[:, :, :-1, 1]
 
 
 def _patches(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image patch_row patch_column number"]:
-    """The 4 x 4 pixels that a kernel covers at each of its places."""
+    """Returns the 4 x 4 pixels that a kernel covers at each of its places."""
     return _unfolded(x, 4, 2)
 
 
 def _from_patches(
     patches: Float[Tensor, "image patch_row patch_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_patches`: an image of this size, each pixel the sum of its places in the patches that cover
-    it.
+    """Is the adjoint of `_patches`: returns an image of this size, each pixel the sum of its places in the patches that
+    cover it.
     """
     parts = widened(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
@@ -210,10 +214,10 @@ def _from_patches(
 
 
 def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image height width channel"]:
-    """The same pixels, written anew with channels last; the adjoint is the same.
+    """Returns the same pixels, written anew with channels last; the adjoint is the same.
 
     Where this is not said, torch.compile stores the image with channels first and turns it round before every product.
-    A plain clone it leaves out.
+    It leaves out a plain clone.
     """
     return x.flip(1).flip(1)
 
@@ -221,6 +225,6 @@ def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _unfolded(
     x: Float[Tensor, "image height width channel"], side: int, step: int
 ) -> Float[Tensor, "image row column number"]:
-    """Squares of this side, so many pixels apart, of the image with a margin of 1."""
+    """Returns squares of this side, so many pixels apart, of the image with a margin of 1."""
     squares = pad(x, (0, 0, 1, 1, 1, 1)).unfold(1, side, step).unfold(2, side, step)
     return squares.permute(0, 1, 2, 4, 5, 3).flatten(3)

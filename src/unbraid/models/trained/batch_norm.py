@@ -15,7 +15,7 @@ from unbraid.models.autoencoder import AutoencoderModule
 
 
 def has_batch_norm(model: AutoencoderModule) -> bool:
-    """Whether the model has layers that need the statistics of all images."""
+    """Returns whether the model has layers that need the statistics of all images."""
     return any(isinstance(module, _BatchNorm) for module in model.modules())
 
 
@@ -23,14 +23,14 @@ def has_batch_norm(model: AutoencoderModule) -> bool:
 def set_population_statistics(
     model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
 ) -> None:
-    """Give every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes
+    """Gives every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes
     decoded.
 
-    One pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training. Order
-    and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbours would not look
-    like the batches that the weights were trained on. Images with weights are drawn with replacement, as in training.
-    Where the model `generates`, the decoder sees draws of the prior and of its noise inputs instead, which it was
-    trained on. A model without such layers is left as it is.
+    It takes one pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training.
+    Order and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbours would not
+    look like the batches that the weights were trained on. Images with weights are drawn with replacement, as in
+    training. Where the model `generates`, the decoder sees draws of the prior and of its noise inputs instead, which it
+    was trained on. A model without such layers is left as it is.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -68,7 +68,7 @@ def _generators(
 
 
 def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
-    """As many rows as there are images: each once, or drawn by their weights."""
+    """Returns as many rows as there are images: each once, or drawn by their weights."""
     if images.weights is None:
         return draws.permutation(seeds, "population order", 0, len(images))[0]
     return draws.by_weight(seeds, "population order", 0, images.weights.double().cumsum(0), len(images))[0]
@@ -76,7 +76,7 @@ def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " ro
 
 @final
 class _Moments:
-    """Mean and variance of all that comes into a layer, until `settle` gives them to it."""
+    """Gathers mean and variance of all that comes into a layer, until `settle` gives them to it."""
 
     def __init__(self, layer: _BatchNorm) -> None:
         self._layer = layer

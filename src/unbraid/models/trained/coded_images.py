@@ -16,7 +16,7 @@ from unbraid.models.trained.decode import likeliest_code
 
 @final
 class CodedImages:
-    """The images of some rows, and what a model makes of them.
+    """Holds the images of some rows, and what a model makes of them.
 
     Discrete latents count as categories, whatever the model was trained with: the decoder sees the category that was
     drawn, and densities are those of categories. So a bound on log p(x) that is computed from this is one.
@@ -36,7 +36,7 @@ class CodedImages:
 
     @cached_property
     def reconstruction(self) -> Float[Tensor, "row channel height width"]:
-        """E[x | z] at the likeliest code of each image, as `AutoencoderModule.reconstruct` gives it."""
+        """Returns E[x | z] at the likeliest code of each image, as `AutoencoderModule.reconstruct` gives it."""
         code = likeliest_code(self.posterior.mean, self.posterior.probabilities, self.model.latents.widths)
         return self.model.decode(code)
 

@@ -29,5 +29,7 @@ def likeliest_code(
 
 
 def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
-    """A one for the category and zeros for the others; a latent of one column is binary, and has its category there."""
+    """Returns a one for the category and zeros for the others. A latent of one column is binary, and has its category
+    there.
+    """
     return categories[:, None] if width == 1 else one_hot(categories, width)

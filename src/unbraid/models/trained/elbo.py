@@ -16,7 +16,7 @@ _BLOCK = 4096
 @final
 @dataclass(frozen=True)
 class HardELBO:
-    """The mean distortion and the mean rate of `num_images` images, in nats per image."""
+    """Holds the mean distortion and the mean rate of `num_images` images, in nats per image."""
 
     distortion: float
     rate: float
@@ -29,7 +29,7 @@ class HardELBO:
 
 @torch.no_grad()
 def hard_elbo(model: AutoencoderModule, images: FactorImages, max_images: int = 10_000, seed: int = 0) -> HardELBO:
-    """The ELBO with hard categories: E log p(x | z) - KL(q(z | x) || p(z)), with one draw of each code.
+    """Returns the ELBO with hard categories: E log p(x | z) - KL(q(z | x) || p(z)), with one draw of each code.
 
     The decoder sees the category of each discrete latent, not its relaxation, and the rate is that of the categories,
     whatever the model was trained with: so it bounds log p(x) from below. Of more than `max_images` images, as many are

@@ -27,7 +27,8 @@ _PIXELS_ON_A_GPU = 2**26
 def encode(
     model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
 ) -> Codes:
-    """q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images lie.
+    """Returns q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images
+    lie.
 
     Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the
     image is encoded. `batch_size` is 1024 on a CPU and larger on a GPU, unless it is given. With the `precision` "tf32"
@@ -44,7 +45,9 @@ def encode_all(
     *,
     precision: Precision = "float32",
 ) -> list[Codes]:
-    """The codes of each model, as `encode` gives them. The images are read, unpacked and moved once for all models."""
+    """Returns the codes of each model, as `encode` gives them. The images are read, unpacked and moved once for all
+    models.
+    """
     found = [_Tables(len(images)) for _ in models]
     with matrix_units(precision):
         for rows in _batches(images, batch_size):
@@ -67,7 +70,7 @@ def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
 def _described(
     model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice
 ) -> dict[str, Tensor]:
-    """What codes keep of the posteriors of these images, by name."""
+    """Returns what codes keep of the posteriors of these images, by name."""
     posterior = model.encode(x.to(next(model.parameters()).dtype))
     numbers = torch.arange(rows.start, rows.stop, device=x.device)
     known = {
@@ -82,7 +85,7 @@ def _described(
 
 @final
 class _Tables:
-    """What is known of all images, filled batch by batch: nothing is held twice."""
+    """Holds what is known of all images, filled batch by batch: nothing is held twice."""
 
     def __init__(self, num_images: int) -> None:
         self._num_images = num_images
@@ -114,7 +117,7 @@ class _Tables:
 
 
 def _prior(model: AutoencoderModule) -> LatentPrior | None:
-    """The prior of the model. None where it has degenerated to what is no prior: the codes are kept all the same."""
+    """Returns the prior of the model; None if it has degenerated and is no longer a prior. The codes are kept."""
     try:
         return model.prior.for_codes(model.latents.num_latents)
     except CodesError:
@@ -124,7 +127,7 @@ def _prior(model: AutoencoderModule) -> LatentPrior | None:
 def _draws(
     posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int
 ) -> Float[Tensor, "draw image latent"] | None:
-    """Draws of the continuous latents, where neither std nor covariance says what they look like."""
+    """Returns draws of the continuous latents, where neither std nor covariance says what they look like."""
     if posterior.std is not None or posterior.covariance is not None:
         return None
     # Every image has its own address, its row, so that the draws do not depend on the batch it comes in.

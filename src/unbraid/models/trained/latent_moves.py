@@ -30,7 +30,7 @@ Decoder = Callable[[Tensor], Tensor]
 @final
 @dataclass(frozen=True)
 class Place:
-    """The columns of a code that one latent takes. `num_categories` is 0 if it is continuous."""
+    """Holds the columns of a code that one latent takes. `num_categories` is 0 if it is continuous."""
 
     first: int
     width: int
@@ -69,7 +69,7 @@ def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Pla
 
 @contextlib.contextmanager
 def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
-    """Within the block the decoder is in evaluation mode and keeps no gradients. Gives a function that takes codes of
+    """Keeps the decoder in evaluation mode and without gradients within the block. Gives a function that takes codes of
     any type from anywhere, and returns what the decoder makes of them on the CPU.
     """
     owner = getattr(decoder, "__self__", decoder)  # a method of a module runs its layers
@@ -104,5 +104,5 @@ def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
 
 
 def _is_model(decoder: Any) -> TypeGuard[Model]:
-    """Whether the decoder is a model of unbraid. Others may have attributes of these names."""
+    """Returns whether the decoder is a model of unbraid. Others may have attributes of these names."""
     return isinstance(decoder, Model) and isinstance(decoder.latents, Latents)

@@ -26,7 +26,7 @@ Words = Mapping[int, str] | Sequence[str]
 
 @runtime_checkable
 class PerLatent(Protocol):
-    """What rows can be ordered by: a score with a number for each latent."""
+    """A score with a number for each latent, which rows can be ordered by."""
 
     @property
     def metric(self) -> str: ...
@@ -54,10 +54,10 @@ def traverse(
     returns a row of frames for each latent.
 
     `decoder` is a model of unbraid, or any function of torch from codes to images. `code` is one code, or a table of
-    them, each of which is started from; or `Codes`, of which the image is that has the code nearest the mean of all.
-    `images` are the rows of the table to start from; with several there is a row of frames for each latent and image. A
-    discrete latent is put at each of its categories; a decoder that is not of unbraid is given them as columns of zeros
-    and a one.
+    them, to start from each; or `Codes`, to start from the image whose code is nearest the mean of all. `images` are
+    the rows of the table to start from; with several there is a row of frames for each latent and image. A discrete
+    latent is put at each of its categories; a decoder that is not of unbraid is given them as columns of zeros and a
+    one.
 
     Without `latents` all are moved. `range` holds for all latents, or is a pair for some of them, by number. With
     `order_by`, which is a score that has a number for each latent or such numbers themselves, the highest comes first
@@ -88,7 +88,7 @@ def traverse(
 
 
 def typical_image(codes: Codes) -> int:
-    """The image whose mean code is nearest the mean of all, each latent in units of its own spread."""
+    """Returns the image whose mean code is nearest the mean of all, each latent in units of its own spread."""
     mean = codes.mean.double()
     centred = mean - mean.mean(dim=0)
     # The posterior's own std keeps an unused latent, whose means hardly differ, from having a say.

@@ -13,40 +13,40 @@ from unbraid.distributions.posteriors.posterior import Posterior
 @final
 @dataclass(frozen=True)
 class Moments:
-    """E[z] and E[z z'] of the continuous latents."""
+    """Holds E[z] and E[z z'] of the continuous latents."""
 
     first: Float[Tensor, " latent"]
     second: Float[Tensor, "latent latent"]
 
     @property
     def covariance(self) -> Float[Tensor, "latent latent"]:
-        """E[z z'] - E[z] E[z]', divided by the number of images (ddof 0)."""
+        """Returns E[z z'] - E[z] E[z]', divided by the number of images (ddof 0)."""
         return self.second - self.first[:, None] * self.first[None, :]
 
 
 def moments_of_means(posterior: Posterior) -> Moments:
-    """The moments of the means, so that their covariance is Cov_x(mean(x))."""
+    """Returns the moments of the means, so that their covariance is Cov_x(mean(x))."""
     mean = posterior.mean
     return Moments(mean.mean(dim=0), mean.T @ mean / len(mean))
 
 
 def moments_of_codes(posterior: Posterior) -> Moments:
-    """The moments of the codes, so that their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by the law of
-    total covariance.
+    """Returns the moments of the codes, so that their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by
+    the law of total covariance.
     """
     of_means = moments_of_means(posterior)
     return Moments(of_means.first, of_means.second + expected_covariance(posterior))
 
 
 def covariance_of_means(posterior: Posterior) -> Float[Tensor, "latent latent"]:
-    """Cov_x(mean(x)) over the batch, ddof 0."""
+    """Returns Cov_x(mean(x)) over the batch, ddof 0."""
     # Centred first: E[m m'] - E[m] E[m]' cancels in float32 where means are far from zero.
     centred = posterior.mean - posterior.mean.mean(dim=0)
     return centred.T @ centred / len(centred)
 
 
 def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
-    """E_x[Cov(z|x)] over the batch: a diagonal matrix, unless the latents of an image are correlated."""
+    """Returns E_x[Cov(z|x)] over the batch: a diagonal matrix, unless the latents of an image are correlated."""
     if posterior.covariance is not None:
         return posterior.covariance.mean(dim=0)
     assert posterior.std is not None

@@ -10,18 +10,18 @@ from unbraid.objectives.objective import Step
 
 
 def rate(step: Step) -> Float[Tensor, ""]:
-    """The mean KL(q(z | x) || p(z)) of the batch as the loss takes it, in nats per image."""
+    """Returns the mean KL(q(z | x) || p(z)) of the batch as the loss takes it, in nats per image."""
     return step.prior.kl_from(step.posterior, step.z).sum(dim=1).mean()
 
 
 def as_logged(step: Step) -> Step:
-    """The step with the density that its codes were drawn from, which a loss may replace and a log may not."""
+    """Returns the step with the density that its codes were drawn from, which a loss may replace and a log may not."""
     true = step.posterior.with_true_density()
     return step if true is step.posterior else replace(step, posterior=true)
 
 
 def elbo_parts(step: Step, logged: Decomposition, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
-    """distortion and rate, and the parts of the rate, for the log; nats per image.
+    """Returns distortion and rate, and the parts of the rate, for the log; nats per image.
 
     Distortion plus rate is minus the ELBO, except where the decoder sees a discrete latent relaxed and the rate counts
     its category. Only where latents are `grouped` is there a correlation within groups to tell of.

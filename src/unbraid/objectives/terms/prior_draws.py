@@ -8,7 +8,7 @@ from unbraid.objectives.objective import Objective
 
 
 def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
-    """Refuse a prior that is learned: no part of this loss would teach it."""
+    """Refuses a prior that is learned: no part of this loss would teach it."""
     with torch.device("meta"):
         prior = model.latents.make_prior()
     if any(True for _ in prior.parameters()):

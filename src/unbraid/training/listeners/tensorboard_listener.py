@@ -38,6 +38,6 @@ class TensorBoardListener:
                 self._writers.pop(run).close()
 
     def close(self) -> None:
-        """Writes what is not written yet: of training that was stopped."""
+        """Writes what is not written yet, as when training was stopped."""
         while self._writers:
             self._writers.popitem()[1].close()
