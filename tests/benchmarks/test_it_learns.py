@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import learning_settings
-from benchmarks.it_learns import Claim, main
+from benchmarks.it_learns import Check, main
 from benchmarks.learning_scores import (
     Learned,
     k_means_accuracy,
@@ -64,7 +64,7 @@ def test_every_objective_is_trained_on_sprites_or_on_digits():
 
 
 def test_a_claim_says_whether_it_held():
-    assert str(Claim(False, "two is less than one.")) == "- FAIL: two is less than one."
+    assert str(Check(False, "two is less than one.")) == "- FAIL: two is less than one."
 
 
 def test_an_elbo_is_minus_its_parts():
