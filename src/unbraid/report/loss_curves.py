@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from unbraid.report.axis import Axis, tick_text
+from unbraid.pages.axis import Axis, tick_text
 from unbraid.report.members import ReportedRun
 from unbraid.runs.history import History
 from unbraid.runs.spec_words import in_words

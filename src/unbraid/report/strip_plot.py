@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.report.axis import Axis, tick_text
+from unbraid.pages.axis import Axis, tick_text
 from unbraid.report.members import Ranking, ReportedRun, Role
 
 DIAMETER = 12.0

@@ -21,6 +21,9 @@ class Failure:
     reason: str
     last_good: Path | None
 
+    def __str__(self) -> str:
+        return f"{self.reason} at step {self.step}"
+
 
 def read_record(path: Path) -> dict[str, Any]:
     """Returns the content of a JSON file of a run."""

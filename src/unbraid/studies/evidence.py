@@ -15,6 +15,7 @@ import torch
 
 from unbraid import files
 from unbraid.errors import UnbraidError
+from unbraid.evaluation.score_json import number_from_json, number_to_json
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 from unbraid.version import __version__
 
@@ -101,14 +102,14 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
     numbers: list[Number] = []
     for each in content["runs"]:
         told = {name: value for name, value in each.items() if name != "numbers"}
-        run = ScoredRun(**{**told, "seconds": _number(told["seconds"])})
+        run = ScoredRun(**{**told, "seconds": number_from_json(told["seconds"])})
         runs.append(run)
         for question, by_quantity in each["numbers"].items():
             metric, _, scoring = question.partition("\t")
             for place, kept in by_quantity.items():
                 quantity, _, of = place.partition(":")
                 value, low, high = (kept, None, None) if not isinstance(kept, list) else kept
-                ends = _number(value), _number(low), _number(high)
+                ends = number_from_json(value), number_from_json(low), number_from_json(high)
                 numbers.append(Number(run.setting, run.seed, metric, scoring, quantity, of, *ends, run.run))
     return StudyScores(
         settings=tuple(label for label, _ in content["settings"]),
@@ -121,10 +122,4 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
 
 
 def _rounded(value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else str(value)
-
-
-def _number(value: float | str | None) -> float:
-    return math.nan if value is None else float(value)
+    return number_to_json(float(f"{value:.{_DIGITS}g}"))

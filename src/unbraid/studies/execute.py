@@ -166,7 +166,7 @@ class _Execution:
         self._num_trained += sum(each.run.status == "finished" for each in new)
         for each in new:
             if failure := each.run.failure:
-                self._fail(each, f"{failure.reason} at step {failure.step}")
+                self._fail(each, str(failure))
             elif error and each.run.status != "finished":
                 self._fail(each, error)
 

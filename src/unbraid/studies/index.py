@@ -65,8 +65,9 @@ class Index:
             self._connection = None
 
     def records(self, names: Sequence[str], *, with_numbers: bool = True) -> dict[str, RunRecord]:
-        """Returns the record of each run by the name of its folder, brought up to date first. What cannot be read is
-        told in `damaged`, and counts as unfinished. Without numbers, which take longest, it is known which there are.
+        """Returns the record of each run by the name of its folder, brought up to date first. A run that cannot be
+        read is told in `damaged`, and counts as unfinished. Without numbers, which take longest, it is known which
+        there are.
         """
         found: dict[str, RunRecord] = {}
         changed: list[_Row] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from unbraid import files
+from unbraid.evaluation.score_json import number_from_json
 from unbraid.runs.kept_scores import question_key
 from unbraid.studies.study_scores import RunState
 
@@ -85,22 +86,18 @@ def read_run_record(folder: Path) -> RunRecord:
 
 def _numbers_of(score: dict[str, Any]) -> KeptNumbers:
     low, high = _ends(score["interval"])
-    parts = {name: (_number(part["value"]), *_ends(part["interval"])) for name, part in score["parts"].items()}
+    parts = {name: (number_from_json(part["value"]), *_ends(part["interval"])) for name, part in score["parts"].items()}
     return KeptNumbers(
-        _number(score["value"]),
+        number_from_json(score["value"]),
         low,
         high,
         parts,
-        {name: _number(value) for name, value in score["per_factor"].items()},
+        {name: number_from_json(value) for name, value in score["per_factor"].items()},
     )
 
 
-def _number(value: float | str | None) -> float:
-    return math.nan if value is None else float(value)
-
-
 def _ends(interval: list[float | str | None] | None) -> tuple[float, float]:
-    return (math.nan, math.nan) if interval is None else (_number(interval[0]), _number(interval[1]))
+    return (math.nan, math.nan) if interval is None else (number_from_json(interval[0]), number_from_json(interval[1]))
 
 
 def _object(content: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from unbraid.pages.axis import round_step
 from unbraid.studies.study_scores import StudyScores
 
 WIDTH, ROW = 640, 26
@@ -78,9 +79,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Returns round numbers within the range, at most six."""
-    rough = (high - low) / (_MOST_TICKS - 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+    step = round_step((high - low) / (_MOST_TICKS - 1))
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(number * step, 12) for number in range(first, last + 1)]

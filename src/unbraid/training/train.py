@@ -74,17 +74,16 @@ def train(
     the history has a column `held_out_elbo`: about every so many steps, the ELBO on images that the subset holds out.
 
     `snapshots` are steps after which the weights are kept, for `run.model(step)`, `run.codes(step=...)` and
-    `run.score(step=...)`. With `keep_state` the state of the last step is kept, so that `run.extend` can go on from it.
-    A run that is resumed keeps what it was begun with as well.
+    `run.score(step=...)`. With `keep_state` the last state is kept, so that `run.extend` can go on from it. A run that
+    is resumed keeps what it was begun with as well.
 
-    `watch` hears how it goes (`unbraid.events.Event`): `watch=print` prints a line for each event. A terminal and a
-    notebook show a bar, unless `progress` is False; what a person should know is logged as a warning.
+    `watch` hears every `unbraid.events.Event`: `watch=print` prints a line for each. A terminal and a notebook show a
+    bar, unless `progress` is False; what a person should know is logged as a warning.
 
     Three things of the process change. On a CPU, glibc is told to keep freed memory, for good, unless the environment
     has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
-    taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and ends training with a
-    TrainingInterrupted, a KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
-    A program that does not catch it ends with its sentence.
+    taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
+    KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
     """
     runs = asked_runs(specs, seeds, folder)
     check_listener(watch)
@@ -141,14 +140,10 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
                 _train_part(part, num_later, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
-            f"No run is left: {len(pending)} of {len(pending)} failed, the first because {_why(pending[0])}. "
+            f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
             "Try a smaller learning_rate, or set max_gradient_norm; or raise max_loss, if it was that."
         )
     return list(runs)
-
-
-def _why(run: Run) -> str:
-    return "" if run.failure is None else f"{run.failure.reason} at step {run.failure.step}"
 
 
 def _refuse_unfinished(runs: Sequence[Run]) -> None:

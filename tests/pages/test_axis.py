@@ -2,7 +2,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis.strategies import floats, lists
 
-from unbraid.report.axis import Axis, tick_text
+from unbraid.pages.axis import Axis, tick_text
 
 numbers = floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)
 

@@ -25,7 +25,7 @@ class Axis:
             low = 0.0
         if high - low <= 1e-9 * max(abs(low), abs(high)):
             low, high = low - (abs(low) / 10 or 0.5), high + (abs(high) / 10 or 0.5)
-        step = _round_step((high - low) / steps)
+        step = round_step((high - low) / steps)
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         return cls(tuple(round(step * k, 12) for k in range(first, last + 1)))
 
@@ -40,6 +40,7 @@ def tick_text(value: float) -> str:
     return text.replace("-", "−")
 
 
-def _round_step(rough: float) -> float:
+def round_step(rough: float) -> float:
+    """Returns the least of 1, 2, 2.5 and 5 times a power of ten that is not below this."""
     power = 10.0 ** math.floor(math.log10(rough))
     return power * next(multiple for multiple in (1, 2, 2.5, 5, 10) if rough <= multiple * power * (1 + 1e-9))
