@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.report.axis import Axis, tick_text
+from unbraid.pages.axis import Axis, tick_text
 from unbraid.report.strip_plot import swarm
 
 WIDTH, HEIGHT = 640, 400
