@@ -14,7 +14,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help quickstart test test-slow test-gpu lint format format-check types layers docs docs-serve build check clean
+.PHONY: help quickstart test test-slow test-browser test-gpu lint format format-check types layers docs docs-serve build check clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,14 +24,17 @@ quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/rep
 
 # The tests are many small sums: a process a core, each with one thread, takes half the time. Threads that wait sleep instead of spinning.
 # The tests of a file share what they set up, so one process has them all. What one process has compiled, the others read.
-test test-slow: export PYTHONDONTWRITEBYTECODE :=
-test test-slow: export OMP_NUM_THREADS ?= 1
-test test-slow: export OMP_WAIT_POLICY ?= PASSIVE
+test test-slow test-browser: export PYTHONDONTWRITEBYTECODE :=
+test test-slow test-browser: export OMP_NUM_THREADS ?= 1
+test test-slow test-browser: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
 	$(PY) -m pytest --numprocesses auto --dist loadfile -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/installed-dev  ## Run the tests that are rare and long
-	$(PY) -m pytest --numprocesses auto --dist loadfile -m slow $(or $(ARGS),tests)
+	$(PY) -m pytest --numprocesses auto --dist loadfile -m "slow and not browser" $(or $(ARGS),tests)
+
+test-browser: $(VENV)/installed-dev  ## Run the tests that drive Chromium; they are skipped where there is none
+	$(PY) -m pytest -m browser $(or $(ARGS),tests)
 
 test-gpu: export OMP_NUM_THREADS ?= 1
 test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing
@@ -63,7 +66,7 @@ docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 whi
 build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
 	$(PY) -m build
 
-check: test test-slow lint format-check types layers docs  ## Everything that CI checks
+check: test test-slow test-browser lint format-check types layers docs  ## Everything that CI checks
 
 clean:  ## Remove what can be made again; runs/ stays
 	rm -rf $(VENV) site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests import shapes, shared_state
+from tests.browser import chromium, open_page  # noqa: F401 - fixtures
 
 shapes.check_no_others()
 
@@ -35,6 +36,14 @@ os.environ.setdefault("MPLBACKEND", "agg")
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Names a file's bytes by their argument: some formats hold the time, and all processes must see the same names."""
     return argname if isinstance(val, bytes) and len(val) > 16 else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that drives a browser is slow too."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:
