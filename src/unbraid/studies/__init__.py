@@ -8,6 +8,7 @@ from unbraid.studies.claims import Growing as Growing
 from unbraid.studies.claims import Higher as Higher
 from unbraid.studies.claims import Near as Near
 from unbraid.studies.claims import Verdict as Verdict
+from unbraid.studies.claims import Within as Within
 from unbraid.studies.claims import decide_all as decide_all
 from unbraid.studies.collect import collect as collect
 from unbraid.studies.evidence import Evidence as Evidence

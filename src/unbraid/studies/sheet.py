@@ -46,7 +46,7 @@ class Circumstances:
         return cls(
             command=shlex.join(["python", "-m", module, *(sys.argv[1:] if arguments is None else arguments)]),
             date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-            commit=commit or _commit(),
+            commit=commit or commit_of_checkout(),
             machine=torch.cuda.get_device_name()
             if device.startswith("cuda")
             else f"CPU, {torch.get_num_threads()} threads",
@@ -112,7 +112,8 @@ def checks_text(of: Sequence[Check]) -> str:
     return "\n".join(map(str, of))
 
 
-def _commit() -> str:
+def commit_of_checkout() -> str:
+    """Returns the commit of the checkout in the current folder, or "unknown"."""
     try:
         done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -69,9 +69,11 @@ class StudyScores:
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
         """Returns the number of each finished seed of a setting, those that are not defined left out. `of` names a part
-        or a factor of the score.
+        or a factor of the score, which may also follow its name: "rmig:scale".
         """
         self.check([setting], [metric])
+        metric, _, after = metric.partition(":")
+        of = of or after
         found = self._by_question.get((setting, metric, of, scoring), {})
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
@@ -91,7 +93,7 @@ class StudyScores:
             if label not in self.families:
                 raise UnbraidError(f"The study has no setting {label!r}. {suggestion(label, self.settings)}")
         for metric in metrics:
-            if metric not in self.higher_is_better:
+            if metric.partition(":")[0] not in self.higher_is_better:
                 raise UnbraidError(f"The study has no metric {metric!r}. {suggestion(metric, self.metrics)}")
 
     def with_any_score(self, metric: str) -> list[str]:

@@ -9,3 +9,4 @@ from unbraid.studies.claims.equivalent import Equivalent as Equivalent
 from unbraid.studies.claims.growing import Growing as Growing
 from unbraid.studies.claims.higher import Higher as Higher
 from unbraid.studies.claims.near import Near as Near
+from unbraid.studies.claims.within import Within as Within

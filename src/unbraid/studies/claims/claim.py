@@ -32,7 +32,8 @@ class Decision:
 class Claim(Recipe, ABC):
     """A sentence about settings that scores may confirm or refute, and the test by which they do.
 
-    A claim that turns out false is a result and no error. A kind of claim of one's own says in `subjects` which
+    A claim that turns out false is a result and no error. A metric may name a part or a factor of a score, as in
+    "rmig:scale". A kind of claim of one's own says in `subjects` which
     settings and metrics it reads, and decides in `test`.
     """
 
@@ -68,7 +69,7 @@ class Claim(Recipe, ABC):
             if label not in labels:
                 raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")
         for metric in measured_by:
-            if metric not in metrics:
+            if metric.partition(":")[0] not in metrics:
                 raise SpecError(f"A claim is about the metric {metric!r}. {suggestion(metric, metrics)}")
 
 

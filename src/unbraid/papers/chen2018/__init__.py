@@ -1,0 +1,12 @@
+"""Chen et al. 2018: beta-TCVAE and the mutual information gap."""
+
+from unbraid.papers.chen2018.table2 import TABLE2
+from unbraid.papers.item import Paper
+
+PAPER = Paper(
+    id="chen2018",
+    authors="Chen, Li, Grosse, Duvenaud",
+    title="Isolating Sources of Disentanglement in Variational Autoencoders",
+    reference="NeurIPS 2018, arXiv:1802.04942",
+    items=(TABLE2,),
+)

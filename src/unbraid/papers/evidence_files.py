@@ -1,0 +1,144 @@
+"""Evidence of items: small files that travel, `PAPER/ITEM-SCALE.json`, of which several unite."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+from unbraid import files
+from unbraid.errors import UnbraidError
+from unbraid.papers.item import Item, Scale
+from unbraid.papers.judgement import Judgement, judge
+from unbraid.papers.work import digest_of
+from unbraid.studies.evidence import Evidence, circumstances
+from unbraid.studies.sheet import commit_of_checkout
+from unbraid.studies.study_scores import StudyScores
+
+
+@final
+@dataclass(frozen=True)
+class ItemEvidence:
+    """The united scores of an item at one scale, how each file was made, and the pictures that came with them."""
+
+    item: Item
+    scale: Scale
+    scores: StudyScores
+    made_by: tuple[Mapping[str, Any], ...]
+    pictures: Mapping[str, Path]
+
+    @property
+    def judgement(self) -> Judgement:
+        """Returns what the scores say of the item."""
+        return judge(self.item, self.scale, self.scores)
+
+    @property
+    def seconds(self) -> float:
+        """Returns how long the runs took, summed over files."""
+        return sum(float(made.get("seconds", 0.0)) for made in self.made_by)
+
+
+def committed_evidence() -> Path:
+    """Returns the folder of the evidence that the project itself has made: in a checkout the one at its root, elsewhere
+    the one that was installed.
+    """
+    here = Path(__file__).resolve()
+    in_checkout = here.parents[3] / "evidence"
+    return in_checkout if in_checkout.is_dir() else here.parent / "evidence"
+
+
+def keep_evidence(
+    item: Item,
+    scale: Scale,
+    scores: StudyScores,
+    folder: Path,
+    *,
+    seconds: float,
+    command: str,
+    pictures: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Writes the scores of an item into the folder of evidence, and returns the file. What an earlier file of the same
+    definition has, and these scores lack, stays.
+    """
+    if scale == "smoke":
+        raise UnbraidError(f"{item.id}: what is run at the scale 'smoke' says nothing and is never kept as evidence.")
+    path = folder / item.paper / f"{item.name}-{scale}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest = digest_of(item.at(scale))
+    made_by = {
+        **circumstances(),
+        "command": command,
+        "commit": commit_of_checkout(),
+        "item": item.id,
+        "scale": scale,
+        "definition": digest,
+        "seconds": round(seconds, 1),
+    }
+    if path.exists():
+        earlier = Evidence.load(path)
+        if earlier.made_by.get("definition") == digest:
+            scores = united([scores, earlier.scores])
+            made_by["seconds"] = round(seconds + float(earlier.made_by.get("seconds", 0.0)), 1)
+        else:
+            path.rename(path.with_suffix(".json.of-another-definition"))
+    Evidence(item.id, scores, made_by).save(path)
+    for name, content in (pictures or {}).items():
+        files.write_bytes(path.with_name(f"{item.name}-{scale}-{name}.png"), content)
+    return path
+
+
+def find_evidence(item: Item, scale: Scale, folder: Path) -> ItemEvidence | None:
+    """Returns the united evidence of an item at one scale, or None. Raises if a file belongs to another definition."""
+    stem = f"{item.name}-{scale}"
+    place = folder / item.paper
+    paths = [path for path in (place / f"{stem}.json", *sorted(place.glob(f"{stem}.*.json"))) if path.exists()]
+    if not paths:
+        return None
+    digest = digest_of(item.at(scale))
+    loaded = []
+    for path in paths:
+        evidence = Evidence.load(path)
+        if evidence.study != item.id or evidence.made_by.get("definition") != digest:
+            raise UnbraidError(
+                f"{path} is evidence of another definition of {item.id}: its settings, seeds, metrics or claims have "
+                f"changed since. Move it away, and run `unbraid papers run {item.id} --scale {scale}` again."
+            )
+        loaded.append(evidence)
+    pictures = {path.stem.removeprefix(f"{stem}-"): path for path in sorted(place.glob(f"{stem}-*.png"))}
+    scores = united([evidence.scores for evidence in loaded])
+    return ItemEvidence(item, scale, scores, tuple(evidence.made_by for evidence in loaded), pictures)
+
+
+def best_evidence(item: Item, folder: Path) -> ItemEvidence | None:
+    """Returns the evidence at the largest scale that has any, or None."""
+    for scale in reversed(item.scales):
+        if scale != "smoke" and (found := find_evidence(item, scale, folder)):
+            return found
+    return None
+
+
+def united(parts: Sequence[StudyScores]) -> StudyScores:
+    """Returns the scores of all parts. A run that several have is taken from the one that has most numbers of it, the
+    first among equals.
+    """
+    settings: dict[str, str] = {}
+    chosen: dict[str, tuple[int, int]] = {}
+    for place, part in enumerate(parts):
+        settings |= {label: part.families[label] for label in part.settings if label not in settings}
+        counts: dict[str, int] = {}
+        for number in part.numbers:
+            counts[number.run] = counts.get(number.run, 0) + 1
+        for run in part.runs:
+            known = chosen.get(run.run)
+            if run.state == "finished" and (known is None or counts.get(run.run, 0) > known[1]):
+                chosen[run.run] = (place, counts.get(run.run, 0))
+    return replace(
+        parts[0],
+        settings=tuple(settings),
+        families=settings,
+        runs=tuple(run for place, part in enumerate(parts) for run in part.runs if _from(chosen, run.run, place)),
+        numbers=tuple(n for place, part in enumerate(parts) for n in part.numbers if _from(chosen, n.run, place)),
+    )
+
+
+def _from(chosen: Mapping[str, tuple[int, int]], run: str, place: int) -> bool:
+    return run in chosen and chosen[run][0] == place

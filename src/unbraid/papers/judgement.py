@@ -1,0 +1,55 @@
+"""From kept scores to a verdict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.papers.item import Item, Scale
+from unbraid.studies.claims import Claim, Decision, Verdict, decide_all
+from unbraid.studies.study_scores import StudyScores
+
+
+@final
+@dataclass(frozen=True)
+class Judgement:
+    """What scores say of an item at one scale: a decision for each claim, and the verdict of them all."""
+
+    item: Item
+    scale: Scale
+    scores: StudyScores
+    claims: tuple[Claim, ...]
+    decisions: tuple[Decision, ...]
+    num_runs: int
+    num_asked: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """Returns the verdict of all claims together."""
+        return overall([decision.verdict for decision in self.decisions])
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether runs are missing."""
+        return self.num_runs < self.num_asked
+
+
+def judge(item: Item, scale: Scale, scores: StudyScores) -> Judgement:
+    """Returns what the scores say of the item."""
+    work = item.at(scale)
+    decisions = decide_all(work.claims, scores)
+    finished = sum(run.state == "finished" for run in scores.runs)
+    return Judgement(item, scale, scores, work.claims, tuple(decisions), finished, work.num_runs)
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """Returns the verdict of several: that of all of them where they agree, "in part" where some hold and others do
+    not, and "undecided" where none is decided.
+    """
+    found = set(verdicts)
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        return "undecided"
+    if found & {"reproduced", "in part"}:
+        return "in part"
+    return "not reproduced"

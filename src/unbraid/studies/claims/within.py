@@ -1,0 +1,52 @@
+"""Within: every run has a number in a range."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.errors import SpecError
+from unbraid.studies.claims.claim import Claim, Decision
+from unbraid.studies.study_scores import StudyScores
+
+
+@final
+@dataclass(frozen=True)
+class Within(Claim):
+    """Every run of the settings has a number from `low` to `high`, both included. No test is made: it is for numbers
+    that do not depend on chance, such as the size of a data set, and for laws that hold for every run.
+    """
+
+    metric: str
+    settings: tuple[str, ...]
+    low: float = float("-inf")
+    high: float = float("inf")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.low <= self.high:
+            raise SpecError(f"Within: low is {self.low} and high is {self.high}; expected low <= high.")
+
+    def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.settings, (self.metric,)
+
+    def test(self, scores: StudyScores) -> Decision:
+        found = {
+            (label, seed): value for label in self.settings for seed, value in scores.values(label, self.metric).items()
+        }
+        outside = {run: value for run, value in found.items() if not self.low <= value <= self.high}
+        reason = (
+            f"{self.metric} lies from {min(found.values()):.4g} to {max(found.values()):.4g} in {len(found)} runs; "
+            f"expected {self._range()}."
+        )
+        if outside:
+            (label, seed), value = next(iter(outside.items()))
+            reason += f" {len(outside)} lie outside, such as {value:.4g} of {label} (seed {seed})."
+        numbers = {"least": min(found.values()), "greatest": max(found.values()), "outside": float(len(outside))}
+        return Decision("not reproduced" if outside else "reproduced", reason, numbers)
+
+    def _range(self) -> str:
+        if self.low == self.high:
+            return f"{self.low:g}"
+        if self.low == float("-inf"):
+            return f"at most {self.high:g}"
+        return f"at least {self.low:g}" if self.high == float("inf") else f"{self.low:g} to {self.high:g}"
