@@ -60,29 +60,58 @@ def test_a_collapsed_latent_is_dead_for_q_and_alive_for_binned_means():
     assert Modularity(MeansHistogram())(codes).per_latent[2] == pytest.approx(1)
 
 
-def test_with_a_floor_it_is_the_code_behind_do_and_trans_figure():
-    """1 - sum_k (I - T)^2 / max(I*^2 (K - 1), floor), from informations clipped at 0."""
-    codes, floor = latents(random_codes(2), [0, 1, 2]), 0.01
-    codes.std[:, 2] = 1e3
-    score = Modularity(Sampled(num_samples=500), denominator_floor=floor)(codes)
+def test_as_published_it_is_the_code_behind_do_and_trans_figure():
+    """1 - sum_k (I - T)^2 / max(I*^2 (K - 1), 1e-8), from informations clipped at 0."""
+    codes = latents(random_codes(2), [0, 1, 2])
+    codes.mean[:, 2], codes.std[:, 2] = 0.0, 1.0
+    score = Modularity(uninformative="published")(codes)
     table = score.tables["mutual_information"].clamp(min=0).numpy()
     best = table.max(axis=1)
     others = (table**2).sum(axis=1) - best**2
-    expected = 1 - others / np.maximum(best**2 * (table.shape[1] - 1), floor)
+    expected = 1 - others / np.maximum(best**2 * (table.shape[1] - 1), 1e-8)
     assert score.per_latent == pytest.approx(expected, abs=1e-12)
-    assert best[2] ** 2 * (table.shape[1] - 1) < floor < best[0] ** 2 * (table.shape[1] - 1)
+    assert best[2] ** 2 * (table.shape[1] - 1) < 1e-8 < best[0] ** 2 * (table.shape[1] - 1)
 
 
-def test_a_floor_is_among_the_settings_of_a_score_only_where_there_is_one():
-    """So that scores from before there was one are still found."""
-    assert "denominator_floor" not in Modularity()(grid()).settings
-    assert Modularity(denominator_floor=1e-8)(grid()).settings["denominator_floor"] == 1e-8
-
-
-def test_with_a_floor_a_latent_that_tells_nothing_scores_one_and_a_single_factor_is_still_undefined():
-    assert Modularity(denominator_floor=1e-8)(grid(num_noise=1)).per_latent == pytest.approx((1, 1, 1), abs=1e-3)
+def test_as_published_a_latent_that_tells_nothing_scores_one_and_a_single_factor_is_still_undefined():
+    published = Modularity(uninformative="published")
+    assert published(grid(num_noise=1)).per_latent == pytest.approx((1, 1, 1), abs=1e-3)
     alone = dataclasses.replace(grid(), factors=grid().factors[:1])
-    assert math.isnan(Modularity(denominator_floor=1e-8)(alone).value)
+    assert math.isnan(published(alone).value)
+
+
+def test_a_latent_that_is_left_out_has_no_score_and_changes_nothing():
+    codes = grid(num_noise=2)
+    left_out, without = Modularity(uninformative="left_out")(codes), Modularity()(latents(codes, [0, 1]))
+    assert left_out.per_latent[:2] == without.per_latent
+    assert all(math.isnan(value) for value in left_out.per_latent[2:])
+    assert (left_out.value, left_out.interval) == (without.value, without.interval)
+    assert Modularity()(codes).value == pytest.approx(without.value / 2)
+
+
+def test_the_threshold_says_which_latents_tell_too_little():
+    """The mean over the latents whose row of the table has a number above it."""
+    codes = random_codes(3)
+    every = Modularity(Exact())(codes)
+    most = every.tables["mutual_information"].amax(dim=1)
+    threshold = float(most.sort().values[0])
+    score = Modularity(Exact(), uninformative="left_out", threshold=threshold)(codes)
+    kept = [value for value, told in zip(every.per_latent, most.tolist(), strict=True) if told > threshold]
+    assert len(kept) == 2
+    assert score.value == pytest.approx(sum(kept) / 2)
+    assert Modularity(Exact(), threshold=threshold)(codes).value == pytest.approx(sum(kept) / 3)
+
+
+def test_where_every_latent_is_left_out_there_is_no_value():
+    score = Modularity(uninformative="left_out", threshold=100.0)(grid())
+    assert math.isnan(score.value)
+    assert "every latent was left out" in score.notes[-1]
+
+
+def test_a_score_says_what_dead_latents_counted():
+    assert Modularity()(grid()).settings["uninformative"] == "zero"
+    assert Modularity(threshold=0.1)(grid()).settings["threshold"] == 0.1
+    assert "threshold" not in Modularity(uninformative="published")(grid()).settings
 
 
 # Laws
@@ -115,7 +144,7 @@ def test_one_factor_leaves_nothing_to_compare():
     assert "only one varies" in score.notes[-1]
 
 
-@pytest.mark.parametrize("floor", [0.0, -1e-8, math.inf, math.nan])
-def test_a_floor_is_above_zero(floor):
-    with pytest.raises(SpecError, match="Do & Tran's code has 1e-8"):
-        Modularity(denominator_floor=floor)
+@pytest.mark.parametrize("threshold", [-1e-8, math.inf, math.nan])
+def test_a_threshold_is_a_number_of_nats(threshold):
+    with pytest.raises(SpecError, match="expected nats, 0 or more"):
+        Modularity(threshold=threshold)

@@ -41,8 +41,8 @@ def test_chen_divides_by_the_log_of_the_number_of_values():
 def test_do_and_trans_correct_modularity_comes_from_draws_with_a_floored_denominator():
     """Their plotting code: MI_zi_yk of 10,000 samples, clipped at 0, over max(MI^2 (K - 1), 1e-8)."""
     correct, original = (metric for metric in do_tran() if isinstance(metric, Modularity))
-    assert (correct.estimator, correct.denominator_floor) == (Sampled(10_000), 1e-8)
-    assert (original.estimator, original.denominator_floor) == (MeansHistogram(100), None)
+    assert (correct.estimator, correct.uninformative) == (Sampled(10_000), "published")
+    assert (original.estimator, original.uninformative) == (MeansHistogram(100), "zero")
 
 
 def test_binned_means_score_noise():

@@ -1,7 +1,7 @@
 """DCI: disentanglement, completeness and informativeness."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, final
@@ -16,10 +16,10 @@ from unbraid.events import Event, for_thread, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import (
     FittedPredictor,
-    Losses,
     Predictor,
     PredictorSettings,
     fitted_predictor,
+    mean_error,
     refitted_importances,
 )
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
@@ -27,6 +27,7 @@ from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_h
 from unbraid.metrics.reductions.statistics import Statistics
 
 CompletenessAverage = Literal["mean", "weighted"]
+Rows = Literal["split", "all"]
 _NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}
 _MAX_DEPTH = {"lasso": 0, "forest": 8, "boosted_trees": 3}
 _NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
@@ -45,10 +46,12 @@ class DCI(Metric):
     predictor of each factor from all latents says how much each latent counts, R_ik; D and C are one minus the
     entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and labels standardised unless
     `standardise` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100
-    of depth 3, as in disentanglement_lib; slow). `completeness` is averaged over factors plainly or weighted by
-    importance. Parts: completeness, and the errors on training and test rows: RMSE / std(y), or the share of wrong
-    classes where classes are predicted. Intervals of D and C come from `num_refits` fits on resampled rows (default 20;
-    3 for boosted trees; 0 for none).
+    of depth 3, as in disentanglement_lib; slow). With `regress_unordered` the LASSO and the forest regress factors
+    without order too, as the numbers that they are given as. `completeness` is averaged over factors plainly or
+    weighted by importance. With `rows="all"` it is fitted on every row, and there is no test error. Parts:
+    completeness, and the errors on training and test rows: RMSE / std(y), or the share of wrong classes where classes
+    are predicted. Intervals of D and C come from `num_refits` fits on resampled rows (default 20; 3 for boosted trees;
+    0 for none).
     """
 
     predictor: Predictor = "lasso"
@@ -63,12 +66,17 @@ class DCI(Metric):
     """How many trees; without it 10 in a forest and 100 boosted ones."""
     max_depth: int | None = None
     """Depth of the trees; without it 8 in a forest and 3 of boosted ones."""
+    regress_unordered: bool = False
+    """Whether factors without order are regressed too, as the numbers they are given as: else the LASSO leaves them
+    out and a forest classifies them."""
     num_refits: int | None = None
     """How many fits on resampled rows the intervals come from; 0 for no intervals."""
+    rows: Rows = "split"
+    """Whether some rows are fitted on and others tested on, or all are fitted on."""
     num_train: int = 10_000
-    """How many rows it is fitted on."""
+    """How many rows it is fitted on, where they are split."""
     num_test: int = 5_000
-    """How many other rows it is tested on."""
+    """How many other rows it is tested on, where they are split."""
     seed: int = 0
     """Where all that is random in it starts."""
 
@@ -84,6 +92,11 @@ class DCI(Metric):
             raise SpecError(
                 f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at "
                 "least two."
+            )
+        if self.regress_unordered and self.predictor == "boosted_trees":
+            raise SpecError(
+                "DCI: boosted trees classify every discrete factor, so regress_unordered=True means nothing there. Use "
+                "predictor='forest' or 'lasso'."
             )
 
     @property
@@ -103,7 +116,9 @@ class DCI(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
+        taken: frozenset[Feature] = OF_MEANS | {"continuous factors"}
+        # Rows are drawn by their weights; all of them are not.
+        return taken - {"weights"} if self.rows == "all" else taken
 
     @property
     def predictor_settings(self) -> PredictorSettings:
@@ -114,6 +129,7 @@ class DCI(Metric):
             standardise=self.standardise,
             num_trees=self.num_trees or _NUM_TREES[self.predictor],
             max_depth=self.max_depth or _MAX_DEPTH[self.predictor],
+            regress_unordered=self.regress_unordered,
             seed=self.seed,
         )
 
@@ -138,17 +154,16 @@ class DCI(Metric):
 
     def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
         """Returns the factors to predict, by number, and the names of those that this predictor cannot."""
-        found = {
-            k: task
-            for k, task in enumerate(prediction_tasks(statistics, self.num_train, self.num_test, self.seed))
-            if task is not None
-        }
-        skipped = [k for k, task in found.items() if self.predictor == "lasso" and not task.ordered]
+        num_train = None if self.rows == "all" else self.num_train
+        tasks = prediction_tasks(statistics, num_train, self.num_test, self.seed)
+        found = {k: task for k, task in enumerate(tasks) if task is not None}
+        left_out = self.predictor == "lasso" and not self.regress_unordered
+        skipped = [k for k, task in found.items() if left_out and not task.ordered]
         names = [found.pop(k).name for k in skipped]
         if not found:
             raise CodesError(
                 f"DCI: the values of {', '.join(names)} have no order, and the LASSO ranks values. Use "
-                "predictor='forest' or 'boosted_trees', which classify."
+                "predictor='forest' or 'boosted_trees', which classify, or regress_unordered=True."
             )
         for task in found.values():
             if self.predictor_settings.classifies(task):
@@ -185,10 +200,9 @@ class DCI(Metric):
         importance = torch.stack([fit.importance for fit in fits], dim=1)
         value = self._with_interval(disentanglement, importance, refits)
         complete = completeness if self.completeness == "mean" else weighted_completeness
-        train, test = (
-            _mean_error([fit.train for fit in fits], self.seed),
-            _mean_error([fit.test for fit in fits], self.seed),
-        )
+        losses = {"train_error": [fit.train for fit in fits], "test_error": [fit.test for fit in fits]}
+        # Where all rows are fitted on, none are left to test on.
+        errors = {name: each for name, each in losses.items() if all(len(part.losses) for part in each)}
         settled: bool | None = None
         notes: tuple[str, ...] = ()
         if halves is not None:
@@ -215,19 +229,16 @@ class DCI(Metric):
             interval=value.interval,
             parts={
                 "completeness": self._with_interval(complete, importance, refits),
-                "train_error": train,
-                "test_error": test,
+                **{name: mean_error(each, self.seed) for name, each in errors.items()},
             },
             per_factor=dict(zip(statistics.codes.factor_names, per_factor.tolist(), strict=True)),
             per_latent=tuple(disentanglement_of_latents(importance).tolist()),
             tables={
                 "importance": _spread_out(importance, factors, num_factors),
-                "train_error": _spread_out(
-                    torch.stack([fit.train.error() for fit in fits], dim=1), factors, num_factors
-                )[0],
-                "test_error": _spread_out(torch.stack([fit.test.error() for fit in fits], dim=1), factors, num_factors)[
-                    0
-                ],
+                **{
+                    name: _spread_out(torch.stack([part.error() for part in each], dim=1), factors, num_factors)[0]
+                    for name, each in errors.items()
+                },
             },
             settled=settled,
             notes=notes,
@@ -247,7 +258,8 @@ class DCI(Metric):
         resolved = self.predictor_settings
         of_lasso: dict[str, object] = {"alpha": self.alpha, "standardise": self.standardise}
         of_trees: dict[str, object] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
-        others = {name: setting for name, setting in self.settings.items() if name not in (*of_lasso, *of_trees)}
+        idle = (*of_lasso, *of_trees, *(("num_train", "num_test") if self.rows == "all" else ()))
+        others = {name: setting for name, setting in self.settings.items() if name not in idle}
         return others | {"num_refits": self._num_refits} | (of_lasso if self.predictor == "lasso" else of_trees)
 
 
@@ -307,15 +319,6 @@ def _concentration(importance: Float64[Tensor, "row column"]) -> Float64[Tensor,
 def _weighted_mean(values: Float64[Tensor, " row"], weights: Float64[Tensor, " row"]) -> Float64[Tensor, ""]:
     total = weights.sum()
     return (values * weights).sum() / torch.where(total > 0, total, 1.0)
-
-
-def _mean_error(losses: Sequence[Losses], seed: int) -> Value:
-    """Returns the mean over factors, with an interval from resampled rows, not refitted."""
-    mean = torch.stack([part.error()[0] for part in losses]).nanmean()
-    resampled = torch.stack([part.error(resampled_weights(len(part.losses), seed)) for part in losses], dim=1).nanmean(
-        dim=1
-    )
-    return Value.of(mean, spread(resampled), (0.0, math.inf))
 
 
 def _spread_out(

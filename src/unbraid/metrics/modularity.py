@@ -1,8 +1,7 @@
 """Modularity: whether a latent speaks of one factor alone."""
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from torch import Tensor
@@ -14,8 +13,10 @@ from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import varies
 
-# A latent that says no more than this of any factor, in nats, has no shares to compare: they would be rounding.
-UNINFORMATIVE = 1e-6
+Uninformative = Literal["zero", "left_out", "published"]
+
+# No number that Do & Tran's code divides by counts as less.
+_PUBLISHED_FLOOR = 1e-8
 
 
 @final
@@ -26,28 +27,38 @@ class Modularity(InformationMetric):
 
     Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (`MeansHistogram()`); Do & Tran,
     arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
-    better, at most 1. A latent that says nothing scores 0. K counts the factors that vary; with one there is nothing to
-    compare, and the value is NaN. `denominator_floor` is None, but for comparison with Do & Tran's figure, whose code
-    divides by no less than 1e-8: a latent that says nothing then scores 1.
+    better, at most 1. K counts the factors that vary; with one there is nothing to compare, and the value is NaN. A
+    latent that says at most `threshold` nats of every factor has no shares to compare: `uninformative` says whether it
+    scores 0 ("zero"), or has no score and does not count in the mean ("left_out"). With "published" no latent is
+    looked at apart, and the denominator counts as 1e-8 at least, as in the code behind Do & Tran's figure: a latent
+    that says nothing scores what sampling noise makes of it, and 1 without noise.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "modularity"
     needs_factor_entropy: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "Modularity compares factors, and only one varies in these codes: undefined."
+    why_undefined: ClassVar[str] = (
+        "Modularity compares factors, and only one varies in these codes, or every latent was left out: undefined."
+    )
 
     estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
     """How information is estimated."""
-    denominator_floor: float | None = None
-    """Least number that is divided by, as in Do & Tran's code; none for no such limit."""
+    uninformative: Uninformative = "zero"
+    """What a latent counts that tells of no factor: zero, nothing (left_out), or what Do & Tran's code makes of it
+    (published)."""
+    threshold: float = 1e-6
+    """Most that such a latent may tell of a factor, in nats; published code has none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.denominator_floor is not None and not 0 < self.denominator_floor < math.inf:
-            raise SpecError(
-                f"Modularity: denominator_floor is {self.denominator_floor}; expected a number above 0 (Do & Tran's "
-                "code has 1e-8), or None."
-            )
+        if not 0 <= self.threshold < float("inf"):
+            raise SpecError(f"Modularity: threshold is {self.threshold}; expected nats, 0 or more (1e-6 is usual).")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        if self.uninformative != "published":
+            return super().settings
+        return {name: value for name, value in super().settings.items() if name != "threshold"}
 
     @property
     def limits(self) -> Interval:
@@ -58,12 +69,18 @@ class Modularity(InformationMetric):
         table = information.mutual_information[:, varies(information.factor_entropy)].clamp(min=0)
         most = table.amax(dim=1)
         others = (table.square().sum(dim=1) - most.square()).clamp(min=0)
-        if self.denominator_floor is not None and table.shape[1] > 1:
-            template = (most.square() * (table.shape[1] - 1)).clamp(min=self.denominator_floor)
-            per_latent = 1 - others / template
-        else:
-            informative = most > UNINFORMATIVE
-            # 0 / 0 with a single factor: NaN.
-            template = torch.where(informative, most, 1.0).square() * (table.shape[1] - 1)
-            per_latent = torch.where(informative | (template == 0), 1 - others / template, 0.0)
-        return {"value": per_latent.mean(), "per_latent": per_latent}
+        num_others = table.shape[1] - 1
+        if self.uninformative == "published" and num_others > 0:
+            per_latent = 1 - others / (most.square() * num_others).clamp(min=_PUBLISHED_FLOOR)
+            return {"value": per_latent.mean(), "per_latent": per_latent}
+        informative = most > self.threshold
+        # 0 / 0 with a single factor: NaN.
+        template = torch.where(informative, most, 1.0).square() * num_others
+        scored = torch.where(informative | (template == 0), 1 - others / template, 0.0)
+        if self.uninformative == "left_out":
+            # Without any informative latent 0 / 0: NaN.
+            return {
+                "value": scored.sum() / informative.sum(),
+                "per_latent": torch.where(informative, scored, torch.nan),
+            }
+        return {"value": scored.mean(), "per_latent": scored}

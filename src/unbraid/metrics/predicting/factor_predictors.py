@@ -1,5 +1,7 @@
 """Predictors of a factor from all latents, and how much each latent counts in them."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, assert_never, final
 
@@ -8,12 +10,17 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.metrics.metric import Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
+from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
 from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
+
+# 200 resamples of as many rows fill 160 MB.
+_MAX_RESAMPLED_ROWS = 100_000
 
 
 @final
@@ -26,17 +33,18 @@ class PredictorSettings:
     standardise: bool = True
     num_trees: int = 10
     max_depth: int = 8
+    regress_unordered: bool = False
     seed: int = 0
 
     def classifies(self, task: PredictionTask) -> bool:
-        """Returns whether the task is classified: forests classify what has no order; boosted trees, as in
-        disentanglement_lib, everything that is not continuous; the LASSO nothing.
+        """Returns whether the task is classified: forests classify what has no order, unless that is regressed too;
+        boosted trees, as in disentanglement_lib, everything that is not continuous; the LASSO nothing.
         """
         match self.predictor:
             case "lasso":
                 return False
             case "forest":
-                return not task.is_continuous and not task.ordered
+                return not (task.is_continuous or task.ordered or self.regress_unordered)
             case "boosted_trees":
                 return not task.is_continuous
             case _:
@@ -63,6 +71,15 @@ class Losses:
         variance = p @ centred.square() - (p @ centred).square()
         return torch.where(variance > 0, loss / variance, torch.nan).sqrt()
 
+    def influence(self) -> Float64[Tensor, " row"]:
+        """Returns what each row adds to the error, to first order; of mean zero."""
+        if self.values is None:
+            return self.losses - self.losses.mean()
+        squares = (self.values - self.values.mean()).square()
+        # An error of 0 has no slope.
+        ratio = self.losses / self.losses.mean().clamp(min=torch.finfo(torch.float64).tiny)
+        return self.error() / 2 * (ratio - squares / squares.mean())
+
 
 @final
 @dataclass(frozen=True)
@@ -72,6 +89,22 @@ class FittedPredictor:
     importance: Float64[Tensor, " latent"]
     train: Losses
     test: Losses
+
+
+def mean_error(losses: Sequence[Losses], seed: int) -> Value:
+    """Returns the mean over factors, with an interval from resampled rows, not refitted. Where resamples would fill
+    memory it comes from what each row adds; then there is none if the factors are known in different rows.
+    """
+    mean = torch.stack([part.error()[0] for part in losses]).nanmean()
+    most = max(len(part.losses) for part in losses)
+    if most <= _MAX_RESAMPLED_ROWS:
+        weights = [resampled_weights(len(part.losses), seed) for part in losses]
+        resampled = torch.stack([part.error(p) for part, p in zip(losses, weights, strict=True)], dim=1).nanmean(dim=1)
+        return Value.of(mean, spread(resampled), (0.0, math.inf))
+    if any(len(part.losses) != most for part in losses):
+        return Value(float(mean))
+    influence = torch.stack([part.influence() for part in losses]).nanmean(dim=0)
+    return Value.of(mean, influence.square().mean().sqrt() / math.sqrt(most), (0.0, math.inf))
 
 
 def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> FittedPredictor:
@@ -95,7 +128,10 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
     _check_range(task)
     with quietly():
         model = _trees(task, settings).fit(task.train_codes.numpy(), task.train_labels.numpy())
-    train, test = (torch.from_numpy(model.predict(codes.numpy())) for codes in (task.train_codes, task.test_codes))
+    train, test = (
+        torch.from_numpy(model.predict(codes.numpy())) if len(codes) else codes.new_zeros(0)
+        for codes in (task.train_codes, task.test_codes)
+    )
     importance = torch.from_numpy(model.feature_importances_).double()
     return FittedPredictor(importance, compare(train, task.train_labels), compare(test, task.test_labels))
 
@@ -121,7 +157,7 @@ def refitted_importances(
 
 
 def _check_range(task: PredictionTask) -> None:
-    largest = max(float(codes.abs().max()) for codes in (task.train_codes, task.test_codes))
+    largest = float(torch.cat([task.train_codes, task.test_codes]).abs().max())
     if largest > float(torch.finfo(torch.float32).max):
         raise CodesError(
             f"DCI: the largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. "

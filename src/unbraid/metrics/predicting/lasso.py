@@ -21,6 +21,8 @@ _SWEEPS_BETWEEN_SOLVES = 10
 # With more latents, a sweep in Python takes too long.
 _MAX_FEW_LATENTS = 40
 _MAX_COMPILED_SWEEPS = 10_000
+# Products of columns that are held in memory at a time: a quarter of a gigabyte.
+_MAX_PRODUCTS = 2**25
 
 
 @final
@@ -81,8 +83,12 @@ def lasso(
 def _second_moments(
     p: Float64[Tensor, "resample row"], table: Float64[Tensor, "row column"]
 ) -> Float64[Tensor, "resample column column"]:
-    if table.shape[1] <= _MAX_FEW_LATENTS:
-        return (p @ (table[:, :, None] * table[:, None, :]).flatten(1)).unflatten(1, (table.shape[1], -1))
+    num_columns = table.shape[1]
+    if num_columns <= _MAX_FEW_LATENTS:
+        num_rows = _MAX_PRODUCTS // num_columns**2
+        blocks = zip(p.split(num_rows, dim=1), table.split(num_rows), strict=True)
+        moments = [share @ (rows[:, :, None] * rows[:, None, :]).flatten(1) for share, rows in blocks]
+        return sum(moments[1:], moments[0]).unflatten(1, (num_columns, -1))
     # The products of all columns in all rows would not fit into memory.
     return torch.stack([table.T @ (one[:, None] * table) for one in p])
 

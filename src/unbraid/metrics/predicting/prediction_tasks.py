@@ -44,9 +44,12 @@ class PredictionTask:
 
 
 def prediction_tasks(
-    statistics: Statistics, num_train: int, num_test: int, seed: int
+    statistics: Statistics, num_train: int | None, num_test: int, seed: int
 ) -> tuple[PredictionTask | None, ...]:
-    """Returns a task for each factor; None for one that never varies. Factors with all labels share their rows."""
+    """Returns a task for each factor; None for one that never varies. Factors with all labels share their rows.
+
+    Without `num_train` all rows are fitted on, and none are left to test on but those of another part.
+    """
 
     def compute() -> tuple[PredictionTask | None, ...]:
         return tuple(
@@ -68,10 +71,10 @@ def check_classes(metric: str, task: PredictionTask) -> None:
         )
 
 
-def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int) -> PredictionTask:
+def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int) -> PredictionTask:
     codes = statistics.codes
     train, test = _rows(statistics, labels, num_train, num_test, seed)
-    if len(test) == 0 or len(train) < 2:
+    if (len(test) == 0 and num_train is not None) or len(train) < 2:
         raise CodesError(
             f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
             "takes at least 3. Give more labels."
@@ -92,9 +95,11 @@ def _task(statistics: Statistics, labels: Labels, num_train: int, num_test: int,
 
 
 def _rows(
-    statistics: Statistics, labels: Labels, num_train: int, num_test: int, seed: int
+    statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
     codes, num_fitted = statistics.codes, statistics.num_fitted
+    if num_train is None:
+        num_fitted, num_train, num_test = num_fitted or len(codes), len(codes), len(codes)
     if num_fitted is None:
         return sampling.train_and_test_rows(
             len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
