@@ -14,7 +14,6 @@ from torch.nn import functional
 from unbraid import VAE, BetaTCVAE
 from unbraid.data.dataset import FactorImages
 from unbraid.models.layers.seeded import seeded
-from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 from unbraid.objectives import FactorVAE
 from unbraid.optimisers import Adam
 from unbraid.runs.spec import RunSpec
@@ -48,9 +47,9 @@ def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
 def with_torchs_own_layers(net: nn.Module) -> nn.Module:
     """The net with torch's convolutions in place of ours, which are made for fleets."""
     for layer in net.modules():
-        if isinstance(layer, Conv2d):
+        if isinstance(layer, nn.Conv2d):
             layer.__class__ = nn.Conv2d
-        if isinstance(layer, ConvTranspose2d):
+        if isinstance(layer, nn.ConvTranspose2d):
             layer.__class__ = nn.ConvTranspose2d
     return net
 

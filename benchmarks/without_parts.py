@@ -5,7 +5,7 @@
 
 - The kernels (`information/gaussian_mixture_kernels.py`) sum the densities of all pairs of codes and posteriors as they
   are computed. Without them the table of all pairs is written out and compiled by inductor.
-- The matrices (`models/layers/strided_convolutions.py`) are convolutions as batched products. Without them `vmap` makes
+- The matrices (`models/layers/matrix_products.py`) are convolutions as batched products. Without them `vmap` makes
   one convolution of many groups of all members' convolutions.
 
 Fleets are those of `fleet_speed`, in bf16. Each is compiled in a process of its own, all at once; when all
@@ -28,7 +28,7 @@ from benchmarks.evidence import flags, one_at_a_time
 from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
 from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate
-from unbraid.models.layers import strided_convolutions
+from unbraid.models.layers import matrix_products
 from unbraid.objectives import decomposed_elbo
 from unbraid.studies.sheet import Circumstances, Sheet
 from unbraid.training import Fleet, Member
@@ -61,7 +61,7 @@ def leave_out(part: str) -> None:
     if part == "kernels":
         decomposed_elbo.gaussian_log_aggregate = table_of_pairs
     if part == "matrices":
-        strided_convolutions._multiplies = lambda x: False
+        matrix_products.are_used_for = lambda x: False
 
 
 def wait_for_all(folder: Path) -> None:

@@ -13,7 +13,7 @@ from tests.models.nets import SMALL, a_draw
 from tests.training.squares import CONV_SPEC
 from unbraid.distributions import GaussianLatents
 from unbraid.models import MLP, Autoencoder, Conv, Critic
-from unbraid.models.layers import strided_convolutions
+from unbraid.models.layers import matrix_products, strided_convolutions
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
 from unbraid.training import Fleet, Member
@@ -25,7 +25,7 @@ CHANNELS = ((1, 1), (1, 3), (1, 32), (2, 5), (3, 2), (5, 5), (5, 1), (32, 1), (3
 @pytest.fixture
 def on_a_gpu(monkeypatch):
     """Layers compute as they do on a GPU."""
-    monkeypatch.setattr(strided_convolutions, "_multiplies", lambda x: True)
+    monkeypatch.setattr(matrix_products, "are_used_for", lambda x: True)
 
 
 def drawn(way, fan_in, fan_out, size, draw=a_draw):
@@ -204,7 +204,7 @@ def test_every_net_computes_the_same_with_products(architecture, size, monkeypat
     decoder = seeded(lambda: architecture.make_decoder(4, (1, size, size)), 1).double()
     images, codes = a_draw(3, 1, size, size), a_draw(3, 4)
     expected = copy.deepcopy(encoder)(images), copy.deepcopy(decoder)(codes)
-    monkeypatch.setattr(strided_convolutions, "_multiplies", lambda x: True)
+    monkeypatch.setattr(matrix_products, "are_used_for", lambda x: True)
     torch.testing.assert_close((encoder(images), decoder(codes)), expected, rtol=1e-10, atol=1e-10)
 
 
@@ -212,7 +212,7 @@ def test_a_critic_of_images_with_an_odd_number_of_pixels_computes_the_same(monke
     critic = seeded(lambda: Critic(hidden=(5,), channels=(4, 3)).for_images((1, 14, 11), 2), 0).double()
     images = a_draw(3, 1, 14, 11)
     expected = critic(images)
-    monkeypatch.setattr(strided_convolutions, "_multiplies", lambda x: True)
+    monkeypatch.setattr(matrix_products, "are_used_for", lambda x: True)
     torch.testing.assert_close(critic(images), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -224,5 +224,5 @@ def test_a_fleet_learns_the_same_with_products(monkeypatch):
         return fleet.weights
 
     expected = trained()
-    monkeypatch.setattr(strided_convolutions, "_multiplies", lambda x: True)
+    monkeypatch.setattr(matrix_products, "are_used_for", lambda x: True)
     torch.testing.assert_close(trained(), expected, rtol=1e-9, atol=1e-9)

@@ -8,6 +8,7 @@ from torch import nn
 from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.convolutions import Canvas, activation, check_channels, check_width, doubling, halving
+from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 
 @final
@@ -37,7 +38,7 @@ class ChenConv(Architecture):
         return nn.Sequential(
             *canvas.frame(),
             *halving((canvas.num_channels, *canvas.widths), batch_norm=True),
-            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_shape, bias=False),
+            TiledConv2d(self.channels[-1], self.hidden, canvas.map_shape, bias=False),
             *activation(self.hidden, batch_norm=True),
             nn.Flatten(),
             nn.Linear(self.hidden, latents.num_parameters),
@@ -49,7 +50,7 @@ class ChenConv(Architecture):
             nn.Linear(num_inputs, self.hidden, bias=False),
             nn.Unflatten(1, (self.hidden, 1, 1)),
             *activation(self.hidden, batch_norm=True),
-            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_shape, bias=False),
+            TiledConvTranspose2d(self.hidden, self.channels[-1], canvas.map_shape, bias=False),
             *activation(self.channels[-1], batch_norm=True),
             *doubling((*reversed(canvas.widths), canvas.num_channels), batch_norm=True),
             *canvas.crop(),

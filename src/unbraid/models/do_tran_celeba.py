@@ -9,6 +9,7 @@ from unbraid.distributions.posteriors.latents import Latents
 from unbraid.models.architecture import Architecture, ImageShape
 from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
 from unbraid.models.layers.initial_weights import InitialWeights, initialised
+from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 
 @final
@@ -38,7 +39,7 @@ class DoTranCelebA(Architecture):
         encoder = nn.Sequential(
             *canvas.frame(),
             *halving((canvas.num_channels, *canvas.widths)),
-            nn.Conv2d(self.channels[-1], self.hidden, kernel_size=canvas.map_shape),
+            TiledConv2d(self.channels[-1], self.hidden, canvas.map_shape),
             nn.ReLU(),
             nn.Flatten(),
             nn.Linear(self.hidden, latents.num_parameters),
@@ -51,7 +52,7 @@ class DoTranCelebA(Architecture):
             nn.Linear(num_inputs, self.hidden),
             nn.ReLU(),
             nn.Unflatten(1, (self.hidden, 1, 1)),
-            nn.ConvTranspose2d(self.hidden, self.channels[-1], kernel_size=canvas.map_shape),
+            TiledConvTranspose2d(self.hidden, self.channels[-1], canvas.map_shape),
             nn.ReLU(),
             *doubling((*reversed(canvas.widths), canvas.num_channels)),
             *canvas.crop(),

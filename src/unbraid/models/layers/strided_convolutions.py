@@ -27,6 +27,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from unbraid.models.layers import matrix_products
+from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 from unbraid.precision import widened
 
 
@@ -40,7 +42,7 @@ class Conv2d(nn.Conv2d):
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        return halved(input, self.weight, self.bias) if _multiplies(input) else super().forward(input)
+        return halved(input, self.weight, self.bias) if matrix_products.are_used_for(input) else super().forward(input)
 
 
 @final
@@ -53,7 +55,7 @@ class ConvTranspose2d(nn.ConvTranspose2d):
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
-        if output_size is None and _multiplies(input):
+        if output_size is None and matrix_products.are_used_for(input):
             return doubled(input, self.weight, self.bias)
         return super().forward(input, output_size)
 
@@ -68,10 +70,10 @@ def halved(
     size = (x.shape[2], x.shape[3])
     if _by_patches(weight):
         rows = _linear(pixels, _patches, partial(_from_patches, size=size))
-        maps = _linear(_plus(_product(rows, _patch_matrix(weight)), bias), _copied, _copied)
+        maps = _linear(plus(product(rows, kernel_matrix(weight)), bias), _copied, _copied)
     else:
         rows = _linear(pixels, _blocks, partial(_from_blocks, size=size))
-        maps = _plus(_linear(_product(rows, _block_matrix(weight)), _from_windows, _windows), bias)
+        maps = plus(_linear(product(rows, _block_matrix(weight)), _from_windows, _windows), bias)
     return maps.to(x.dtype).permute(0, 3, 1, 2)
 
 
@@ -85,21 +87,14 @@ def doubled(
     size = (2 * x.shape[2], 2 * x.shape[3])
     if _by_patches(weight):
         rows = _linear(pixels, _copied, _copied)
-        maps = _plus(
-            _linear(_product(rows, _patch_matrix(weight).mT), partial(_from_patches, size=size), _patches), bias
-        )
+        maps = plus(_linear(product(rows, kernel_matrix(weight).mT), partial(_from_patches, size=size), _patches), bias)
     else:
         rows = _linear(pixels, _windows, _from_windows)
         # Before the blocks are taken apart: the gradient of the bias then sums blocks, which are written anyway for the
         # products.
-        blocks = _plus(_product(rows, _block_matrix(weight).mT), None if bias is None else bias.repeat(4))
+        blocks = plus(product(rows, _block_matrix(weight).mT), None if bias is None else bias.repeat(4))
         maps = _linear(blocks, partial(_from_blocks, size=size), _blocks)
     return maps.to(x.dtype).permute(0, 3, 1, 2)
-
-
-def _multiplies(x: Tensor) -> bool:
-    """Returns whether to use products of matrices: not on a CPU, where torch's convolutions are the faster."""
-    return x.device.type != "cpu"
 
 
 def _by_patches(weight: Tensor) -> bool:
@@ -113,23 +108,6 @@ def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, 
     """
     kernels = weight.unflatten(3, (2, 2)).unflatten(2, (2, 2)).flip((2, 4))
     return kernels.permute(3, 5, 1, 2, 4, 0).flatten(3).flatten(0, 2)
-
-
-def _patch_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "patch_number smaller"]:
-    """Returns the matrix from a patch (pixel of the patch, channel) to a pixel of the smaller image."""
-    return weight.permute(2, 3, 1, 0).flatten(0, 2)
-
-
-def _product(
-    rows: Float[Tensor, "image height width number"], matrix: Float[Tensor, "number out"]
-) -> Float[Tensor, "image height width out"]:
-    return (rows.flatten(0, 2) @ matrix).unflatten(0, rows.shape[:3])
-
-
-def _plus(
-    maps: Float[Tensor, "image height width number"], bias: Float[Tensor, " number"] | None
-) -> Float[Tensor, "image height width number"]:
-    return maps if bias is None else maps + bias
 
 
 @final

@@ -1,0 +1,72 @@
+"""Convolutions whose kernels lie side by side like tiles, on a GPU as products of matrices.
+
+A kernel that covers the whole map is one tile; kernels of 2 x 2 with stride 2 cover a map with many. No pixel is read
+twice, so the tiles, each as a row of numbers, times all kernels as one matrix is the convolution, and its transpose
+leads from pixels to tiles. In a fleet that is a batch of products, where torch would make a convolution of many groups,
+at which GPUs are slow.
+"""
+
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.models.layers import matrix_products
+from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
+
+
+@final
+class TiledConv2d(nn.Conv2d):
+    """Is torch's layer of this name for kernels that cover the whole map, or whose `stride` is their size: the same
+    weights, the same results but for rounding, fast in fleets on a GPU.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, stride: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, kernel_size, stride=stride, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        lie_side_by_side = self.kernel_size in (self.stride, tuple(input.shape[-2:]))
+        if lie_side_by_side and matrix_products.are_used_for(input):
+            return shrunk(input, self.weight, self.bias)
+        return super().forward(input)
+
+
+@final
+class TiledConvTranspose2d(nn.ConvTranspose2d):
+    """Is torch's layer of this name for maps of one pixel, which becomes a map as large as the kernels: the same
+    weights, the same results but for rounding, fast in fleets on a GPU.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:
+        super().__init__(in_channels, out_channels, kernel_size, bias=bias)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        if output_size is None and input.shape[-2:] == (1, 1) and matrix_products.are_used_for(input):
+            return grown(input, self.weight, self.bias)
+        return super().forward(input, output_size)
+
+
+def shrunk(
+    x: Float[Tensor, "image in_channel height width"],
+    weight: Float[Tensor, "out_channel in_channel kernel_height kernel_width"],
+    bias: Float[Tensor, " out_channel"] | None = None,
+) -> Float[Tensor, "image out_channel tile_row tile_column"]:
+    """Returns `nn.functional.conv2d(x, weight, bias, stride=kernel_size)`, with channels last in memory. The height and
+    the width must be multiples of the kernel's.
+    """
+    height, width = weight.shape[2:]
+    tiles = x.permute(0, 2, 3, 1).unflatten(2, (-1, width)).unflatten(1, (-1, height)).transpose(2, 3)
+    return plus(product(tiles.flatten(3), kernel_matrix(weight)), bias).permute(0, 3, 1, 2)
+
+
+def grown(
+    x: Float[Tensor, "image in_channel row column"],
+    weight: Float[Tensor, "in_channel out_channel kernel_height kernel_width"],
+    bias: Float[Tensor, " out_channel"] | None = None,
+) -> Float[Tensor, "image out_channel height width"]:
+    """Returns `nn.functional.conv_transpose2d(x, weight, bias, stride=kernel_size)`, with channels last in memory."""
+    height, width = weight.shape[2:]
+    tiles = product(x.permute(0, 2, 3, 1), kernel_matrix(weight).mT).unflatten(3, (height, width, -1))
+    return plus(tiles.transpose(2, 3).flatten(3, 4).flatten(1, 2), bias).permute(0, 3, 1, 2)
