@@ -3,11 +3,17 @@
 from unbraid.studies.claims import Claim as Claim
 from unbraid.studies.claims import Correlated as Correlated
 from unbraid.studies.claims import Decision as Decision
+from unbraid.studies.claims import Dominated as Dominated
 from unbraid.studies.claims import Equivalent as Equivalent
+from unbraid.studies.claims import FoundAmong as FoundAmong
 from unbraid.studies.claims import Growing as Growing
 from unbraid.studies.claims import Higher as Higher
+from unbraid.studies.claims import Interaction as Interaction
 from unbraid.studies.claims import Near as Near
+from unbraid.studies.claims import PrintedRange as PrintedRange
+from unbraid.studies.claims import Ratio as Ratio
 from unbraid.studies.claims import Verdict as Verdict
+from unbraid.studies.claims import WeaklyCorrelated as WeaklyCorrelated
 from unbraid.studies.claims import Within as Within
 from unbraid.studies.claims import decide_all as decide_all
 from unbraid.studies.collect import collect as collect

@@ -5,7 +5,7 @@ else, so scores that come from a file serve as well as those of runs on this mac
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, final
 
@@ -72,7 +72,7 @@ class StudyScores:
         or a factor of the score, which may also follow its name: "rmig:scale".
         """
         self.check([setting], [metric])
-        metric, _, after = metric.partition(":")
+        metric, after = metric_and_part(metric, self.higher_is_better)
         of = of or after
         found = self._by_question.get((setting, metric, of, scoring), {})
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
@@ -93,7 +93,7 @@ class StudyScores:
             if label not in self.families:
                 raise UnbraidError(f"The study has no setting {label!r}. {suggestion(label, self.settings)}")
         for metric in metrics:
-            if metric.partition(":")[0] not in self.higher_is_better:
+            if metric_and_part(metric, self.higher_is_better)[0] not in self.higher_is_better:
                 raise UnbraidError(f"The study has no metric {metric!r}. {suggestion(metric, self.metrics)}")
 
     def with_any_score(self, metric: str) -> list[str]:
@@ -116,3 +116,13 @@ class StudyScores:
 
     def __iter__(self) -> Iterator[Number]:
         return iter(self.numbers)
+
+
+def metric_and_part(name: str, metrics: Collection[str]) -> tuple[str, str]:
+    """Returns the metric that is meant, and the part or factor of it: ("zdiff:svm", "scale") for "zdiff:svm:scale",
+    where that name without its end is one of the metrics.
+    """
+    if name in metrics:
+        return name, ""
+    metric, _, of = name.rpartition(":")
+    return (metric, of) if metric in metrics else (name, "")

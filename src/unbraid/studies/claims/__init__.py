@@ -5,8 +5,14 @@ from unbraid.studies.claims.claim import Decision as Decision
 from unbraid.studies.claims.claim import Verdict as Verdict
 from unbraid.studies.claims.claim import decide_all as decide_all
 from unbraid.studies.claims.correlated import Correlated as Correlated
+from unbraid.studies.claims.dominated import Dominated as Dominated
 from unbraid.studies.claims.equivalent import Equivalent as Equivalent
+from unbraid.studies.claims.found_among import FoundAmong as FoundAmong
+from unbraid.studies.claims.found_among import PrintedRange as PrintedRange
 from unbraid.studies.claims.growing import Growing as Growing
 from unbraid.studies.claims.higher import Higher as Higher
+from unbraid.studies.claims.interaction import Interaction as Interaction
 from unbraid.studies.claims.near import Near as Near
+from unbraid.studies.claims.ratio import Ratio as Ratio
+from unbraid.studies.claims.weakly_correlated import WeaklyCorrelated as WeaklyCorrelated
 from unbraid.studies.claims.within import Within as Within

@@ -10,7 +10,7 @@ from unbraid.names import suggestion
 from unbraid.recipes import Recipe
 from unbraid.studies.statistics import holm
 from unbraid.studies.statistics.samples import StatisticsError
-from unbraid.studies.study_scores import StudyScores
+from unbraid.studies.study_scores import StudyScores, metric_and_part
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "undecided"]
 
@@ -33,8 +33,8 @@ class Claim(Recipe, ABC):
     """A sentence about settings that scores may confirm or refute, and the test by which they do.
 
     A claim that turns out false is a result and no error. A metric may name a part or a factor of a score, as in
-    "rmig:scale". A kind of claim of one's own says in `subjects` which
-    settings and metrics it reads, and decides in `test`.
+    "rmig:scale". A kind of claim of one's own says in `subjects` which settings and metrics it reads, and decides in
+    `test`.
     """
 
     sentence: str
@@ -69,7 +69,7 @@ class Claim(Recipe, ABC):
             if label not in labels:
                 raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")
         for metric in measured_by:
-            if metric.partition(":")[0] not in metrics:
+            if metric_and_part(metric, metrics)[0] not in metrics:
                 raise SpecError(f"A claim is about the metric {metric!r}. {suggestion(metric, metrics)}")
 
 

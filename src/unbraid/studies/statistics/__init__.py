@@ -6,6 +6,8 @@ from unbraid.studies.statistics.many_groups import chances_to_win as chances_to_
 from unbraid.studies.statistics.many_groups import correlation_over_settings as correlation_over_settings
 from unbraid.studies.statistics.many_groups import holm as holm
 from unbraid.studies.statistics.many_groups import trend as trend
+from unbraid.studies.statistics.medians import of_medians as of_medians
+from unbraid.studies.statistics.medians import resampled_medians as resampled_medians
 from unbraid.studies.statistics.one_group import best_of as best_of
 from unbraid.studies.statistics.one_group import median as median
 from unbraid.studies.statistics.one_group import prediction_interval as prediction_interval
