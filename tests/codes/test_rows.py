@@ -48,3 +48,32 @@ def test_factors_are_chosen_by_name():
     assert CODES.with_factors(["size", "shape"]) == CODES
     with pytest.raises(CodesError, match="no factor 'shap'. Did you mean 'shape'"):
         CODES.with_factors(["shap"])
+
+
+def test_some_latents_in_any_order_with_what_belongs_to_them():
+    codes = Codes.from_arrays(
+        RNG.standard_normal((5, 3)),
+        covariance=np.tile([[1.0, 0.1, 0.2], [0.1, 2.0, 0.3], [0.2, 0.3, 3.0]], (5, 1, 1)),
+        probabilities=[RNG.dirichlet(np.ones(2), 5), RNG.dirichlet(np.ones(3), 5)],
+        groups=[(0, 3), (1, 2, 4)],
+        prior={
+            "mean": [0.0, 1.0, 2.0],
+            "std": [1.0, 2.0, 3.0],
+            "probabilities_0": [0.5, 0.5],
+            "probabilities_1": [1 / 3] * 3,
+        },
+    )
+    some = codes.with_latents([4, 2, 0])
+    assert torch.equal(some.mean, codes.mean[:, [2, 0]])
+    assert some.covariance[1].tolist() == [[3.0, 0.2], [0.2, 1.0]]
+    assert torch.equal(some.probabilities[0], codes.probabilities[1])
+    assert some.groups == ((1,), (0, 2))
+    assert (some.prior.mean.tolist(), some.prior.covariance.diagonal().tolist()) == ([2.0, 0.0], [9.0, 1.0])
+    assert [len(p) for p in some.prior.probabilities] == [3]
+    assert torch.equal(DRAWN.with_latents([1]).samples, DRAWN.samples[:, :, [1]])
+
+
+@pytest.mark.parametrize("latents", [[3], [-1], [], [0, 0]])
+def test_latents_that_there_are_not_are_refused(latents):
+    with pytest.raises(CodesError, match=r"numbered from 0 to 2|at least one latent, each once"):
+        CODES.with_latents(latents)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbraid.codes import Codes, Labels
+from unbraid.errors import SpecError
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.reductions.statistics import Statistics
@@ -163,3 +164,64 @@ def test_factors_without_order_are_named():
     score = Correlations()(codes)
     assert score.tables["latent_factor"].isnan().all()
     assert "shape" in score.notes[0]
+
+
+# Dead latents, and values that are mere names
+
+
+def with_dead_latents(codes):
+    """Two more latents, whose means are tiny functions of the first: dead, and correlated at 1."""
+    tiny = 1e-4 * codes.mean[:, :1]
+    return dataclasses.replace(
+        codes,
+        mean=torch.cat([tiny, codes.mean, -tiny], dim=1),
+        std=torch.nn.functional.pad(codes.std, (1, 1), value=1.0),
+    )
+
+
+def test_dead_latents_correlate_strongly_and_can_be_left_out():
+    live = random_codes(9)
+    codes, own = with_dead_latents(live), Correlations()(live)
+    assert Correlations()(codes).parts["largest"].value == pytest.approx(1)
+    score = Correlations(min_std=0.05)(codes)
+    assert score.value == pytest.approx(own.value)
+    assert score.interval == pytest.approx(own.interval)
+    assert score.parts["num_active"].value == 3
+    np.testing.assert_allclose(score.tables["deterministic"][1:4, 1:4], own.tables["deterministic"], atol=1e-12)
+    np.testing.assert_allclose(score.tables["latent_factor"][1:4], own.tables["latent_factor"], atol=1e-12)
+    for name, table in score.tables.items():
+        assert table[0].isnan().all(), name
+        assert table[4].isnan().all(), name
+    assert math.isnan(score.per_latent[0])
+    assert score.per_latent[1:4] == pytest.approx(own.per_latent)
+    assert "latents [0, 4]" in score.notes[-1]
+
+
+def test_a_code_without_live_latents_has_no_correlations():
+    codes = random_codes(10)
+    score = Correlations(min_std=0.05)(dataclasses.replace(codes, mean=1e-3 * codes.mean))
+    assert math.isnan(score.value)
+    assert score.parts["num_active"].value == 0
+    assert all(table.isnan().all() for table in score.tables.values())
+    assert score.notes == ("Left out, because their means have a std below 0.05: latents [0, 1, 2].",)
+
+
+def test_the_std_of_means_is_weighted():
+    mean = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    codes = Codes(mean, weights=torch.tensor([1.0, 1.0, 0.0]))
+    assert Correlations(min_std=0.4)(codes).parts["num_active"].value == 1
+    assert Correlations(min_std=0.4)(Codes(mean)).parts["num_active"].value == 2
+
+
+def test_names_count_by_their_numbers_where_asked():
+    codes = dataclasses.replace(random_codes(8), factors=(Labels("shape", torch.arange(60) % 3, ordered=False),))
+    score = Correlations(unordered="numbered")(codes)
+    expected = np.corrcoef(codes.mean.numpy(), np.arange(60) % 3, rowvar=False)[:3, 3]
+    np.testing.assert_allclose(score.tables["latent_factor"][:, 0], expected, atol=1e-12)
+    assert score.notes == ()
+
+
+@pytest.mark.parametrize("min_std", [-0.1, math.nan, math.inf])
+def test_a_std_that_cannot_be_is_refused(min_std):
+    with pytest.raises(SpecError, match="expected 0 or more"):
+        Correlations(min_std=min_std)

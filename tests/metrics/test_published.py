@@ -7,15 +7,16 @@ import pytest
 
 from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
-from unbraid.evaluation.published import chen, disentanglement_lib, do_tran, like
+from unbraid.evaluation.published import chen, disentanglement_lib, do_tran, kumar, like
 from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.zdiff import ZDiff
 from unbraid.recipes import text_of
 
 
-@pytest.mark.parametrize("code", [disentanglement_lib, chen, do_tran])
+@pytest.mark.parametrize("code", [disentanglement_lib, chen, kumar, do_tran])
 def test_each_is_a_set_of_metrics_with_names_of_their_own(code):
     metrics = code()
     assert all(isinstance(metric, Metric) for metric in metrics)
@@ -25,6 +26,7 @@ def test_each_is_a_set_of_metrics_with_names_of_their_own(code):
 def test_a_code_is_found_by_name():
     assert like("disentanglement-lib") == like("disentanglement_lib") == disentanglement_lib()
     assert like("do-tran") == do_tran()
+    assert like("kumar") == kumar()
     with pytest.raises(SpecError, match="Did you mean 'chen'"):
         like("chenn")
 
@@ -69,3 +71,26 @@ def test_do_and_tran_refuse_no_ordinary_codes():
     assert card.refused == {}
     assert len(card.names) == len(do_tran())
     assert "floored densities" in heard
+
+
+def test_kumar_and_others_score_shape_by_its_number_and_every_image():
+    rng = np.random.default_rng(0)
+    shape, side = np.arange(1200) % 3, np.arange(1200) // 3 % 2
+    mean = np.stack([shape + 0.1 * rng.normal(size=1200), side + 0.1 * rng.normal(size=1200), 1e-3 * shape], axis=1)
+    factors = {"shape": shape, "side": side}
+    train, test = (
+        Codes.from_arrays(mean[rows], factors={k: v[rows] for k, v in factors.items()}, unordered=["shape"])
+        for rows in (slice(900), slice(900, None))
+    )
+    few = [dataclasses.replace(m, num_train=300, num_test=100) if isinstance(m, ZDiff) else m for m in kumar()]
+    card = evaluate(train, few, test=test)
+    zdiff, attributes = card.scores
+    top, everything, live = evaluate(test, kumar()[2:]).scores
+    assert (zdiff.settings["classifier"], zdiff.value) == ("svm", 1.0)
+    # Means of the training images, and as bias the middle of where the hinge loss is least: all test images are right.
+    assert (attributes.per_factor["side"], attributes.parts["majority"].value) == (1.0, 0.5)
+    expected = np.corrcoef(mean[900:], shape[900:], rowvar=False)[:3, 3]
+    assert top.per_factor["shape"] == pytest.approx(np.abs(expected).max())
+    np.testing.assert_allclose(everything.tables["latent_factor"][:, 0], expected)
+    assert (live.parts["num_active"].value, live.value) == (2, pytest.approx(0, abs=0.1))
+    assert everything.value > 0.3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.told import warned
 from unbraid.codes import Codes, Labels
-from unbraid.errors import CodesError
+from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.top_attributes import TopAttributes
 
 
@@ -63,11 +63,12 @@ def test_rescaling_and_flipping_latents_changes_no_score(seed, sign):
 @given(seed=st.integers(0, 100))
 def test_values_lie_in_their_intervals(seed):
     score = TopAttributes()(random_codes(seed))
-    for value, interval in [
-        (score.value, score.interval),
-        *((part.value, part.interval) for part in score.parts.values()),
+    for least, value, interval in [
+        (0, score.value, score.interval),
+        *((-1 if name == "margin" else 0, part.value, part.interval) for name, part in score.parts.items()),
     ]:
-        assert 0 <= interval[0] <= value <= interval[1] <= 1
+        assert least <= interval[0] <= value <= interval[1] <= 1
+    assert score.parts["margin"].value == pytest.approx(score.value - score.parts["runner_up"].value)
 
 
 def test_of_latents_that_tie_the_first_is_named():
@@ -99,3 +100,25 @@ def test_factors_without_any_order_are_refused():
     codes = dataclasses.replace(random_codes(4), factors=(Labels("shape", torch.arange(80) % 3, ordered=False),))
     with pytest.raises(CodesError, match="shape have no order"):
         TopAttributes()(codes)
+
+
+def test_a_dead_latent_follows_nothing_where_it_is_left_out():
+    codes = random_codes(2)
+    label = codes.factors[0].values.double()
+    with_dead = dataclasses.replace(codes, mean=torch.cat([codes.mean, 1e-4 * label[:, None]], dim=1))
+    assert int(TopAttributes()(with_dead).tables["top_latent"][0]) == 4
+    score, own = TopAttributes(min_std=0.05)(with_dead), TopAttributes()(codes)
+    assert score.value == pytest.approx(own.value)
+    assert score.interval == pytest.approx(own.interval)
+    assert score.tables["top_latent"].tolist() == own.tables["top_latent"].tolist()
+
+
+def test_names_count_by_their_numbers_where_asked():
+    codes = random_codes(3)
+    shape = Labels("shape", torch.arange(80) % 3, ordered=False)
+    score = TopAttributes(unordered="numbered")(dataclasses.replace(codes, factors=(*codes.factors, shape)))
+    table = torch.corrcoef(torch.cat([codes.mean, shape.values.double()[:, None]], dim=1).T)[:4, 4]
+    assert score.per_factor["shape"] == pytest.approx(float(table.abs().max()))
+    assert score.notes == ()
+    with pytest.raises(SpecError, match="expected 0 or more"):
+        TopAttributes(min_std=-1.0)

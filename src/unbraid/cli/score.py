@@ -71,7 +71,7 @@ def score(
         str | None,
         typer.Option(
             metavar="CODE",
-            help="The settings of published code: disentanglement-lib, chen or do-tran.",
+            help="The settings of published code: disentanglement-lib, chen, kumar or do-tran.",
             show_default=False,
         ),
     ] = None,

@@ -28,6 +28,7 @@ from unbraid.codes.factor_forms import Marks
 from unbraid.codes.joining import check_alike, described, joined_labels, joined_weights
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
+from unbraid.codes.some_latents import check_latents, fields_of_latents
 from unbraid.errors import CodesError
 from unbraid.names import suggestion
 
@@ -234,6 +235,12 @@ class Codes:
             factors=tuple(map(joined_labels, self.factors, others.factors)),
             weights=joined_weights(self.weights, len(self), others.weights, len(others), self.mean),
         )
+
+    def with_latents(self, latents: Sequence[int]) -> "Codes":
+        """Returns the codes with the latents of these numbers alone, in this order, the continuous ones first."""
+        check_latents(latents, self.num_latents)
+        tables = (self.mean, self.std, self.covariance, self.samples, self.probabilities, self.groups, self.prior)
+        return replace(self, **fields_of_latents(latents, *tables))
 
     def without_discrete(self) -> "Codes":
         """Returns the codes without their discrete latents. Raises if they have no others."""

@@ -7,6 +7,8 @@ Their images and their random draws are not ours: what agrees is the quantity th
 from collections.abc import Callable
 
 from unbraid.errors import SpecError
+from unbraid.metrics.attribute_vector import AttributeVector
+from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
 from unbraid.metrics.estimators import MeansHistogram, Quantised, Sampled
@@ -25,11 +27,14 @@ from unbraid.metrics.rmig import RMIG
 from unbraid.metrics.sap import SAP
 from unbraid.metrics.separability import Separability
 from unbraid.metrics.sepin import SEPIN
+from unbraid.metrics.top_attributes import TopAttributes
 from unbraid.metrics.zdiff import ZDiff
 from unbraid.names import suggestion
 
 # Below this, Do & Tran's code takes a density for this number.
 _FLOOR = 1e-8
+# More than any data set has: all rows are used.
+_ALL_IMAGES = 10**7
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
@@ -52,6 +57,22 @@ def disentanglement_lib() -> tuple[Metric, ...]:
 def chen() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of beta-TCVAE compute them: Chen et al., arXiv:1802.04942v5."""
     return (MIG(Sampled(), value_weights="uniform"), ELBODecomposition(conditional="analytic"))
+
+
+def kumar() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of DIP-VAE describe them: Kumar et al., arXiv:1711.00848v1, section 3.
+
+    Attribute vectors see every image that there is: those trained on, and the held-out ones as tests, if scored with
+    fit="train" and part="test" as in the paper. Shape counts by its number in correlations, as it must have there. The
+    last is ours: correlations without dead latents, whose tiny means may correlate strongly.
+    """
+    return (
+        ZDiff(classifier="svm"),
+        AttributeVector(num_train=_ALL_IMAGES, num_test=_ALL_IMAGES),
+        TopAttributes(num_top=4, unordered="numbered"),
+        Correlations(unordered="numbered"),
+        Correlations(min_std=0.05, unordered="numbered"),
+    )
 
 
 def do_tran() -> tuple[Metric, ...]:
@@ -80,12 +101,13 @@ def do_tran() -> tuple[Metric, ...]:
 _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
     "disentanglement-lib": disentanglement_lib,
     "chen": chen,
+    "kumar": kumar,
     "do-tran": do_tran,
 }
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of the code of this name: "disentanglement-lib", "chen" or "do-tran"."""
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar" or "do-tran"."""
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:
         raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")

@@ -40,6 +40,13 @@ class Draws:
     def rows(self, rows: Int64[Tensor, " row"]) -> "Draws":
         return Draws(self.z[rows], self.image[rows], self.categories[rows])
 
+    def of_latents(self, latents: Sequence[int]) -> "Draws":
+        """Returns the same draws of some of the latents alone; the continuous ones come first."""
+        num_continuous = self.z.shape[1]
+        continuous = [latent for latent in latents if latent < num_continuous]
+        discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
+        return Draws(self.z[:, continuous], self.image, self.categories[:, discrete])
+
 
 @final
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """Correlation matrices: of the latents with each other, and with the factors."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid import sampling
+from unbraid.errors import SpecError
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions import pearson
 from unbraid.metrics.reductions.bootstrap import spread
@@ -22,23 +23,42 @@ class Correlations(Metric):
 
     Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior,
     made with `seed` (Do & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors
-    (Kumar et al., arXiv:1711.00848v1, tables 3 and 4). A latent that never varies correlates with nothing: 0. A factor
-    whose values are mere names has NaN, unless there are two of them.
+    (Kumar et al., arXiv:1711.00848v1, tables 3 and 4). A latent that never varies correlates with nothing: 0. The
+    means of a dead latent are tiny, and may correlate strongly all the same: with `min_std` it is left out, NaN in all
+    tables, and "num_active" tells how many latents were not. A factor whose values are mere names has NaN, unless there
+    are two of them, or they count by their numbers (`unordered`).
     """
 
     seed: int = 0
     """Which draws the stochastic correlations are of."""
+    min_std: float = 0.0
+    """Latents whose means have a smaller std are left out; 0.05 is usual for dead ones."""
+    unordered: pearson.Unordered = "left_out"
+    """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "mean correlation of latents"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.min_std < math.inf:
+            raise SpecError(f"Correlations: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
+
     @property
     def accepts(self) -> frozenset[Feature]:
         return OF_MEANS | {"continuous factors", "soft labels"}
 
     def measure(self, statistics: Statistics) -> Score:
+        if self.min_std == 0:
+            return self._of(statistics)
+        active = pearson.means_std(statistics.codes.mean, statistics.weights) >= self.min_std
+        kept = active.nonzero()[:, 0].tolist()
+        # With none there is nothing to correlate: one latent has no pair either, and its place is blanked below.
+        return _among_all(self._of(statistics.of_latents(kept or [0])), active, self.min_std)
+
+    def _of(self, statistics: Statistics) -> Score:
         mean, weights = statistics.codes.mean, statistics.weights
         deterministic = pearson.correlate(mean, None, weights)
         stochastic = _of_draws(statistics, self.seed)
@@ -49,7 +69,9 @@ class Correlations(Metric):
             tables["stochastic"] = _with_unit_diagonal(stochastic.matrix)
         notes = _notes(statistics, deterministic.matrix)
         if statistics.codes.factors:
-            tables["latent_factor"], _, skipped = pearson.correlate_with_factors(statistics.codes, weights)
+            tables["latent_factor"], _, skipped = pearson.correlate_with_factors(
+                statistics.codes, weights, self.unordered
+            )
             if skipped:
                 notes += (f"The values of {', '.join(skipped)} have no order, so there is nothing to correlate with.",)
         return Score(
@@ -62,6 +84,30 @@ class Correlations(Metric):
             notes=notes,
             settings=self.settings,
         )
+
+
+def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) -> Score:
+    """Returns the score of the active latents with a place for every latent: NaN for those that were left out."""
+    count = int(active.sum())
+
+    def blanked(table: Tensor, num_axes: int) -> Tensor:
+        full = table.new_full((len(active),) * num_axes + table.shape[num_axes:], math.nan)
+        if count:
+            where = active.nonzero()[:, 0]
+            full[(where[:, None], where) if num_axes == 2 else where] = table
+        return full
+
+    left_out = (~active).nonzero()[:, 0].tolist()
+    notes = (f"Left out, because their means have a std below {min_std:g}: latents {left_out}.",) if left_out else ()
+    return replace(
+        score,
+        parts={**score.parts, "num_active": Value(float(count))},
+        per_latent=tuple(
+            blanked(torch.tensor(score.per_latent, dtype=torch.float64, device=active.device), 1).tolist()
+        ),
+        tables={name: blanked(table, 1 if name == "latent_factor" else 2) for name, table in score.tables.items()},
+        notes=(*(note for note in score.notes if count), *notes),
+    )
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:

@@ -1,27 +1,39 @@
 """How far the latents are from holding isolated information."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import torch
 from torch import Tensor
 
+from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledMetric
+from unbraid.metrics.settings import check_seed
+
+_LEFT = "left side: "
 
 
 @final
 @dataclass(frozen=True)
 class Lemma2Gap(SampledMetric):
-    """I(x, z) - sum_i I(x, z_i) = E_x KL(q(z|x) || prod_i q(z_i|x)) - TC, in nats; 0 if the latents hold isolated
-    information.
+    """I(x, z_S) - sum_i I(x, z_i) = E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), i in S, in nats;
+    0 if the latents of S hold isolated information.
 
-    Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020). The parts are its two sides:
-    "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and "minus_total_correlation", -KL(q(z)
-    || prod_i q(z_i)). They may cancel: look at both.
+    Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020), its eq. 6, for any subset S of the latents;
+    by default it is all of them. The parts are its two sides: "posterior_dependence", from the covariances, 0 for
+    uncorrelated posteriors; and "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: look at both.
+    Latent by latent there is how far eq. 3 and 4 (Lemma 1) are from true, I(x, z_j | z_S-j) - I(x, z_j), where S-j is S
+    without j.
+    """
+
+    latents: tuple[int, ...] = ()
+    """The numbers of the latents of S; without any, all."""
+    left_side_seed: int | None = None
+    """With a seed, the left side is computed by itself from other draws, those of this seed, as the part "left_side".
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -29,18 +41,59 @@ class Lemma2Gap(SampledMetric):
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.latents)) < len(self.latents):
+            raise SpecError(f"Lemma2Gap: latents is {self.latents}: one of them twice. Name each once.")
+        object.__setattr__(self, "latents", tuple(sorted(self.latents)))
+        if self.left_side_seed is not None:
+            check_seed("Lemma2Gap: left_side_seed", self.left_side_seed)
+            if self.left_side_seed == self.estimator.seed:
+                raise SpecError(
+                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, the seed of the other side too: both would "
+                    "have the same draws, and agree whether the lemma holds or not. Give another seed."
+                )
+
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        return sampled_entropies(statistics, self.estimator, self.conditional)
+        num_latents = statistics.codes.num_latents
+        chosen = self.latents or tuple(range(num_latents))
+        part = statistics.of_latents(chosen)
+        found = sampled_entropies(part, self.estimator, self.conditional)
+        if self.left_side_seed is not None:
+            other = replace(self.estimator, seed=self.left_side_seed)
+            found = found.beside(sampled_entropies(part, other, self.conditional), _LEFT)
+        is_chosen = statistics.weights.new_zeros(num_latents)
+        is_chosen[list(chosen)] = 1
+        return found.with_constant("is_chosen", is_chosen)
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
         # The sum over latents may be rounded another way than the joint: no dependence below 1e-12 nats is one.
         dependence = averages["each_given_image"].sum() - averages["joint_given_image"]
         dependence = torch.where(dependence.abs() < 1e-12, 0.0 * dependence, dependence)
         total_correlation = averages["each"].sum() - averages["joint"]
-        return {
+        each, joint, without = _information(averages)
+        found = {
             "value": dependence - total_correlation,
             "posterior_dependence": dependence,
             "minus_total_correlation": -total_correlation,
-            "informativeness": averages["each"] - averages["each_given_image"],
-            "joint_informativeness": (averages["joint"] - averages["joint_given_image"])[None],
+            "per_latent": _among_all(joint - without - each, averages["is_chosen"]),
+            "informativeness": _among_all(each, averages["is_chosen"]),
+            "joint_informativeness": joint[None],
         }
+        if f"{_LEFT}joint" in averages:
+            each, joint, _ = _information(averages, _LEFT)
+            found |= {"left_side": joint - each.sum(), "difference": found["value"] - (joint - each.sum())}
+        return found
+
+
+def _information(averages: Averages, of: str = "") -> tuple[Tensor, Tensor, Tensor]:
+    """Returns I(x, z_i), I(x, z_S) and I(x, z_S-i)."""
+    each, joint, without = (
+        averages[f"{of}{name}"] - averages[f"{of}{name}_given_image"] for name in ("each", "joint", "without")
+    )
+    return each, joint, without
+
+
+def _among_all(values: Tensor, is_chosen: Tensor) -> Tensor:
+    """Returns a number for every latent: NaN for those that were not chosen."""
+    return torch.full_like(is_chosen, math.nan).masked_scatter(is_chosen > 0, values)

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid.errors import CodesError
+from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions.bootstrap import spread
-from unbraid.metrics.reductions.pearson import correlate_with_factors
+from unbraid.metrics.reductions.pearson import Unordered, correlate_with_factors, means_std
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -24,21 +24,36 @@ class TopAttributes(Metric):
     with it most, and the `num_top` largest correlations of that latent with the other attributes. Table "top_latent"
     numbers the latents; "top_attributes" and "top_correlations" hold, in a row for each attribute, the others by number
     and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it comes near
-    the value, latents follow several attributes (as attributes follow each other).
+    the value, latents follow several attributes (as attributes follow each other); "margin" is the value less that.
+    Latents whose means have a std below `min_std` follow nothing. An attribute whose values are mere names is left out,
+    or counts by their numbers (`unordered`).
     """
 
     num_top: int = 4
     """How many other attributes are named for each."""
+    min_std: float = 0.0
+    """Latents whose means have a smaller std follow no attribute; 0.05 is usual for dead ones."""
+    unordered: Unordered = "left_out"
+    """Attributes whose values are mere names: left out, or correlated with by the numbers of their values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "correlation of attributes with their best latent"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.min_std < math.inf:
+            raise SpecError(f"TopAttributes: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
 
     @property
     def accepts(self) -> frozenset[Feature]:
         return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
-        matrix, resampled, skipped = correlate_with_factors(statistics.codes, statistics.weights)
+        codes, weights = statistics.codes, statistics.weights
+        matrix, resampled, skipped = correlate_with_factors(codes, weights, self.unordered)
+        if self.min_std > 0:
+            dead = means_std(codes.mean, weights) < self.min_std
+            matrix, resampled = (torch.where(dead[:, None], 0.0, table) for table in (matrix, resampled))
         varies = torch.tensor(statistics.varies, device=matrix.device)
         matrix, resampled = torch.where(varies, matrix, math.nan), torch.where(varies, resampled, math.nan)
         if bool(matrix.isnan().all()):
@@ -48,19 +63,20 @@ class TopAttributes(Metric):
                 "values are measurements, ordered, or two."
             )
         top, best = _top_latents(matrix)
-        value = Value.of(best.nanmean(), spread(_top_latents(resampled)[1].nanmean(dim=-1)), self.bounds)
+        best_resampled = _top_latents(resampled)[1].nanmean(dim=-1)
+        value = Value.of(best.nanmean(), spread(best_resampled), self.bounds)
         others, correlations = _other_attributes(matrix, top, self.num_top)
         runner_up = _runner_up(matrix, top)
+        others_resampled = torch.stack([_runner_up(one, top) for one in resampled])
         return Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
             parts={
-                "runner_up": Value.of(
-                    runner_up, spread(torch.stack([_runner_up(one, top) for one in resampled])), self.bounds
-                )
+                "runner_up": Value.of(runner_up, spread(others_resampled), self.bounds),
+                "margin": Value.of(best.nanmean() - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)),
             },
-            per_factor=dict(zip(statistics.codes.factor_names, best.tolist(), strict=True)),
+            per_factor=dict(zip(codes.factor_names, best.tolist(), strict=True)),
             tables={
                 "latent_factor": matrix,
                 "top_latent": top,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
@@ -19,6 +19,9 @@ from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
 # numbers is such rounding.
 _ROUNDING = 1e-13
 
+
+Unordered = Literal["left_out", "numbered"]
+"""What becomes of factors whose values are mere names: they have no correlations, or those of the numbers of values."""
 
 # Resamples are made in blocks of about this many numbers: 64 MB.
 _BLOCK_NUMBERS = 8_000_000
@@ -86,17 +89,22 @@ def standardised(
 
 
 def correlate_with_factors(
-    codes: Codes, weights: Float64[Tensor, " image"]
+    codes: Codes, weights: Float64[Tensor, " image"], unordered: Unordered = "left_out"
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
     """Returns the correlations of each latent's means with each factor, over the images in which it is known; the same
     for other samples of the images; and the factors that have no order, whose columns are NaN.
 
-    Two values without an order count as 0 and 1: either order gives the same correlation up to its sign.
+    Two values without an order count as 0 and 1: either order gives the same correlation up to its sign. With
+    `unordered` "numbered", more of them count by their numbers, whatever order that is.
     """
     num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
     matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
     resampled = matrix.repeat(NUM_RESAMPLES, 1, 1)
-    usable = [k for k, labels in enumerate(codes.factors) if has_order(labels)]
+    usable = [
+        k
+        for k, labels in enumerate(codes.factors)
+        if has_order(labels) or (unordered == "numbered" and not labels.is_soft)
+    ]
     everywhere = [k for k in usable if codes.factors[k].known is None]
     for part in [everywhere, *([k] for k in usable if codes.factors[k].known is not None)]:
         known = codes.factors[part[0]].known if part else None
@@ -108,6 +116,12 @@ def correlate_with_factors(
         found = correlate(codes.mean[rows], labels, weights[rows] / total)
         matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled()
     return matrix, resampled, tuple(labels.name for k, labels in enumerate(codes.factors) if k not in usable)
+
+
+def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " image"]) -> Float64[Tensor, " latent"]:
+    """Returns the std of each latent's means, weighted by p(n)."""
+    deviation = mean.double() - weights @ mean.double()
+    return (weights @ deviation.square()).sqrt()
 
 
 def has_order(labels: Labels) -> bool:

@@ -73,6 +73,23 @@ class SampledEntropies:
         with_average = self.with_constant(name, average)
         return replace(with_average, of_images=self._and_of_images(name, _deviations(of_images), _deviations(at_draws)))
 
+    def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
+        """Returns these entropies, and those of as many other draws of the same codes, by names with a prefix. The
+        draws of one are independent of those of the other, so the order in which their rows meet does not matter.
+        """
+
+        def both(one: Averages, two: Averages) -> Averages:
+            return {**one, **{f"{prefix}{name}": number for name, number in two.items()}}
+
+        first, second = (both(one, two) for one, two in zip(self.of_images, other.of_images, strict=True))
+        return replace(
+            self,
+            averages=both(self.averages, other.averages),
+            half=both(self.half, other.half),
+            of_draws=both(self.of_draws, other.of_draws),
+            of_images=(first, second),
+        )
+
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
         """Returns these entropies with a number that is taken as known."""
         return replace(self, averages={**self.averages, name: value}, half={**self.half, name: value})

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, final
@@ -71,6 +71,17 @@ class Statistics:
             return part
 
         return self.once(("restricted", names), compute)
+
+    def of_latents(self, latents: Sequence[int]) -> "Statistics":
+        """Returns the same images with some of their latents, in this order, and statistics of their own."""
+        if list(latents) == list(range(self.codes.num_latents)):
+            return self
+
+        def compute() -> Statistics:
+            codes, given = self.codes.with_latents(latents), self.given_draws
+            return Statistics(codes, None if given is None else given.of_latents(latents), self.num_fitted)
+
+        return self.once(("of_latents", tuple(latents)), compute)
 
     def subset(self) -> "Statistics":
         """Returns a random few thousand of the images, with statistics of their own; all of them where there are no
