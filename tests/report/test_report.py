@@ -230,7 +230,7 @@ def test_every_link_leads_to_a_place_on_the_page(trained, tmp_path):
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_number_on_the_heat_map_can_be_read(dark):
     """WCAG 2.2 asks for a contrast of 4.5 to 1."""
-    style = (Path(unbraid.pages.__file__).parent / "templates" / "report.css").read_text()
+    style = (Path(unbraid.pages.__file__).parent / "templates" / "colours.css").read_text()
     heat = [tuple(map(int, numbers.split())) for numbers in re.findall(r"--heat: ([\d ]+);", style)][dark]
     faint, strong, surface = (
         [tuple(bytes.fromhex(colour)) for colour in re.findall(rf"--{name}: #(\w+);", style)][dark]

@@ -2,8 +2,8 @@ import torch
 
 from unbraid.codes import Codes
 from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.evaluation.latent_readings import Reading
 from unbraid.models import MLP, Autoencoder
-from unbraid.report.latents import Reading
 from unbraid.report.pictures import sheet
 from unbraid.report.traversals import MAX_LATENTS, POSITIONS, traversals
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
+from unbraid.evaluation.latent_readings import factor_shares
 from unbraid.metrics.metric import Score
-from unbraid.report.latents import factor_shares
 
 # A model may have hundreds of latents; those that know most are enough.
 MAX_LATENTS = 16

@@ -9,6 +9,7 @@ from typing import final
 
 from unbraid import files
 from unbraid.errors import RunError
+from unbraid.evaluation.latent_readings import read_latents
 from unbraid.evaluation.scoring import Scoring, named
 from unbraid.evaluation.usage import UNUSED
 from unbraid.pages.fill import filled
@@ -17,7 +18,6 @@ from unbraid.report import loss_curves, strip_plot, traversals
 from unbraid.report.all_scores import all_scores
 from unbraid.report.groups import Group, group_members
 from unbraid.report.heat_map import HeatMap, heat_map
-from unbraid.report.latents import read_latents
 from unbraid.report.members import ReportedRun, Role, rank, read_members, shown_members, why_left_out
 from unbraid.report.reconstructions import reconstructions
 from unbraid.report.samples import prior_samples

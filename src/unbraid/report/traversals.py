@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.codes import Codes
+from unbraid.evaluation.latent_readings import Reading
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.latent_moves import Place
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, traverse
-from unbraid.report.latents import Reading
 from unbraid.report.pictures import Sheet, sheet
 
 POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)

@@ -6,9 +6,9 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.evaluation.latent_readings import factor_shares, read_latents
 from unbraid.evaluation.usage import informativeness
 from unbraid.metrics import MIG, Score
-from unbraid.report.latents import factor_shares, read_latents
 
 
 def score(information, entropy):
