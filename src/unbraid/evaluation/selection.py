@@ -111,11 +111,12 @@ def _meant(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:
     match one.strip():
         case "all":
             variants = [metric_of(name) for name in VARIANTS if name.partition(":")[0] in registry()]
-            return [m for cls in known for m in (cls(), *(v for v in variants if type(v) is cls))]
+            most = [cls for cls in known if not cls.by_name_only]
+            return [m for cls in most for m in (cls(), *(v for v in variants if type(v) is cls))]
         case "model":
             return [*(cls() for cls in model_registry().values()), *map(metric_of, MODEL_VARIANTS)]
         case "unsupervised":
-            return [cls() for cls in known if not cls.needs_factors]
+            return [cls() for cls in known if not (cls.needs_factors or cls.by_name_only)]
         case _:
             return [metric_of(one)]
 

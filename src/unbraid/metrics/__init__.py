@@ -18,6 +18,7 @@ from unbraid.metrics.metric import Value as Value
 from unbraid.metrics.mig import MIG as MIG
 from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
+from unbraid.metrics.pairwise_information import PairwiseInformation as PairwiseInformation
 from unbraid.metrics.rmig import RMIG as RMIG
 from unbraid.metrics.sap import SAP as SAP
 from unbraid.metrics.separability import Separability as Separability

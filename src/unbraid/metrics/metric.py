@@ -148,6 +148,8 @@ class Metric(Recipe, ABC):
     needs_factors: ClassVar[bool] = True
     # Whether images are grouped by the value of a factor, whatever the value is.
     groups_by_value: ClassVar[bool] = False
+    # Whether it is computed only where it is asked for by name, and is not among "all".
+    by_name_only: ClassVar[bool] = False
     # Whether a predictor is fitted on some images and tested on others.
     fits_predictor: ClassVar[bool] = False
 

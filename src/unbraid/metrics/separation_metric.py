@@ -11,6 +11,7 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.information.delta import Averages
 from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
@@ -74,9 +75,9 @@ class SeparationMetric(SampledMetric):
         return Terms.of(averages, clip=self.density_floor is not None)
 
     @final
-    def sampled(self, statistics: Statistics) -> SampledEntropies:
-        """Returns the entropies, with floors if asked for."""
-        return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor)
+    def sampled(self, statistics: Statistics, groups: Groups | None = None) -> SampledEntropies:
+        """Returns the entropies, with floors if asked for; of these groups in place of those of the codes, if given."""
+        return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor, groups)
 
 
 @dataclass(frozen=True)

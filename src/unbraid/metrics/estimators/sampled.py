@@ -13,6 +13,9 @@ from unbraid.metrics.estimators.image_influences import Influences, density_infl
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
+Groups = tuple[tuple[int, ...], ...]
+"""Sets of latents, each by their numbers."""
+
 FIRST_HALF = "The first half of the draws in place of all"
 
 
@@ -37,13 +40,16 @@ class Sampled(Estimator):
     def draws(self, statistics: Statistics) -> Draws:
         return statistics.draws(self.num_samples, self.seed)
 
-    def log_densities(self, statistics: Statistics) -> LogDensities:
-        """Returns log q at the draws, against the mixture of all images."""
+    def log_densities(self, statistics: Statistics, groups: Groups | None = None) -> LogDensities:
+        """Returns log q at the draws, against the mixture of all images: of these groups of latents, by default those
+        of the codes.
+        """
+        groups = statistics.codes.groups if groups is None else groups
 
         def compute() -> LogDensities:
-            return log_densities(statistics.posteriors, self.draws(statistics), statistics.codes.groups)
+            return log_densities(statistics.posteriors, self.draws(statistics), groups)
 
-        return statistics.once_for_all_factors(("log_densities", self), compute)
+        return statistics.once_for_all_factors(("log_densities", self, groups), compute)
 
     def information(self, statistics: Statistics) -> LatentInformation:
         return self._estimate(statistics)[0]

@@ -12,6 +12,7 @@ from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Draws
 from unbraid.information.sampled import LogDensities
 from unbraid.metrics.estimators import Sampled
+from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.reductions.statistics import Statistics
 
 Conditional = Literal["analytic", "mc"]
@@ -104,37 +105,42 @@ def _deviations(terms: Tensor) -> Tensor:
 
 
 def sampled_entropies(
-    statistics: Statistics, estimator: Sampled, conditional: Conditional, density_floor: float | None = None
+    statistics: Statistics,
+    estimator: Sampled,
+    conditional: Conditional,
+    density_floor: float | None = None,
+    groups: Groups | None = None,
 ) -> SampledEntropies:
     """Returns the entropies of these codes. "analytic" takes H(. | x) in closed form, over all images; "mc" averages it
-    over the same draws.
+    over the same draws. `groups` are those of the codes, unless others are given.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see
     `information.floored`.
     """
+    grouped = statistics.codes.groups if groups is None else groups
 
     def compute() -> SampledEntropies:
         draws = estimator.draws(statistics)
         if density_floor is None:
-            logs = estimator.log_densities(statistics)
+            logs = estimator.log_densities(statistics, grouped)
         else:
-            logs = floored_log_densities(statistics.posteriors, draws, density_floor, statistics.codes.groups)
+            logs = floored_log_densities(statistics.posteriors, draws, density_floor, grouped)
         found = SampledEntropies({}, {}, {}, ({}, {}), len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))
         if conditional == "analytic":
-            return _with_closed_forms(found, statistics, draws, logs)
+            return _with_closed_forms(found, statistics, draws, logs, grouped)
         for name in _SETS:
             found = found.with_mean_of(f"{name}_given_image", -getattr(logs, f"{name}_given_image"))
         return found
 
-    return statistics.once(("sampled_entropies", estimator, conditional, density_floor), compute)
+    return statistics.once(("sampled_entropies", estimator, conditional, density_floor, grouped), compute)
 
 
 def _with_closed_forms(
-    found: SampledEntropies, statistics: Statistics, draws: Draws, logs: LogDensities
+    found: SampledEntropies, statistics: Statistics, draws: Draws, logs: LogDensities, groups: Groups
 ) -> SampledEntropies:
-    posteriors, weights, groups = statistics.posteriors, statistics.weights, statistics.codes.groups
+    posteriors, weights = statistics.posteriors, statistics.weights
     closed = posteriors.entropy()
     of_groups = [weights @ posteriors.entropy_of_group(group) for group in groups]
     averages = (closed.each, closed.joint, closed.without, torch.stack(of_groups) if groups else weights.new_zeros(0))

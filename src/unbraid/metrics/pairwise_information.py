@@ -1,0 +1,75 @@
+"""How much two latents share, of the image and in general."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, final
+
+import torch
+from torch import Tensor
+
+from unbraid.codes import Codes
+from unbraid.information.delta import Averages
+from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
+from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.separation_metric import SeparationMetric
+
+
+@final
+@dataclass(frozen=True)
+class PairwiseInformation(SeparationMetric):
+    """I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j): what two latents share, in nats; the value is the mean over pairs.
+    Lower is better; 0 is independent.
+
+    Do & Tran, arXiv:1908.09961v4, eq. (3). Their eq. (2), what two latents share of the image, I(x, z_i, z_j) =
+    I(x, z_i) + I(x, z_j) - I(x, (z_i, z_j)) = I(z_i, z_j) - I(z_i, z_j | x), is the same for latents that are
+    independent given the image; else it may be below 0. Parts are "max" and, of eq. (2), "of_image" (the mean) and
+    "of_image_max"; the tables hold both for all pairs, with NaN on the diagonal. Every pair takes a pass over draws and
+    images.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    quantity: ClassVar[str] = "information shared by two latents"
+    higher_is_better: ClassVar[bool | None] = False
+    needs_factors: ClassVar[bool] = False
+    by_name_only: ClassVar[bool] = True
+
+    def entropies(self, statistics: Statistics) -> SampledEntropies:
+        codes = statistics.codes
+        return self.sampled(statistics, _pairs(codes.mean.shape[1] + len(codes.probabilities)))
+
+    def numbers(self, averages: Averages) -> dict[str, Tensor]:
+        first, second = torch.combinations(torch.arange(len(averages["each"]))).T
+        terms = self.terms(averages)
+        of_pair = averages["groups"] - averages["groups_given_image"]
+        shared = averages["each"][first] + averages["each"][second] - averages["groups"]
+        if self.density_floor is not None:
+            of_pair, shared = of_pair.clamp(min=0), shared.clamp(min=0)
+        of_image = terms.each[first] + terms.each[second] - of_pair
+
+        def table(numbers: Tensor) -> Tensor:
+            full = numbers.new_full((len(terms.each), len(terms.each)), math.nan)
+            full[first, second] = full[second, first] = numbers.detach()
+            return full
+
+        return {
+            "value": shared.mean(),
+            "max": _largest(shared),
+            "of_image": of_image.mean(),
+            "of_image_max": _largest(of_image),
+            "shared": table(shared),
+            "shared_of_image": table(of_image),
+            "informativeness_of_pair": table(of_pair),
+        }
+
+    def notes(self, codes: Codes) -> tuple[str, ...]:
+        alone = codes.mean.shape[1] + len(codes.probabilities) == 1
+        return ("PairwiseInformation compares pairs of latents, and there is only one.",) if alone else ()
+
+
+def _pairs(num_latents: int) -> tuple[tuple[int, int], ...]:
+    return tuple(combinations(range(num_latents), 2))
+
+
+def _largest(numbers: Tensor) -> Tensor:
+    return numbers.max() if len(numbers) else numbers.new_tensor(math.nan)
