@@ -1,6 +1,8 @@
 """The benchmark has the rows of the issue, measures fleet and loop, and says which limits are met."""
 
+import inspect
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +10,7 @@ import torch
 from benchmarks import fleet_speed
 from benchmarks.evidence import SMALL_SPRITES
 from benchmarks.fleet_speed import Measured, Row, every_row, line, main
-from unbraid import MLP, VAE, Autoencoder, RunSpec
+from unbraid import MLP, VAE, Autoencoder, RunSpec, models
 
 ROW = Row("VAE, small", RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,))), VAE(), batch_size=16), 2, 0.5, 0.25)
 
@@ -17,6 +19,7 @@ def test_every_row_has_its_limits():
     rows = {
         (type(row.spec.objective).__name__, row.spec.batch_size, row.num_members): (row.required, row.wish)
         for row in every_row()
+        if not row.name.startswith("net ")
     }
     assert rows == {
         ("BetaTCVAE", 2048, 16): (0.85, 0.5),
@@ -25,6 +28,19 @@ def test_every_row_has_its_limits():
         ("FactorVAE", 64, 64): (0.3, 0.15),
         ("VAE", 512, 64): (0.05, 0.03),
     }
+
+
+def test_every_net_of_the_library_has_a_row():
+    nets = {cls for _, cls in inspect.getmembers(models, inspect.isclass) if issubclass(cls, models.Architecture)}
+    of_nets = [row for row in every_row(small=True) if row.name.startswith("net ")]
+    assert {type(row.spec.model.encoder) for row in of_nets} == nets - {models.Architecture}
+    assert all(row.required is None for row in of_nets)
+
+
+@pytest.mark.parametrize(("loop", "end"), [(30.0, ["ratio 30, met", ""]), (29.0, ["ratio 30, NOT met", ""])])
+def test_a_line_of_a_net_says_whether_the_ratio_is_met(loop, end):
+    row = replace(ROW, required=None, wish=None)
+    assert line(row, Measured(row.title, "bf16", 1.0, loop, 30.0, 1.5))[-2:] == end
 
 
 @pytest.mark.parametrize(

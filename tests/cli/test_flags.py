@@ -164,7 +164,7 @@ def test_a_flag_says_its_default_and_who_has_another():
     assert "efault" not in FLAGS["dataset.sha256"].help
     assert FLAGS["num_steps"].help.endswith("Default 10000.")
     assert "beta-tcvae (default), beta-vae, " in FLAGS["objective"].help
-    assert "conv, do-tran-celeba, " in FLAGS["model.decoder"].help
+    assert "conv, disentanglement-lib-conv, do-tran-celeba, " in FLAGS["model.decoder"].help
 
 
 @pytest.mark.parametrize("table", ["train", "score", "model_scores"])

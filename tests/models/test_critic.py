@@ -6,6 +6,7 @@ import torch
 from tests.models.nets import conv, linear, num_parameters
 from unbraid.errors import SpecError
 from unbraid.models import Critic
+from unbraid.models.layers.seeded import seeded
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
@@ -35,6 +36,20 @@ def test_without_channels_pixels_are_read_as_they_are():
 def test_more_convolutions_than_an_image_can_be_halved_are_refused():
     with pytest.raises(SpecError, match="Critic: 4 convolutions halve images of .1, 8, 8. away. Give fewer channels"):
         Critic(channels=(8, 8, 8, 8)).for_images((1, 8, 8), 1)
+
+
+@pytest.mark.parametrize(
+    ("init", "bounds"),
+    [("truncated_normal", [0.04] * 3), ("glorot_uniform", [(6 / (16 * 5)) ** 0.5, (6 / 72) ** 0.5, (6 / 9) ** 0.5])],
+)
+def test_its_weights_start_where_they_are_asked_to(init, bounds):
+    recipe = Critic(hidden=(8,), channels=(4,), init=init)
+    with torch.device("cpu"):
+        critic = seeded(lambda: recipe.for_images((1, 8, 8), 1), 0)
+    layers = [m for m in critic.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
+    assert all(not layer.bias.any() for layer in layers)
+    for layer, bound in zip(layers, bounds, strict=True):
+        assert bound / 2 < layer.weight.abs().max() <= bound
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class Conv(Architecture):
     hidden: int = 128
     """Units of the fully connected layer."""
     init: InitialWeights = "torch"
-    """Initial weights: those of torch, or the authors' truncated normal."""
+    """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

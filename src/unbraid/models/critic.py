@@ -8,6 +8,7 @@ from torch import nn
 
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
+from unbraid.models.layers.initial_weights import InitialWeights, initialised
 from unbraid.models.layers.strided_convolutions import Conv2d
 from unbraid.optimisers.adam import Adam
 from unbraid.optimisers.optimiser import Optimiser
@@ -30,6 +31,8 @@ class Critic(Recipe):
     """Channels of the convolutions that images go through first."""
     optimiser: Optimiser = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
     """How the critic's weights follow their gradients."""
+    init: InitialWeights = "torch"
+    """Initial weights: those of torch, Do & Tran's truncated normal, or Glorot's uniform ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,7 +48,7 @@ class Critic(Recipe):
         layers: list[nn.Module] = []
         for fan_in, fan_out in pairwise((num_inputs, *self.hidden)):
             layers += [nn.Linear(fan_in, fan_out), nn.LeakyReLU(0.2)]
-        return nn.Sequential(*layers, nn.Linear(self.hidden[-1], num_outputs))
+        return initialised(nn.Sequential(*layers, nn.Linear(self.hidden[-1], num_outputs)), self.init)
 
     def for_images(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
         """Returns a module from (batch, channel, height, width) to (batch, num_outputs)."""
@@ -58,6 +61,7 @@ class Critic(Recipe):
             raise SpecError(
                 f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels."
             )
-        return nn.Sequential(
+        critic = nn.Sequential(
             *layers, nn.Flatten(), self.for_codes(height * width * (self.channels or (num_channels,))[-1], num_outputs)
         )
+        return initialised(critic, self.init)

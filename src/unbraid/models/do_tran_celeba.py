@@ -27,7 +27,7 @@ class DoTranCelebA(Architecture):
     hidden: int = 256
     """Units that the convolution over the whole of the smallest map makes."""
     init: InitialWeights = "torch"
-    """Initial weights: those of torch, or the authors' truncated normal."""
+    """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,67 @@
+"""The convolutional nets of disentanglement_lib."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import final
+
+import torch
+from torch import nn
+
+from unbraid.distributions.posteriors.latents import Latents
+from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.conv import Conv
+from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.layers.initial_weights import InitialWeights, initialised
+from unbraid.models.layers.tiled_convolutions import TiledConv2d
+
+_NUM_LARGE = 2  # convolutions of 4 x 4, which come first
+
+
+@final
+@dataclass(frozen=True)
+class DisentanglementLibConv(Architecture):
+    """The convolutional nets of disentanglement_lib, with which Locatello et al. (arXiv:1811.12359v4) train all their
+    models.
+
+    They are those of `Conv(hidden=256)`, but for the encoder's third and fourth convolution, which have kernels of 2 x
+    2 (stride 2, no padding), and for the initial weights: Glorot's uniform ones, with biases of 0, where means and
+    log-variances are layers of their own, as in that library. Beyond 64 pixels, more convolutions have 2 x 2 too.
+    """
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Channels of the convolutions, each of which halves the image; from the third on they are 2 x 2."""
+    hidden: int = 256
+    """Units of the fully connected layer."""
+    init: InitialWeights = "glorot_uniform"
+    """Initial weights: Glorot's as in the library, torch's, or Do & Tran's truncated normal."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_width("DisentanglementLibConv", "hidden", self.hidden, 256)
+        check_channels("DisentanglementLibConv", self.channels)
+
+    def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
+        canvas = Canvas.of("DisentanglementLibConv", image_shape, self.channels)
+        widths = (canvas.num_channels, *canvas.widths)
+        small: list[nn.Module] = []
+        for fan_in, fan_out in pairwise(widths[_NUM_LARGE:]):
+            small += [TiledConv2d(fan_in, fan_out, (2, 2), stride=2), nn.ReLU()]
+        outputs = nn.Linear(self.hidden, latents.num_parameters)
+        encoder = nn.Sequential(
+            *canvas.frame(),
+            *halving(widths[: _NUM_LARGE + 1]),
+            *small,
+            nn.Flatten(),
+            nn.Linear(self.channels[-1] * canvas.map_area, self.hidden),
+            nn.ReLU(),
+            outputs,
+        )
+        initialised(encoder, self.init)
+        if self.init == "glorot_uniform":
+            with torch.no_grad():
+                for of_one_kind in outputs.weight.split(latents.num_latents):  # all means, all log-variances
+                    nn.init.xavier_uniform_(of_one_kind)
+        return encoder
+
+    def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
+        return Conv(self.channels, self.hidden, self.init).make_decoder(num_inputs, image_shape)
