@@ -1,0 +1,70 @@
+"""Every item of every paper: what it says of itself is so at every scale. Nothing is trained."""
+
+import math
+
+import pytest
+
+from unbraid import figures
+from unbraid.papers.item import Item
+from unbraid.papers.judgement import judge
+from unbraid.papers.registry import items
+from unbraid.papers.work import digest_of
+from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+
+ITEMS = items()
+every_item = pytest.mark.parametrize("item", ITEMS.values(), ids=list(ITEMS))
+
+
+def made_up(item: Item, scale: str) -> StudyScores:
+    """Returns three made-up runs of every setting, with a number for every metric and for the parts that claims and
+    printed numbers name.
+    """
+    empty = item.at(scale).empty()
+    parts = {(p.metric.rpartition(":")[0], p.metric.rpartition(":")[2]) for p in item.printed}
+    for claim in item.at(scale).claims:
+        parts |= {(name.rpartition(":")[0], name.rpartition(":")[2]) for name in claim.subjects()[1]}
+    runs, numbers = [], []
+    for place, label in enumerate(empty.settings):
+        for seed in range(3):
+            run = f"{label}-{seed}"
+            runs.append(ScoredRun(label, seed, run, "finished", 1.0, 5))
+            for number, metric in enumerate(empty.metrics):
+                value = 0.3 + 0.02 * place + 0.01 * seed + 0.001 * number
+                ends = (math.nan, math.nan, run)
+                numbers.append(Number(label, seed, metric, "", "value", "", value, *ends))
+                for name, of in parts:
+                    if name == metric:
+                        numbers.append(Number(label, seed, metric, "", "part", of, value / 2, *ends))
+    return StudyScores(
+        empty.settings, empty.families, empty.metrics, empty.higher_is_better, tuple(runs), tuple(numbers)
+    )
+
+
+@every_item
+def test_it_builds_at_every_scale_to_one_definition(item: Item) -> None:
+    for scale in item.scales:
+        assert digest_of(item.at(scale)) == digest_of(item.at(scale))
+        assert item.at(scale).num_runs > 0
+
+
+@every_item
+def test_its_printed_numbers_are_of_settings_and_scores_that_it_has(item: Item) -> None:
+    largest = item.at(item.scales[-1]).empty()
+    for printed in item.printed:
+        largest.check([printed.setting], [printed.metric])
+    largest.check(metrics=item.columns)
+
+
+@every_item
+def test_its_claims_are_decided_by_scores(item: Item) -> None:
+    scale = item.scales[-1]
+    judged = judge(item, scale, made_up(item, scale))
+    assert all(decision.reason.endswith(".") for decision in judged.decisions)
+    assert all("Scores are missing" not in decision.reason for decision in judged.decisions)
+
+
+@pytest.mark.parametrize("item", [i for i in ITEMS.values() if i.draw and i.trains], ids=lambda item: item.id)
+def test_its_figure_can_be_drawn_from_scores_alone(item: Item, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    assert item.draw is not None
+    assert figures.save(item.draw(made_up(item, item.scales[-1])), tmp_path / "figure.svg").stat().st_size > 1000
