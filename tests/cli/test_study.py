@@ -159,6 +159,14 @@ def test_runs_are_chosen_without_labels_and_the_choice_is_judged(done, by):
     assert f"Rank correlation of {by} with mig over 6 runs" in outcome.out
 
 
+def test_a_criterion_that_no_run_meets_is_told(done):
+    """After two steps no latent is informative, so no two runs agree in any."""
+    outcome = done("select", "--by", "agreement", "--top", 2)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[1].split() == ["run", "setting", "seed", "agreement", "mig", "jemmig"]
+    assert "cannot be told: The first score is 0 for every model" in outcome.err
+
+
 def test_what_a_criterion_needs_is_told(done):
     assert "needs the metric 'elbo'" in done("select", "--by", "elbo").err
 

@@ -13,7 +13,7 @@ def study_select(
     file: StudyFile,
     out: OutFolder = Path("runs"),
     by: Annotated[
-        Literal["udr", "wsepin", "elbo"], typer.Option(help="What to choose by; none of it needs labels.")
+        Literal["udr", "agreement", "wsepin", "elbo"], typer.Option(help="What to choose by; none of it needs labels.")
     ] = "udr",
     top: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many runs to list.")] = 10,
     packages: Packages = None,
@@ -21,7 +21,8 @@ def study_select(
     """Choose runs without labels.
 
     It also says how well the choice agrees with scores that need labels. udr: how well the latents of a run match those
-    of other seeds of its setting. wsepin: how much each latent says of the image that the others do not. elbo: the
+    of other seeds of its setting, and uniquely. agreement: how strongly its informative latents correlate with those of
+    other seeds, matched one to one. wsepin: how much each latent says of the image that the others do not. elbo: the
     bound on the likelihood.
 
     Examples:

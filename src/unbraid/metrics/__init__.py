@@ -8,6 +8,7 @@ from unbraid.metrics.explicitness import Explicitness as Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore as FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation as GaussianTotalCorrelation
 from unbraid.metrics.indin import INDIN as INDIN
+from unbraid.metrics.informative_latents import InformativeLatents as InformativeLatents
 from unbraid.metrics.informativeness import Informativeness as Informativeness
 from unbraid.metrics.irs import IRS as IRS
 from unbraid.metrics.jemmig import JEMMIG as JEMMIG

@@ -1,20 +1,24 @@
 """Models chosen without labels, and how well such a choice agrees with scores that need them."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, final
 
+from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
+from unbraid.studies.latent_agreement import agreement_of_seeds
+from unbraid.studies.seeds_with_codes import seeds_with_codes
 from unbraid.studies.statistics import RankCorrelation, correlation_over_settings
 from unbraid.studies.statistics.samples import StatisticsError
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.udr import udr_scores
 
-Criterion = Literal["udr", "wsepin", "elbo"]
+Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
 
-# The metric of which each criterion is the value; UDR is computed from codes.
+# The metric of which each criterion is the value; UDR and agreement are computed from codes.
 _METRICS = {"wsepin": "sepin", "elbo": "elbo"}
 
 
@@ -32,7 +36,8 @@ class Choice:
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
     """Returns all runs that the criterion can tell of, the best first."""
     names = {(run.setting, run.seed): run.run for run in scores.runs}
-    values = _udr(study, folder, scores) if by == "udr" else _kept(scores, by)
+    compare = {"udr": udr_scores, "agreement": _agreements}.get(by)
+    values = _kept(scores, by) if compare is None else _of_seeds(study, folder, scores, compare)
     found = [Choice(setting, seed, names[setting, seed], value) for (setting, seed), value in values.items()]
     return sorted(found, key=lambda choice: -choice.value)
 
@@ -67,21 +72,24 @@ def _kept(scores: StudyScores, by: Criterion) -> Mapping[tuple[str, int], float]
     return {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
 
 
-def _udr(study: Study, folder: Path, scores: StudyScores) -> Mapping[tuple[str, int], float]:
-    """Returns the UDR of all runs whose codes are there. Raises if there are none."""
+def _of_seeds(
+    study: Study, folder: Path, scores: StudyScores, compare: Callable[[Mapping[int, Codes]], Mapping[int, float]]
+) -> Mapping[tuple[str, int], float]:
+    """Returns what comparing the codes of all seeds of a setting says of each. Raises if no setting has two."""
     found: dict[tuple[str, int], float] = {}
-    by_setting: dict[str, dict[int, object]] = {}
-    finished = {run.run for run in scores.runs if run.state == "finished"}
-    for each in study.runs(folder):
-        if each.run.name in finished and not each.run.let_go:
-            by_setting.setdefault(each.setting.label, {})[each.run.seed] = each.run
-    for label, runs in by_setting.items():
+    for label, runs in seeds_with_codes(study, folder, scores).items():
         if len(runs) > 1:
-            codes = {seed: run.codes() for seed, run in runs.items()}  # type: ignore[attr-defined]
-            found |= {(label, seed): value for seed, value in udr_scores(codes).items()}
+            compared = compare({seed: run.codes() for seed, run in runs.items()})
+            found |= {(label, seed): value for seed, value in compared.items()}
     if not found:
         raise UnbraidError(
-            "UDR compares codes of several seeds of a setting, and no setting has two runs with codes. A study that "
+            "This compares codes of several seeds of a setting, and no setting has two runs with codes. A study that "
             "keeps 'scores' or 'best' has let them go: use keep='all', or select by wsepin or elbo."
         )
     return found
+
+
+def _agreements(codes: Mapping[int, Codes]) -> dict[int, float]:
+    """Returns the agreement of each seed; 0 for one without informative latents, which agrees with no other."""
+    found = {seed: agreement.value for seed, agreement in agreement_of_seeds(codes).items()}
+    return {seed: 0.0 if math.isnan(value) else value for seed, value in found.items()}

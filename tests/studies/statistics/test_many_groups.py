@@ -124,6 +124,7 @@ def test_the_chance_to_win_is_that_of_all_resamples():
         (lambda: trend([[1.0], []]), "values of group 2"),
         (lambda: correlation_over_settings([[1.0]] * 2, [[1.0]] * 2), "2 settings"),
         (lambda: correlation_over_settings([[1.0]] * 3, [[1.0, 2.0]] * 3), "1 values of one score and 2"),
+        (lambda: correlation_over_settings([[1.0, 2.0]] * 3, [[0.5, 0.5]] * 3), "second score is 0.5 for every model"),
         (lambda: chances_to_win({}), "no settings"),
     ],
 )

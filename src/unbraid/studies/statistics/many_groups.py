@@ -103,6 +103,9 @@ def correlation_over_settings(
     pairs = [_paired(x, y) for x, y in zip(first, second, strict=True)]
     if len(pairs) < 3:
         raise StatisticsError(f"There are {len(pairs)} settings; expected at least three to correlate.")
+    for which, values in zip(("first", "second"), np.concatenate(pairs, axis=1), strict=True):
+        if bool((values == values[0]).all()):
+            raise StatisticsError(f"The {which} score is {values[0]:g} for every model; expected one that differs.")
     generator = _Resampler(pairs, resample_settings, seed, num_resamples)
     models, settings = zip(*(generator.both(i, kind) for i in range(num_resamples)), strict=True)
     whole = _correlations(pairs, kind)

@@ -1,0 +1,86 @@
+"""Which latent of one encoder is which of another: pairs that correlate most over the same images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float64
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from unbraid.codes.codes import Codes
+from unbraid.errors import CodesError
+
+
+@final
+@dataclass(frozen=True)
+class MatchedLatents:
+    """A latent of one encoder, the latent of another that it is matched with, and the correlation of their means."""
+
+    first: int
+    second: int
+    correlation: float
+
+
+@final
+@dataclass(frozen=True)
+class Matching:
+    """The pairs of latents of two encoders, by the number of the first. Latents without a partner are not in it."""
+
+    pairs: tuple[MatchedLatents, ...]
+
+    @property
+    def agreement(self) -> float:
+        """Returns the mean |correlation| over the pairs: 1 where one encoder's latents are the other's, up to order,
+        sign and scale. NaN without pairs.
+        """
+        return sum(abs(pair.correlation) for pair in self.pairs) / len(self.pairs) if self.pairs else float("nan")
+
+    @property
+    def partners(self) -> Mapping[int, MatchedLatents]:
+        """Returns the pairs by the number of the first latent."""
+        return {pair.first: pair for pair in self.pairs}
+
+
+def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matching:
+    """Returns the matching of the latents of two encoders for which the sum of |correlation| of their means is largest.
+
+    Row n of both must be of the same image; images count by the weights of the first codes. Only continuous latents
+    whose means have a std of at least `min_std` take part: the means of a dead latent are tiny, and may correlate with
+    anything. With more latents on one side, some of these have no partner.
+    """
+    if len(first) != len(second):
+        raise CodesError(
+            f"Latents are matched over the same images, and the codes are of {len(first)} and {len(second)} images. "
+            "Encode the same images with both."
+        )
+    if not min_std >= 0:
+        raise CodesError(f"min_std is {min_std}; expected 0 or more (0.05 is usual).")
+    (ours, our_places), (theirs, their_places) = (
+        _standardised(codes, first, float(min_std)) for codes in (first, second)
+    )
+    weights = _weights(first)
+    table = (ours.T @ (theirs * weights[:, None])).clamp(-1, 1).numpy()
+    rows, columns = linear_sum_assignment(abs(table), maximize=True)
+    return Matching(
+        tuple(
+            MatchedLatents(our_places[row], their_places[column], float(table[row, column]))
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+        )
+    )
+
+
+def _standardised(codes: Codes, weighted: Codes, min_std: float) -> tuple[Float64[Tensor, "image latent"], list[int]]:
+    """Returns the standardised means of the latents that take part, on the CPU, and their numbers."""
+    weights, mean = _weights(weighted), codes.mean.double().cpu()
+    deviation = mean - weights @ mean
+    std = (weights @ deviation.square()).sqrt()
+    # Equal numbers differ from their mean by rounding.
+    places = ((std >= min_std) & (std > 1e-13 * mean.abs().amax(dim=0))).nonzero()[:, 0].tolist()
+    return deviation[:, places] / std[places], places
+
+
+def _weights(codes: Codes) -> Float64[Tensor, " image"]:
+    given = torch.ones(len(codes), dtype=torch.float64) if codes.weights is None else codes.weights.double().cpu()
+    return given / given.sum()

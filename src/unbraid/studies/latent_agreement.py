@@ -1,0 +1,121 @@
+"""Agreement of latents across runs: do the seeds of a setting learn the same latents, and in the same order?"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from jaxtyping import Float64
+from scipy import stats
+
+from unbraid.codes import Codes
+from unbraid.codes.matching import Matching, match_latents
+from unbraid.errors import CodesError
+from unbraid.evaluation.usage import UNUSED, informativeness
+from unbraid.studies.seeds_with_codes import seeds_with_codes
+from unbraid.studies.study import Study
+from unbraid.studies.study_scores import Number, StudyScores
+
+METRIC = "latent-agreement"
+
+Numbers = Float64[np.ndarray, " latent"]
+
+
+@final
+@dataclass(frozen=True)
+class LatentAgreement:
+    """How the informative latents of a run agree with those of other runs, on average over these.
+
+    `value` is the mean |correlation| of matched latents (`unbraid.codes.matching`). The others are the rank correlation
+    of the places of matched latents, sorted by information and by the variance of their means; NaN with fewer than
+    three pairs.
+    """
+
+    value: float
+    informativeness_order: float
+    variance_order: float
+
+
+def agreement_of_seeds(codes: Mapping[int, Codes]) -> dict[int, LatentAgreement]:
+    """Returns how the latents of each run agree with those of the others, by the key of the run. All codes are of the
+    same images; latents that say less than 0.01 nats of them are left out.
+    """
+    if len(codes) < 2:
+        raise CodesError(f"Agreement compares the seeds of a setting, and here is {len(codes)}; expected two or more.")
+    readings = {seed: _Reading.of(each) for seed, each in codes.items()}
+    pairs = {(a, b): _agreement(readings[a], readings[b]) for a in readings for b in readings if a < b}
+    return {seed: _mean([found for (a, b), found in pairs.items() if seed in (a, b)]) for seed in readings}
+
+
+def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
+    """Returns the scores with the agreement of latents across the seeds of each setting as one metric more, called
+    "latent-agreement", for the runs whose codes are still there.
+    """
+    numbers = []
+    for label, runs in seeds_with_codes(study, folder, scores).items():
+        found = agreement_of_seeds({seed: run.codes() for seed, run in runs.items()}) if len(runs) > 1 else {}
+        for seed, agreement in found.items():
+            name = runs[seed].name
+            for of, value in vars(agreement).items():
+                kind, part = ("value", "") if of == "value" else ("part", of)
+                numbers.append(
+                    Number(label, seed, METRIC, "", kind, part, value, math.nan, math.nan, name)  # type: ignore[arg-type]
+                )
+    return replace(
+        scores,
+        metrics=(*scores.metrics, METRIC),
+        higher_is_better={**scores.higher_is_better, METRIC: True},
+        numbers=(*scores.numbers, *numbers),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class _Reading:
+    """The informative latents of a run, and what they are sorted by."""
+
+    codes: Codes | None
+    nats: Numbers
+    variance: Numbers
+
+    @classmethod
+    def of(cls, codes: Codes) -> "_Reading":
+        codes = codes.without_discrete() if codes.probabilities else codes
+        nats = informativeness(codes).cpu().numpy()
+        kept = np.flatnonzero(nats > UNUSED).tolist()
+        variance = codes.mean.double().var(dim=0, correction=0).cpu().numpy()
+        return cls(codes.with_latents(kept) if kept else None, nats[kept], variance[kept])
+
+
+def _agreement(first: _Reading, second: _Reading) -> LatentAgreement:
+    if first.codes is None or second.codes is None:
+        return LatentAgreement(math.nan, math.nan, math.nan)
+    matching = match_latents(first.codes, second.codes, min_std=0)
+    return LatentAgreement(
+        matching.agreement,
+        _same_order(matching, first.nats, second.nats),
+        _same_order(matching, first.variance, second.variance),
+    )
+
+
+def _same_order(matching: Matching, first: Numbers, second: Numbers) -> float:
+    """Returns Spearman's correlation of two numbers of matched latents: 1 where both sort them alike."""
+    if len(matching.pairs) < 3:
+        return math.nan
+    ours = [first[pair.first] for pair in matching.pairs]
+    theirs = [second[pair.second] for pair in matching.pairs]
+    return float(stats.spearmanr(ours, theirs).statistic)
+
+
+def _mean(found: list[LatentAgreement]) -> LatentAgreement:
+    def mean(of: Callable[[LatentAgreement], float]) -> float:
+        values = [value for each in found if not math.isnan(value := of(each))]
+        return sum(values) / len(values) if values else math.nan
+
+    return LatentAgreement(
+        mean(lambda each: each.value),
+        mean(lambda each: each.informativeness_order),
+        mean(lambda each: each.variance_order),
+    )
