@@ -4,12 +4,13 @@
     python -m benchmarks.study_index --small               600 runs, to see that it runs
 
 The records of finished runs are simulated: spec, end and three scores with their tables, as real runs have them. Then
-`plan`, which reads what `status` reads, and the table are timed without an index and with one, each in a process of its
-own, of which the largest memory is told too.
+the commands `study status`, `plan` and `table` are run, imports and all: the first without an index, the others with
+one. Beside the time that passed stands what it took of a core, which is less where other processes want the cores too,
+and the largest memory.
 """
 
 import json
-import resource
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,10 +22,8 @@ from unbraid import MIG, MLP, Autoencoder, BetaVAE, RunSpec, files
 from unbraid.distributions import GaussianLatents
 from unbraid.metrics import JEMMIG, SAP
 from unbraid.runs import Run, grid
-from unbraid.studies import Setting, Study, collect
-from unbraid.studies.plan import plan_study
+from unbraid.studies import Setting, Study
 from unbraid.studies.sheet import Circumstances, Sheet
-from unbraid.studies.tables import wide_markdown
 
 SPEC = RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(4)), BetaVAE(), num_steps=100)
 METRICS = ("mig", "jemmig", "sap")
@@ -69,33 +68,22 @@ def simulate(study: Study, folder: Path) -> None:
         write(each.run.name, number)
 
 
-def timed(what: str, folder: Path, num_settings: int, num_seeds: int) -> tuple[float, float]:
-    """Returns the seconds and the gigabytes that a process takes for one look, imports and all."""
-    command = [sys.executable, "-m", "benchmarks.study_index", "--look", what, str(folder)]
+def timed(what: str, file: Path, folder: Path) -> tuple[float, float, float]:
+    """Returns the seconds that a command takes, those of a core, and the gigabytes."""
+    command = [sys.executable, "-m", "unbraid", "study", what, str(file), "--out", str(folder)]
     began = time.perf_counter()
-    told = subprocess.run([*command, str(num_settings), str(num_seeds)], check=True, capture_output=True, text=True)
-    return time.perf_counter() - began, float(told.stdout.split()[-1])
-
-
-def look(what: str, folder: Path, num_settings: int, num_seeds: int) -> None:
-    """Does what a command does, in this process, and prints the most memory that it took, in GB."""
-    study = study_of(num_settings, num_seeds)
-    if what == "table":
-        wide_markdown(collect(study, folder))
-    else:
-        plan = plan_study(study, folder)
-        assert len(plan.those_that_need("nothing")) == study.num_runs
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} left with {process.returncode}.")
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
 
 
 def main() -> None:
     parser = flags(__doc__)
-    parser.add_argument("--look", nargs=4, help="one look, by the benchmark itself")
     arguments = parser.parse_args()
-    if arguments.look:
-        what, folder, num_settings, num_seeds = arguments.look
-        look(what, Path(folder), int(num_settings), int(num_seeds))
-        return
     num_settings, num_seeds = (30, 20) if arguments.small else (1000, 100)
     sheet = Sheet(
         f"A study of {num_settings * num_seeds:,} finished runs",
@@ -103,16 +91,15 @@ def main() -> None:
         arguments.out,
     )
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "runs"
-        simulate(study_of(num_settings, num_seeds), folder)
-        sheet.begin_table(("what", "seconds", "GB"))
-        for what, title in (
-            ("plan", "plan and status, index made anew"),
-            ("plan", "plan and status"),
-            ("table", "table"),
-        ):
-            seconds, memory = timed(what, folder, num_settings, num_seeds)
-            sheet.add_row(title, f"{seconds:.1f}", f"{memory:.2f}")
+        folder, file = Path(temporary) / "runs", Path(temporary) / "study.json"
+        study = study_of(num_settings, num_seeds)
+        study.save(file)
+        simulate(study, folder)
+        sheet.begin_table(("what", "seconds", "of a core", "GB"))
+        commands = {"status, index made anew": "status", "status": "status", "plan": "plan", "table": "table"}
+        for title, what in commands.items():
+            seconds, of_a_core, memory = timed(what, file, folder)
+            sheet.add_row(title, f"{seconds:.1f}", f"{of_a_core:.1f}", f"{memory:.2f}")
 
 
 if __name__ == "__main__":

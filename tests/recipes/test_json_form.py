@@ -185,6 +185,16 @@ def test_floats_keep_every_bit(weights, estimator):
     assert through_json(recipe, Objective) == recipe
 
 
+def test_recipes_that_are_written_alike_are_one_object_and_those_that_are_not_are_two():
+    from unbraid.runs import RunSpec
+
+    specs = [RunSpec(DSprites(), objective=BetaVAE(beta)) for beta in (1.0, 4.0)]
+    first, second = from_json([to_json(spec) for spec in specs], tuple[RunSpec, ...])
+    assert [first, second] == specs
+    assert first.model is second.model
+    assert first.objective is not second.objective
+
+
 def test_what_is_left_out_has_its_default():
     assert from_json({"type": "unbraid.objectives.BetaVAE"}, Objective) == BetaVAE()
 

@@ -14,6 +14,7 @@ from unbraid.studies import Setting, Study, collect
 from unbraid.studies.execute import StudyOptions, retry_study, run_study
 from unbraid.studies.keeping import registered
 from unbraid.studies.plan import plan_study
+from unbraid.studies.tables import wide_markdown
 from unbraid.training import train
 
 SPEC = replace(MLP_SPEC, objective=BetaVAE(), num_steps=6, precision="float32")
@@ -41,6 +42,13 @@ def test_every_run_is_trained_and_scored(done):
     for setting in SETTINGS:
         assert set(scores.values(setting.label, "mig")) == {0, 1}
         assert set(scores.values(setting.label, "mig", of="row")) == {0, 1}
+
+
+def test_values_alone_make_the_same_wide_table(done):
+    folder, _ = done
+    everything, values = collect(STUDY, folder), collect(STUDY, folder, parts=False)
+    assert {number.quantity for number in values.numbers} == {"value"}
+    assert wide_markdown(values) == wide_markdown(everything) == wide_markdown(replace(everything, over=None))
 
 
 def test_scores_are_those_that_the_runs_give_alone(done, tmp_path):

@@ -44,9 +44,21 @@ def test_a_finished_run_is_known_with_its_scores_read_or_remembered(tmp_path, ho
 def test_without_numbers_it_is_known_which_there_are(tmp_path):
     finish(tmp_path, "a", 0.4)
     records(tmp_path, "a")
-    found, _ = records(tmp_path, "a", with_numbers=False)
+    found, _ = records(tmp_path, "a", detail="questions")
     assert list(found["a"].numbers) == ["mig"]
     assert math.isnan(found["a"].numbers["mig"].value)
+
+
+def test_values_alone_come_with_the_factors_that_they_are_over(tmp_path):
+    finish(tmp_path, "a", 0.4)
+    finish(tmp_path, "b", None)
+    for _ in range(2):
+        found, _ = records(tmp_path, "a", "b", detail="values")
+    kept = found["a"].numbers["mig"]
+    assert (kept.value, kept.low, kept.over, kept.factors) == (0.4, 0.1, ("x",), {})
+    assert math.isnan(kept.high)
+    assert math.isnan(found["b"].numbers["mig"].value)
+    assert found["b"].numbers["mig"].over == ()
 
 
 def test_what_changed_since_is_read_again(tmp_path):

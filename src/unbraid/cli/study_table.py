@@ -46,7 +46,7 @@ def study_table(
     if to is not None:
         check_place(to, form, force=force)
     study = read_study(file, parse_packages(packages), out)
-    scores = collect(study, out)
+    scores = collect(study, out, parts=form == "long" or (to is not None and to.suffix == ".json"))
     chosen = None if metrics is None else [name.strip() for name in metrics.split(",")]
     if not scores.numbers:
         note(f"No run of the study is scored yet. Train and score them: unbraid study run {file} --out {out}")

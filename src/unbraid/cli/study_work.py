@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unbraid import files
 from unbraid.amounts import duration, size_text
@@ -12,16 +13,18 @@ from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.score_rows import number_text
 from unbraid.events import Event, tell
+from unbraid.memory import no_garbage_collection
 from unbraid.studies.collect import collect
 from unbraid.studies.evidence import Evidence, circumstances
 from unbraid.studies.execute import StudyOptions, run_study
 from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
-from unbraid.studies.select import Criterion, agreement, choices
 from unbraid.studies.speed import Speed
-from unbraid.studies.statistics.samples import StatisticsError
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import Form, factors_of, long_table, wide_latex, wide_markdown, wide_rows, wide_table
+
+if TYPE_CHECKING:
+    from unbraid.studies.select import Criterion  # itself imported late: it takes scikit-learn
 
 _FORMATS = (".csv", ".md", ".tex", ".parquet", ".json")
 _MOST_NAMED = 5
@@ -52,12 +55,13 @@ def read_plan(study: Study, out: Path) -> StudyPlan:
         return plan_study(study, out)
 
 
+@no_garbage_collection()
 def show_plan(study: Study, out: Path, device: str, *, measure: bool) -> None:
     """Prints what the study would do."""
     plan = read_plan(study, out)
     table = columns("setting", "seeds", "steps", "to train", "to score", "done", "failed")
     for setting in study.settings:
-        needs = [plan.needs[each.run.name] for each in plan.runs_of(setting)]
+        needs = [plan.needs[each.name] for each in plan.runs_of(setting)]
         counts = [needs.count(word) for word in ("training", "scoring", "nothing", "failed")]
         table.add_row(setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts))
     output().print(table)
@@ -67,7 +71,7 @@ def show_plan(study: Study, out: Path, device: str, *, measure: bool) -> None:
         f"of models), {len(plan.those_that_need('scoring'))} to score alone, "
         f"{len(plan.those_that_need('nothing'))} done, {len(plan.those_that_need('failed'))} failed."
     )
-    if again := sum(plan.records[each.run.name].state == "finished" for each in training):
+    if again := sum(plan.records[each.name].state == "finished" for each in training):
         note(
             f"{again} finished runs are trained again, because scores are asked of them and their codes were let go. "
             "Their old folders are kept, in .aside."
@@ -94,7 +98,7 @@ def _say_time(plan: StudyPlan, device: str) -> None:
     with stage(f"Timing some steps of each kind of fleet on {place}"):
         for done, fleet in enumerate(plan.to_train):
             tell(Event("timing fleets", done, len(plan.to_train), "fleets"))
-            seconds += speed.seconds(fleet, sum(plan.needs[each.run.name] == "training" for each in fleet.runs))
+            seconds += speed.seconds(fleet, sum(plan.needs[each.name] == "training" for each in fleet.runs))
     say(f"Training takes about {duration(seconds)} on {place}. Compiling and scoring are not in it.")
 
 
@@ -119,12 +123,13 @@ def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) 
     say(f"Look at it: unbraid study table {file} --out {out}, or study report.")
 
 
+@no_garbage_collection()
 def show_status(study: Study, out: Path) -> None:
     """Prints how far each setting is."""
     plan = read_plan(study, out)
     table = columns("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed")
     for setting in study.settings:
-        names = [each.run.name for each in plan.runs_of(setting)]
+        names = [each.name for each in plan.runs_of(setting)]
         states, needs = [plan.records[name].state for name in names], [plan.needs[name] for name in names]
         used = [plan.records[name].num_used for name in names]
         counts = [states.count("new"), states.count("unfinished"), needs.count("scoring"), needs.count("nothing")]
@@ -133,11 +138,12 @@ def show_status(study: Study, out: Path) -> None:
     output().print(table)
     say(f"{len(plan.those_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
     for each in plan.those_that_need("failed"):
-        note(f"{each.run.name} failed: {plan.records[each.run.name].reason}")
+        note(f"{each.name} failed: {plan.records[each.name].reason}")
     for name, why in plan.damaged.items():
         note(f"{name} cannot be read: {why}")
 
 
+@no_garbage_collection()
 def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> None:
     """Prints the scores of a study."""
     if form == "long":
@@ -162,6 +168,7 @@ def check_place(to: Path, form: Form, *, force: bool) -> None:
     files.check_writable(to)
 
 
+@no_garbage_collection()
 def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, form: Form, to: Path) -> None:
     """Writes the scores of a study as the suffix says."""
     match to.suffix:
@@ -176,8 +183,11 @@ def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, fo
             files.write_bytes(to, table.to_csv().encode() if to.suffix == ".csv" else table.to_parquet())
 
 
-def show_choices(study: Study, out: Path, by: Criterion, top: int) -> None:
+def show_choices(study: Study, out: Path, by: "Criterion", top: int) -> None:
     """Prints the best runs by a criterion without labels, and how it agrees with scores that need them."""
+    from unbraid.studies.select import agreement, choices
+    from unbraid.studies.statistics.samples import StatisticsError
+
     scores = collect(study, out)
     with stage(f"Comparing runs by {by}"):
         chosen = choices(study, out, scores, by)

@@ -1,5 +1,6 @@
 """Scoring: which codes are scored, and how."""
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
@@ -67,8 +68,7 @@ class Scoring(Recipe):
         """Returns the fields that differ from their defaults, as JSON. Scores keep these: two scores of one metric and
         its settings answer the same question if they are equal.
         """
-        default = to_json(Scoring())
-        return {name: value for name, value in to_json(self).items() if value != default[name]}
+        return dict(_changes(self))
 
     @classmethod
     def of(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ()) -> "Scoring":
@@ -114,6 +114,13 @@ class Scoring(Recipe):
         if self.sampling is not None:
             said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
         return said
+
+
+@functools.lru_cache(maxsize=1024)
+def _changes(scoring: Scoring) -> dict[str, Any]:
+    """Returns the changes once for all runs that are scored alike: a study may have hundreds of thousands."""
+    default = to_json(Scoring())
+    return {name: value for name, value in to_json(scoring).items() if value != default[name]}
 
 
 def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, final
 
+import scipy
 import torch
 from jaxtyping import Float64
-from scipy.stats import t as student
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
@@ -249,7 +249,7 @@ class DCI(Metric):
         value = float(summary(importance))
         if refits is None:
             return Value(value)
-        half = float(student.ppf(0.975, len(refits) - 1)) * float(
+        half = float(scipy.stats.t.ppf(0.975, len(refits) - 1)) * float(
             spread(torch.stack([summary(refit) for refit in refits]))
         )
         return Value(value, (max(0.0, value - half), min(1.0, value + half)))

@@ -78,6 +78,8 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
     A list becomes a tuple, a whole number becomes a float where a float is wanted, a number of NumPy becomes one of
     Python, and a path becomes a text.
     """
+    if annotation is type(value) and (annotation is float or (annotation is int and -(2**63) <= value < 2**63)):
+        return value  # most fields, in a study most of all: it has very many seeds
     plain = value.item() if isinstance(value, np.generic) else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     for kind in alternatives(annotation):

@@ -6,13 +6,14 @@ A recipe is written as its fields plus the import path of its class: `{"type": "
 
 import dataclasses
 import importlib
+import json
 import re
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, final
 
 from unbraid.errors import SpecError, UntrustedError
 from unbraid.names import suggestion
-from unbraid.recipes.annotations import check_value, default_of, describe, entries_of, hints_of
+from unbraid.recipes.annotations import check_value, describe, entries_of, hints_of
 from unbraid.recipes.own_recipes import check_class
 from unbraid.recipes.registry import is_recipe_class, public_path
 from unbraid.source.kept_modules import source_in
@@ -45,34 +46,53 @@ def from_json(
     these top-level `packages` are ever imported.
 
     A class of one's own is read back by naming its package: `packages=["mine"]`. If its source is `kept`
-    (`unbraid.source.keep`), it is made of that.
+    (`unbraid.source.keep`), it is made of that. Recipes in it that are written alike are one object.
     """
-    packages = [packages] if isinstance(packages, str) else packages
-    entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
-    if entries is not None:
-        indexed = (
-            (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
-        )
-        return tuple(from_json(item, entries, packages=packages, kept=kept, where=place) for item, place in indexed)
-    if not isinstance(content, dict):
-        return check_value(content, expected, where)
-    cls = _resolve(content.get("type"), expected, packages, kept, where)
-    hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
-    for name in given:
-        if name not in hints:
-            raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
-    if missing := [name for name in required_fields(cls) if name not in given]:
-        raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
-    values = {
-        name: from_json(value, hints[name], packages=packages, kept=kept, where=f"{where}.{name}")
-        for name, value in given.items()
-    }
-    return cls(**values)
+    return _Reader([packages] if isinstance(packages, str) else packages, kept).read(content, expected, where)
+
+
+@final
+class _Reader:
+    """Reads one JSON. A recipe that it has read is not made again: thousands of specs share a data set and a net."""
+
+    def __init__(self, packages: Collection[str], kept: str) -> None:
+        self._packages, self._kept = packages, kept
+        self._made: dict[tuple[type, str], Any] = {}
+
+    def read(self, content: Any, expected: Any, where: str) -> Any:
+        entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
+        if entries is not None:
+            indexed = (
+                (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+            )
+            return tuple(self.read(item, entries, place) for item, place in indexed)
+        if not isinstance(content, dict):
+            return check_value(content, expected, where)
+        cls = _resolve(content.get("type"), expected, self._packages, self._kept, where)
+        try:
+            key = cls, json.dumps(content)
+        except (TypeError, ValueError):  # a dictionary that comes from elsewhere, with a path or an array in it
+            return self._make(cls, content, where)
+        if key not in self._made:
+            self._made[key] = self._make(cls, content, where)
+        return self._made[key]
+
+    def _make(self, cls: type, content: dict[str, Any], where: str) -> Any:
+        hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
+        for name in given:
+            if name not in hints:
+                raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
+        if missing := [name for name in required_fields(cls) if name not in given]:
+            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+        return cls(**{name: self.read(value, hints[name], f"{where}.{name}") for name, value in given.items()})
 
 
 def required_fields(cls: type) -> list[str]:
     """Returns the names of the fields that have no default."""
-    return [field.name for field in dataclasses.fields(cls) if default_of(field) is dataclasses.MISSING]
+    missing = dataclasses.MISSING
+    return [
+        each.name for each in dataclasses.fields(cls) if each.default is missing and each.default_factory is missing
+    ]
 
 
 def in_json(value: Any, where: str, write: Write) -> Any:
@@ -108,7 +128,9 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], kept: str, whe
         if package == "unbraid":
             raise
         raise SpecError(f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}).") from error
-    valid: dict[str, type] = {name: value for name, value in vars(module).items() if is_recipe_class(value, expected)}
-    if name not in valid:
+    found: Any = vars(module).get(name)
+    if not is_recipe_class(found, expected):
+        valid = [name for name, value in vars(module).items() if is_recipe_class(value, expected)]
         raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")
-    return valid[name]
+    cls: type = found
+    return cls

@@ -100,8 +100,9 @@ class RunSpec(Recipe):
             self._check_vectors()
         try:
             _check_model(self.model, self.dataset.image_shape)
-            with torch.device("meta"):
-                self.make_critic()
+            if self.objective.critic_reads is not None:
+                with torch.device("meta"):
+                    self.make_critic()
         except (RuntimeError, TypeError, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise SpecError(

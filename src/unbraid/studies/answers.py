@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+import scipy
 from jaxtyping import Float64
-from scipy import stats
 
 from unbraid.studies.statistics import Comparison, chances_to_win, compare, holm, seeds_needed
 from unbraid.studies.study_scores import StudyScores
@@ -120,5 +120,5 @@ def agreement_of(scores: StudyScores, metrics: Sequence[str]) -> Agreement:
             shared = [model for model in by_model[first] if model in by_model[second]]
             x, y = ([by_model[metric][model] for model in shared] for metric in (first, second))
             if len(shared) >= _FEWEST_MODELS and len(set(x)) > 1 and len(set(y)) > 1:
-                table[i, j] = stats.spearmanr(x, y).statistic
+                table[i, j] = scipy.stats.spearmanr(x, y).statistic
     return Agreement(tuple(metrics), table)

@@ -104,7 +104,7 @@ class _Execution:
             log.warning("%s cannot be read (%s) and is trained again.", name, why)
         self._by_folder = {each.run.folder: each for fleet in plan.fleets for each in fleet.runs}
         for each in plan.those_that_need("failed"):
-            self._failures[each.run.name] = plan.records[each.run.name].reason
+            self._failures[each.name] = plan.records[each.name].reason
         asked = self._options.num_scorers
         count = _num_scorers(self._scoring_device) if asked is None else asked
         with scorers(count, self._scoring_device, list(self._options.packages)) as pool:
@@ -135,7 +135,7 @@ class _Execution:
             with part_of(Event(f"study {self._study.name}", place, total, "fleets")):
                 self._train_fleet(fleet, plan)
             records = self._records(fleet.runs)
-            self._order([each for each in fleet.runs if records[each.run.name].state == "finished"], records, pool)
+            self._order([each for each in fleet.runs if records[each.name].state == "finished"], records, pool)
             if self._device.type == "cpu":  # whose cores the next fleet wants
                 self._wait_for_scores(pool)
             else:
@@ -145,17 +145,17 @@ class _Execution:
 
     def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
         """Returns about how long it takes to train a fleet and to score it, as scoring has taken so far."""
-        count = sum(plan.needs[each.run.name] == "training" for each in fleet.runs)
+        count = sum(plan.needs[each.name] == "training" for each in fleet.runs)
         per_run = self._seconds_of_scoring / max(1, self._num_scored)
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
         """Trains what the fleet needs. An error is told now; the next fleet may do better."""
         for each in fleet.runs:
-            if plan.needs[each.run.name] == "training" and plan.records[each.run.name].state == "finished":
-                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.run.name)
+            if plan.needs[each.name] == "training" and plan.records[each.name].state == "finished":
+                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.name)
                 RunWriter(each.run).put_aside()
-        new = [each for each in fleet.runs if plan.needs[each.run.name] == "training"]
+        new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
         began, error = time.monotonic(), ""
         try:
             train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, resume=True))
@@ -173,20 +173,20 @@ class _Execution:
     def _fail(self, of: StudyRun, reason: str) -> None:
         """Says that a run failed, and ends the study if it is to fail fast."""
         if reason not in self._failures.values():
-            log.warning("%s: %s", of.run.name, reason)
-        self._failures[of.run.name] = reason
+            log.warning("%s: %s", of.name, reason)
+        self._failures[of.name] = reason
         if self._options.fail_fast:
-            raise TrainingError(f"{of.run.name} failed, and the study was to end at the first failure: {reason}")
+            raise TrainingError(f"{of.name} failed, and the study was to end at the first failure: {reason}")
 
     def _order(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], pool: Scorers) -> None:
         """Orders the scores that the study asks of these runs and, where arrays are to go, those of all studies."""
         for each in runs:
-            if questions := self._missing(each, records[each.run.name]):
+            if questions := self._missing(each, records[each.name]):
                 pool.give(each.run.folder, questions)
 
     def _missing(self, of: StudyRun, record: RunRecord) -> list[Question]:
         if self._study.keep == "all":
-            return self._questions.missing(of.run.spec, record)
+            return self._questions.missing(of.setting.spec, record)
         return self._keeping.missing(of, record)
 
     def _take_scores(self, pool: Scorers) -> None:
@@ -219,7 +219,7 @@ class _Execution:
 
     def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
         with Index(self._folder) as index:
-            return index.records([each.run.name for each in runs])
+            return index.records([each.name for each in runs])
 
 
 def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:

@@ -41,15 +41,15 @@ class Keeping:
         for study in studies:
             questions = self._questions[study.name]
             for each in study.runs(folder):
-                self._asking.setdefault(each.run.name, []).append((study, each.setting, questions))
+                self._asking.setdefault(each.name, []).append((study, each.setting, questions))
                 self._siblings.setdefault((study.name, each.setting.label), []).append(each)
 
     def missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
         """Returns every score that a study of the folder asks of this run and that it does not have yet."""
         found = [
             question
-            for _, _, questions in self._asking.get(run.run.name, [])
-            for question in questions.missing(run.run.spec, record)
+            for _, _, questions in self._asking.get(run.name, [])
+            for question in questions.missing(run.setting.spec, record)
         ]
         return list({(question.name, question.scoring): question for question in found}.values())
 
@@ -59,19 +59,19 @@ class Keeping:
         """
         found = [
             sibling
-            for study, setting, _ in self._asking.get(run.run.name, [])
+            for study, setting, _ in self._asking.get(run.name, [])
             for sibling in self._siblings[study.name, setting.label]
         ]
-        return list({sibling.run.name: sibling for sibling in found}.values())
+        return list({sibling.name: sibling for sibling in found}.values())
 
     def may_go(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
         """Returns whether weights and codes of the run are wanted by no study any more."""
-        record = records[run.run.name]
+        record = records[run.name]
         if not record.has_arrays or self.missing(run, record):
             return False
         return not any(
             study.keep == "all" or (study.keep == "best" and self._is_best(study, setting, run, records))
-            for study, setting, _ in self._asking.get(run.run.name, [])
+            for study, setting, _ in self._asking.get(run.name, [])
         )
 
     def _is_best(self, study: Study, setting: Setting, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
@@ -81,13 +81,13 @@ class Keeping:
         key = next(k for k, q in self._questions[study.name].of(setting.spec).items() if q.name == study.best_by)
         values = {}
         for sibling in self._siblings[study.name, setting.label]:
-            record = records.get(sibling.run.name, RunRecord("new"))
+            record = records.get(sibling.name, RunRecord("new"))
             if record.state == "failed" or key in record.refused:
                 continue
             if key not in record.numbers:
                 return True
-            values[sibling.run.name] = sign * record.numbers[key].value
-        return run.run.name == max(values, key=lambda name: (values[name], name), default=run.run.name)
+            values[sibling.name] = sign * record.numbers[key].value
+        return run.name == max(values, key=lambda name: (values[name], name), default=run.name)
 
 
 def let_go(runs: Sequence[StudyRun], keeping: Keeping, records: Mapping[str, RunRecord]) -> list[StudyRun]:

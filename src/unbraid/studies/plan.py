@@ -35,7 +35,7 @@ class StudyFleet:
 
     @property
     def spec(self) -> RunSpec:
-        return self.runs[0].run.spec
+        return self.runs[0].setting.spec
 
     @property
     def num_steps(self) -> int:
@@ -53,7 +53,7 @@ class StudyPlan:
     damaged: Mapping[str, str]
 
     def those_that_need(self, *needs: Need) -> list[StudyRun]:
-        return [each for fleet in self.fleets for each in fleet.runs if self.needs[each.run.name] in needs]
+        return [each for fleet in self.fleets for each in fleet.runs if self.needs[each.name] in needs]
 
     def runs_of(self, setting: Setting) -> list[StudyRun]:
         """Returns the runs of a setting."""
@@ -70,12 +70,12 @@ class StudyPlan:
     @property
     def to_train(self) -> list[StudyFleet]:
         """Returns the fleets of which at least one run is to be trained."""
-        return [fleet for fleet in self.fleets if any(self.needs[each.run.name] == "training" for each in fleet.runs)]
+        return [fleet for fleet in self.fleets if any(self.needs[each.name] == "training" for each in fleet.runs)]
 
     @property
     def model_steps(self) -> int:
         """Returns the steps of all models that are to be trained."""
-        return sum(each.run.spec.num_steps for each in self.those_that_need("training"))
+        return sum(each.setting.spec.num_steps for each in self.those_that_need("training"))
 
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
@@ -83,8 +83,8 @@ def plan_study(study: Study, folder: Path) -> StudyPlan:
     with no_garbage_collection():
         placed, questions = study.runs(folder), Questions(study)
         with Index(folder) as index:
-            records = index.records([each.run.name for each in placed], with_numbers=False)
-        needs = {each.run.name: need_of(each, records[each.run.name], questions) for each in placed}
+            records = index.records([each.name for each in placed], "questions")
+        needs = {each.name: need_of(each, records[each.name], questions) for each in placed}
         return StudyPlan(tuple(fleets_of(study, placed)), records, needs, index.damaged)
 
 
@@ -94,7 +94,7 @@ def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
         return "failed"
     if record.state != "finished":
         return "training"
-    if not questions.missing(of.run.spec, record):
+    if not questions.missing(of.setting.spec, record):
         return "nothing"
     return "scoring" if record.has_arrays else "training"
 

@@ -3,9 +3,9 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from types import MappingProxyType
+from typing import Any, NamedTuple, final
 
 from unbraid import files
 from unbraid.evaluation.score_json import number_from_json
@@ -16,21 +16,25 @@ _ENDS: dict[str, RunState] = {"finished.json": "finished", "failed.json": "faile
 _SCORES = "scores.json"
 
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
 @final
-@dataclass(frozen=True)
-class KeptNumbers:
-    """The numbers of one kept score: its value with its interval, and those of its parts and factors by name."""
+class KeptNumbers(NamedTuple):
+    """The numbers of one kept score: its value with its interval, and those of its parts and factors by name. `over`
+    are the factors for which it has a number.
+    """
 
     value: float
     low: float
     high: float
-    parts: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    factors: Mapping[str, float] = field(default_factory=dict)
+    over: tuple[str, ...] = ()
+    parts: Mapping[str, Sequence[float]] = _NONE
+    factors: Mapping[str, float] = _NONE
 
 
 @final
-@dataclass(frozen=True)
-class RunRecord:
+class RunRecord(NamedTuple):
     """How a run stands. `numbers` and `refused` are by question: the name of a metric and the scoring, as
     `question_key` writes them. `has_arrays` is whether its weights and codes are still there.
     """
@@ -41,22 +45,24 @@ class RunRecord:
     fleet_size: int = 1
     has_arrays: bool = False
     num_used: int | None = None
-    numbers: Mapping[str, KeptNumbers] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, KeptNumbers] = _NONE
+    refused: Mapping[str, str] = _NONE
 
 
 def stamp_of(folder: str) -> str:
     """Returns a text that changes when the end or the scores of a run do: the times and sizes of their files."""
-    found = []
-    for name in (*_ENDS, _SCORES):
-        try:
-            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 (a Path for each of 300,000 files takes seconds)
-        except OSError:
-            continue
-        found.append(f"{name} {status.st_mtime_ns} {status.st_size}")
-    if not found and os.path.lexists(f"{folder}/spec.json"):
-        return "unfinished"
-    return "; ".join(found)
+    for end in _ENDS:
+        if told := _stamp_of_file(f"{folder}/{end}"):
+            return f"{end} {told}; {_stamp_of_file(f'{folder}/{_SCORES}')}"
+    return "unfinished" if os.path.lexists(f"{folder}/spec.json") else ""
+
+
+def _stamp_of_file(path: str) -> str:
+    try:
+        status = os.stat(path)  # noqa: PTH116 (a Path for each of 200,000 files takes seconds)
+    except OSError:
+        return ""
+    return f"{status.st_mtime_ns} {status.st_size}"
 
 
 def read_run_record(folder: Path) -> RunRecord:
@@ -87,13 +93,9 @@ def read_run_record(folder: Path) -> RunRecord:
 def _numbers_of(score: dict[str, Any]) -> KeptNumbers:
     low, high = _ends(score["interval"])
     parts = {name: (number_from_json(part["value"]), *_ends(part["interval"])) for name, part in score["parts"].items()}
-    return KeptNumbers(
-        number_from_json(score["value"]),
-        low,
-        high,
-        parts,
-        {name: number_from_json(value) for name, value in score["per_factor"].items()},
-    )
+    factors = {name: number_from_json(value) for name, value in score["per_factor"].items()}
+    over = tuple(name for name, value in factors.items() if not math.isnan(value))
+    return KeptNumbers(number_from_json(score["value"]), low, high, over, parts, factors)
 
 
 def _ends(interval: list[float | str | None] | None) -> tuple[float, float]:

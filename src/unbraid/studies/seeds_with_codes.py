@@ -12,6 +12,6 @@ def seeds_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[st
     found: dict[str, dict[int, Run]] = {}
     finished = {run.run for run in scores.runs if run.state == "finished"}
     for each in study.runs(folder):
-        if each.run.name in finished and not each.run.let_go:
-            found.setdefault(each.setting.label, {})[each.run.seed] = each.run
+        if each.name in finished and not each.run.let_go:
+            found.setdefault(each.setting.label, {})[each.seed] = each.run
     return found

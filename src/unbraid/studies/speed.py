@@ -41,7 +41,7 @@ class Speed:
     def _measured(self, fleet: StudyFleet) -> float:
         """Returns the seconds per model and step of a fleet, compiled as it will be."""
         images = load_or_stream(fleet.spec, self._device, None)
-        members = [Member(each.run.spec, each.run.seed) for each in fleet.runs]
+        members = [Member(each.setting.spec, each.seed) for each in fleet.runs]
         trained = Fleet(members, images, programs=Programs(Inductor(False)))
         try:
             trained.prepare()

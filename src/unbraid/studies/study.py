@@ -165,15 +165,22 @@ class Study(Recipe):
 @final
 @dataclass(frozen=True)
 class StudyRun:
-    """A run, and the setting that asks for it."""
+    """A run, and the setting that asks for it. `run` itself is made when it is first used: to look at 100,000 runs
+    their names will do.
+    """
 
     setting: Setting
-    run: Run
+    seed: int
+    name: str
+    place: Path
+
+    @functools.cached_property
+    def run(self) -> Run:
+        return Run(self.place / self.name, self.setting.spec, self.seed)
 
 
 def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
     """Returns the runs of a setting, as `Run.place` places them: the first by it, the others like the first."""
     first = Run.place(folder, setting.spec, setting.seeds[0])
-    stem = f"{first.folder}".removesuffix(f"{first.seed}")
-    others = (Run(Path(f"{stem}{seed}"), setting.spec, seed) for seed in setting.seeds[1:])
-    return [StudyRun(setting, run) for run in (first, *others)]
+    stem, place = first.name.removesuffix(f"{first.seed}"), first.folder.parent
+    return [StudyRun(setting, seed, f"{stem}{seed}", place) for seed in setting.seeds]

@@ -57,7 +57,8 @@ class ScoredRun:
 @dataclass(frozen=True)
 class StudyScores:
     """The numbers of a study. `settings` are all labels in order, with or without runs; `families` are by label;
-    `higher_is_better` is by metric.
+    `higher_is_better` is by metric. `over` says of each metric over which factors it is in the first scoring, where
+    `numbers` holds no numbers of factors.
     """
 
     settings: tuple[str, ...]
@@ -66,6 +67,7 @@ class StudyScores:
     higher_is_better: Mapping[str, bool | None]
     runs: tuple[ScoredRun, ...]
     numbers: tuple[Number, ...]
+    over: Mapping[str, Sequence[str]] | None = None
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
         """Returns the number of each finished seed of a setting, those that are not defined left out. `of` names a part
@@ -99,6 +101,17 @@ class StudyScores:
     def with_any_score(self, metric: str) -> list[str]:
         """Returns the settings of which at least one seed has this score, in order."""
         return [label for label in self.settings if self.values(label, metric)]
+
+    @functools.cached_property
+    def factors(self) -> dict[str, list[str]]:
+        """Returns over which factors each metric is, in the first scoring: those that any run has a number of."""
+        if self.over is not None:
+            return {metric: list(names) for metric, names in self.over.items()}
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for number in self.numbers:
+            if number.quantity == "factor" and not number.scoring and not math.isnan(number.value):
+                found[number.metric][number.of] = None
+        return {metric: list(names) for metric, names in found.items()}
 
     @functools.cached_property
     def _by_question(self) -> dict[tuple[str, str, str, str], dict[int, float]]:

@@ -85,14 +85,10 @@ def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> lis
     """Returns over which factors each metric is, in the first scoring of the study: a sentence for those that share
     them. Scores over other factors cannot be compared.
     """
-    chosen, found = _chosen(scores, metrics), defaultdict[str, dict[str, None]](dict)
-    for number in scores.numbers:
-        if number.quantity == "factor" and not number.scoring and not math.isnan(number.value):
-            found[number.metric][number.of] = None
     sharing = defaultdict[tuple[str, ...], list[str]](list)
-    for metric in chosen:
-        if metric in found:
-            sharing[tuple(found[metric])].append(metric)
+    for metric in _chosen(scores, metrics):
+        if metric in scores.factors:
+            sharing[tuple(scores.factors[metric])].append(metric)
     return [f"Over {', '.join(factors)}: {', '.join(names)}." for factors, names in sharing.items()]
 
 

@@ -8,8 +8,8 @@ which counting takes long, the normal distribution with the variance of those sa
 import math
 
 import numpy as np
+import scipy
 from jaxtyping import Float64, Int64
-from scipy import stats
 
 _MAX_COUNTED = 20_000_000
 """Counting takes as many additions: about a tenth of a second."""
@@ -21,7 +21,7 @@ def upper_tail_of_rank_sum(
     """Returns the probability that the ranks of `ours` sum to at least what they do if all deals of the pooled values
     are equally likely (the one-sided Mann-Whitney test), and whether it is exact.
     """
-    doubled = np.rint(2 * stats.rankdata(np.concatenate([ours, theirs]))).astype(np.int64)
+    doubled = np.rint(2 * scipy.stats.rankdata(np.concatenate([ours, theirs]))).astype(np.int64)
     seen = int(doubled[: len(ours)].sum())
     if len(doubled) * len(ours) * int(doubled.sum()) <= _MAX_COUNTED:
         counts = _counts_of_subset_sums(doubled, len(ours))
@@ -38,7 +38,7 @@ def upper_tail_of_signed_ranks(differences: Float64[np.ndarray, " pair"]) -> tup
     differing = differences[differences != 0]
     if not len(differing):
         return 1.0, True
-    doubled = np.rint(2 * stats.rankdata(np.abs(differing))).astype(np.int64)
+    doubled = np.rint(2 * scipy.stats.rankdata(np.abs(differing))).astype(np.int64)
     seen = int(doubled[differing > 0].sum())
     if len(doubled) * int(doubled.sum()) <= _MAX_COUNTED:
         counts = np.zeros(int(doubled.sum()) + 1)
@@ -57,7 +57,7 @@ def rank_sum_quantile(num_ours: int, num_theirs: int, tail: float) -> int:
         counts = _counts_of_subset_sums(ranks, num_ours)[num_ours * (num_ours + 1) // 2 :][: pairs + 1]
         return int(np.searchsorted(np.cumsum(counts / counts.sum()), tail, side="right"))
     deviation = math.sqrt(pairs * (num_ours + num_theirs + 1) / 12)
-    return max(0, math.floor(pairs / 2 + deviation * float(stats.norm.ppf(tail))))
+    return max(0, math.floor(pairs / 2 + deviation * float(scipy.stats.norm.ppf(tail))))
 
 
 def _counts_of_subset_sums(ranks: Int64[np.ndarray, " rank"], size: int) -> Float64[np.ndarray, " sum"]:
@@ -72,4 +72,4 @@ def _counts_of_subset_sums(ranks: Int64[np.ndarray, " rank"], size: int) -> Floa
 
 def _normal_tail(seen: int, mean: float, variance: float) -> float:
     """Returns P(S >= seen), with half a step of doubled ranks as the correction for continuity."""
-    return float(stats.norm.sf((seen - 1 - mean) / math.sqrt(variance))) if variance > 0 else 1.0
+    return float(scipy.stats.norm.sf((seen - 1 - mean) / math.sqrt(variance))) if variance > 0 else 1.0

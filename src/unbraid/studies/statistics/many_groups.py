@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
+import scipy
 from jaxtyping import Float64, Int64
-from scipy import stats
 
 from unbraid import sampling
 from unbraid.studies.statistics.samples import (
@@ -158,7 +158,7 @@ def _correlations(pairs: list[Float64[np.ndarray, "2 _"]], kind: str) -> tuple[f
 
 def _correlation(points: Float64[np.ndarray, "2 point"], kind: str) -> float:
     if kind == "spearman":
-        points = stats.rankdata(points, axis=1)
+        points = scipy.stats.rankdata(points, axis=1)
     centred = points - points.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred**2).sum(axis=1))
     return float(centred[0] @ centred[1] / norms.prod()) if norms.all() else float("nan")

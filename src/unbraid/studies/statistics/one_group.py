@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from unbraid.studies.statistics.samples import (
     NUM_RESAMPLES,
@@ -71,5 +71,5 @@ def prediction_interval(
     """
     check_level(level)
     array = checked(values, at_least=2)
-    half = stats.t.ppf((1 + level) / 2, len(array) - 1) * array.std(ddof=1) * math.sqrt(1 + 1 / len(array))
+    half = scipy.stats.t.ppf((1 + level) / 2, len(array) - 1) * array.std(ddof=1) * math.sqrt(1 + 1 / len(array))
     return max(bounds[0], float(array.mean() - half)), min(bounds[1], float(array.mean() + half))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from unbraid.studies.statistics.exact_ranks import upper_tail_of_signed_ranks
 from unbraid.studies.statistics.samples import NUM_RESAMPLES, Estimate, StatisticsError, Values, bootstrapped, checked
@@ -39,7 +39,7 @@ def compare_pairs(
     differences = a - b
     num_higher, num_lower = int((differences > 0).sum()), int((differences < 0).sum())
     num_differing = num_higher + num_lower
-    sign = stats.binomtest(num_higher, num_differing, alternative="greater").pvalue if num_differing else 1.0
+    sign = scipy.stats.binomtest(num_higher, num_differing, alternative="greater").pvalue if num_differing else 1.0
     difference = bootstrapped(
         differences,
         lambda rows: np.median(rows, axis=1),

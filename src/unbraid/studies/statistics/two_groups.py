@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
+import scipy
 from jaxtyping import Float64
-from scipy import optimize, stats
 
 from unbraid.studies.statistics.exact_ranks import rank_sum_quantile, upper_tail_of_rank_sum
 from unbraid.studies.statistics.samples import (
@@ -66,7 +66,7 @@ def _probability(a: Float64[np.ndarray, " seed"], b: Float64[np.ndarray, " other
     also where the groups are fully apart.
     """
     share = _share_above(a, b)
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(scipy.stats.norm.ppf((1 + level) / 2))
     extra = (len(a) + len(b)) / 2 - 1
 
     def deviation(theta: float) -> float:
@@ -78,7 +78,7 @@ def _probability(a: Float64[np.ndarray, " seed"], b: Float64[np.ndarray, " other
         if share == end:
             return end
         beside = share + 1e-12 * (end - share)  # at a share of 0 or 1 itself the deviation is 0
-        return float(optimize.brentq(lambda theta: abs(theta - share) - z * deviation(theta), beside, end))
+        return float(scipy.optimize.brentq(lambda theta: abs(theta - share) - z * deviation(theta), beside, end))
 
     return Estimate(share, (limit(0.0), limit(1.0)), level)
 
@@ -132,6 +132,6 @@ def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: fl
     excess = _share_above(a, b) - 0.5
     if excess <= 0:
         return None
-    needed = (float(stats.norm.isf(level)) + float(stats.norm.ppf(power))) ** 2 / (6 * excess**2)
+    needed = (float(scipy.stats.norm.isf(level)) + float(scipy.stats.norm.ppf(power))) ** 2 / (6 * excess**2)
     fewest = next(n for n in range(1, 100) if 1 / math.comb(2 * n, n) <= level)
     return max(math.ceil(needed), fewest)
