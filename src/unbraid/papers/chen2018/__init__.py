@@ -1,5 +1,6 @@
 """Chen et al. 2018: beta-TCVAE and the mutual information gap."""
 
+from unbraid.papers.chen2018.table1 import TABLE1
 from unbraid.papers.chen2018.table2 import TABLE2
 from unbraid.papers.item import Paper
 
@@ -8,5 +9,5 @@ PAPER = Paper(
     authors="Chen, Li, Grosse, Duvenaud",
     title="Isolating Sources of Disentanglement in Variational Autoencoders",
     reference="NeurIPS 2018, arXiv:1802.04942",
-    items=(TABLE2,),
+    items=(TABLE1, TABLE2),
 )

@@ -3,7 +3,11 @@
 import math
 from collections.abc import Mapping
 
+import numpy as np
+from scipy import stats
+
 from unbraid.data import DSprites, ShadedFaces
+from unbraid.data.grid import grid_rows
 from unbraid.papers.calculation import Calculation
 from unbraid.papers.item import Item, Printed
 from unbraid.studies.claims import Within
@@ -19,16 +23,28 @@ def _compute(label: str, seed: int) -> Mapping[str, float]:
     """Returns the number of images, and the number of values and the entropy of each factor."""
     dataset = {"dSprites": DSprites, "3D faces": ShadedFaces}[label]()
     sizes = {factor.name: factor.size for factor in dataset.factors if factor.name in _SIZES[label]}
+    columns = dict(zip((factor.name for factor in dataset.factors), grid_rows(dataset.factors).T, strict=True))
     return {
         "images": dataset.num_images,
         **{f"values:{name}": size for name, size in sizes.items()},
-        **{f"entropy:{name}": math.log(size) for name, size in sizes.items()},
+        **{f"entropy:{name}": float(stats.entropy(np.bincount(columns[name]))) for name in sizes},
     }
 
 
 def _work() -> Calculation:
     sizes = [
         Within(f"{name} of {label} has {size} values.", f"values:{name}", (label,), size, size)
+        for label, factors in _SIZES.items()
+        for name, size in factors.items()
+    ]
+    entropies = [
+        Within(
+            f"{name} of {label} has an entropy of log {size}: its values are equally frequent.",
+            f"entropy:{name}",
+            (label,),
+            math.log(size) - 1e-4,
+            math.log(size) + 1e-4,
+        )
         for label, factors in _SIZES.items()
         for name, size in factors.items()
     ]
@@ -40,7 +56,7 @@ def _work() -> Calculation:
         cases=dict.fromkeys(_SIZES, (0,)),
         metrics={"images": None, "values": None, "entropy": None},
         compute=_compute,
-        claims=(*sizes, *images),
+        claims=(*sizes, *entropies, *images),
     )
 
 

@@ -1,0 +1,80 @@
+"""Codes that are made, not learned: what a perfect encoder of a grid of factors would say, turned and blurred."""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.codes import Codes
+
+Grid = tuple[int, int, int]
+
+FACTORS = ("scale", "position_x", "position_y")
+GRID: Grid = (6, 32, 32)
+TURNED = ("position_x", "position_y")
+"""The factors whose latents are turned against each other."""
+NUM_UNUSED = 3
+"""How many latents say nothing."""
+_BESIDE = 2.0
+"""How far the two modes of a bimodal posterior lie from 0, for the middle value of a factor."""
+_NUM_CATEGORIES = 8
+"""How many categories an unused categorical latent has."""
+
+
+def gaussian_codes(degrees: float, std: float, grid: Grid = GRID) -> Codes:
+    """Returns one Gaussian latent for each factor, with means of variance about 1 in which the latents of the last two
+    factors are turned by so many degrees, and latents that are unused.
+    """
+    values = _values(grid)
+    means = _places(values, grid)
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    scale, x, y = means.unbind(dim=1)
+    used = torch.stack([scale, cos * x - sin * y, sin * x + cos * y], dim=1)
+    unused = torch.zeros(len(used), NUM_UNUSED, dtype=torch.float64)
+    return Codes.from_arrays(
+        torch.cat([used, unused], dim=1),
+        torch.cat([torch.full_like(used, std), unused + 1.0], dim=1),
+        factors=values,
+        factor_names=FACTORS,
+    )
+
+
+def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int, seed: int, grid: Grid = GRID) -> Codes:
+    """Returns the same codes, not turned, of which draws alone are known. Each posterior is a Laplace distribution, or
+    has two narrow modes, z = v and z = -v, equally likely: the value of the factor is as certain as before, and the
+    mean says nothing of it.
+    """
+    values = _values(grid)
+    places = _places(values, grid)
+    shape = (num_draws, *places.shape)
+    if kind == "Laplace":
+        share = sampling.uniform(shape, seed, "Laplace noise") - 0.5
+        noise = -share.sign() * (1 - 2 * share.abs()).clamp(min=1e-12).log() * std / math.sqrt(2)
+        used = places + noise
+    else:
+        sign = (sampling.uniform(shape, seed, "modes") < 0.5).double() * 2 - 1
+        used = sign * (places + _BESIDE) + std * sampling.normal(shape, seed, "noise around modes")
+    unused = sampling.normal((num_draws, len(places), NUM_UNUSED), seed, "unused latents")
+    return Codes.from_arrays(samples=torch.cat([used, unused], dim=2), factors=values, factor_names=FACTORS)
+
+
+def categorical_codes(grid: Grid = GRID) -> Codes:
+    """Returns one categorical latent for each factor, which is sure of its value, and unused ones that are sure of
+    nothing.
+    """
+    values = _values(grid)
+    used = [torch.nn.functional.one_hot(values[:, place], size).double() for place, size in enumerate(grid)]
+    unused = [torch.full((len(values), _NUM_CATEGORIES), 1 / _NUM_CATEGORIES).double() for _ in range(NUM_UNUSED)]
+    return Codes.from_arrays(probabilities=[*used, *unused], factors=values, factor_names=FACTORS)
+
+
+def _values(grid: Grid) -> Int64[Tensor, "image factor"]:
+    return torch.cartesian_prod(*(torch.arange(size) for size in grid))
+
+
+def _places(values: Int64[Tensor, "image factor"], grid: Grid) -> Float64[Tensor, "image factor"]:
+    """Returns a place on a line for each value, evenly spaced, with a variance of about 1 for each factor."""
+    return 2 * math.sqrt(3) * ((values.double() + 0.5) / torch.tensor(grid) - 0.5)
