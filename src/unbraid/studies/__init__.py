@@ -1,15 +1,24 @@
 """Studies: settings and seeds that are trained, scored and compared to answer a question."""
 
+from unbraid.studies.claims import AtLeast as AtLeast
+from unbraid.studies.claims import AveragesCorrelated as AveragesCorrelated
 from unbraid.studies.claims import Claim as Claim
 from unbraid.studies.claims import Correlated as Correlated
 from unbraid.studies.claims import Decision as Decision
 from unbraid.studies.claims import Dominated as Dominated
 from unbraid.studies.claims import Equivalent as Equivalent
+from unbraid.studies.claims import EquivalentPairs as EquivalentPairs
 from unbraid.studies.claims import FoundAmong as FoundAmong
 from unbraid.studies.claims import Growing as Growing
 from unbraid.studies.claims import Higher as Higher
+from unbraid.studies.claims import HigherAtMatched as HigherAtMatched
 from unbraid.studies.claims import Interaction as Interaction
+from unbraid.studies.claims import LowestAbove as LowestAbove
+from unbraid.studies.claims import MoreCorrelated as MoreCorrelated
+from unbraid.studies.claims import MoreOftenAbove as MoreOftenAbove
 from unbraid.studies.claims import Near as Near
+from unbraid.studies.claims import PeaksAt as PeaksAt
+from unbraid.studies.claims import PooledHigher as PooledHigher
 from unbraid.studies.claims import PrintedRange as PrintedRange
 from unbraid.studies.claims import Ratio as Ratio
 from unbraid.studies.claims import Verdict as Verdict

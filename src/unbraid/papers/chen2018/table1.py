@@ -3,12 +3,13 @@
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, final, get_args
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, FactorVAEScore, Metric, Score, ZDiff
 from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.zdiff import PairClassifier, PairLatents
 from unbraid.papers.calculation import Calculation
 from unbraid.papers.chen2018.synthetic_codes import GRID, TURNED, Grid, categorical_codes, drawn_codes, gaussian_codes
 from unbraid.papers.item import Choice, Item
@@ -79,12 +80,11 @@ def under_settings(size: Size, std: float) -> dict[str, float]:
 
 def _settings(size: Size) -> dict[str, dict[str, Metric]]:
     """Returns the settings of each metric that leave its definition as it is, by what they are."""
-    fit = {"num_train": size.num_train, "num_test": size.num_test}
     pairs: dict[str, Metric] = {
-        f"{count} pairs, {classifier}, {latents}": ZDiff(classifier, latents, count, **fit)
+        f"{count} pairs, {classifier}, {latents}": ZDiff(classifier, latents, count, size.num_train, size.num_test)
         for count in size.pairs
-        for classifier in ("logistic", "svm")
-        for latents in ("means", "samples")
+        for classifier in get_args(PairClassifier)
+        for latents in get_args(PairLatents)
     }
     votes: dict[str, Metric] = {
         f"batches of {batch}, {count} votes": FactorVAEScore(batch, count, size.num_test)
@@ -106,10 +106,10 @@ def in_general(size: Size, std: float, seed: int) -> dict[str, float]:
         "bimodal": drawn_codes("bimodal", std, size.num_draws, seed, size.grid),
         "categorical": categorical_codes(size.grid),
     }
-    fit = {"num_train": size.num_train // 5, "num_test": size.num_test}  # fewer points: columns of categories are many
+    num_train = size.num_train // 5  # fewer points: the columns of categories are many
     metrics: dict[str, Metric] = {
-        "zdiff": ZDiff(**fit),
-        "factor-vae-score": FactorVAEScore(**fit),
+        "zdiff": ZDiff(num_train=num_train, num_test=size.num_test),
+        "factor-vae-score": FactorVAEScore(num_train=num_train, num_test=size.num_test),
         "mig": MIG(Quantised(num_bins=200)),
     }
     for name, metric in metrics.items():
