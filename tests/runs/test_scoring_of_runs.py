@@ -10,15 +10,17 @@ import torch
 from tests.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid import evaluate
+from unbraid.data.selected import rows_of
 from unbraid.distributions import DeterministicLatents
 from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.evaluation import Scoring
 from unbraid.metrics import DCI, MIG
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import encode
+from unbraid.models.trained.coded_images import CodedImages
 from unbraid.objectives import AAE
 from unbraid.runs import Run
-from unbraid.sampling import Correlated, RandomSplit, UniformJoint, image_weights
+from unbraid.sampling import Correlated, RandomSplit, Rows, UniformJoint, image_weights
 
 CORRELATED = Correlated(("row", "column"), 0.3)
 SPLIT = replace(SPEC, subset=RandomSplit(0.75, seed=2))
@@ -232,3 +234,26 @@ def test_predictors_can_be_fitted_on_what_was_trained_on_and_tested_on_what_was_
     assert split.scores(Scoring(part="test", fit="train")) == [score]
     with pytest.raises(SpecError, match="tested on part 'test'; part is 'all'"):
         split.score([dci], part="all", fit="train")
+
+
+# ---- chosen images
+
+
+def test_chosen_images_are_scored_whether_they_were_trained_on_or_not(split, whole):
+    rows = [0, 7, 8, 21, 35]
+    chosen = Scoring(part="all", subset=Rows.of(rows))
+    for run in (split, whole):
+        images = rows_of(SPEC.dataset.load(), torch.tensor(rows))
+        coded = CodedImages(run.model(), images, torch.arange(5))
+        with torch.no_grad():
+            expected = -float(coded.log_likelihood(0).mean())
+        card = run.score("distortion,mig:quantised", chosen)
+        assert card["distortion"].value == pytest.approx(expected)
+        assert card["mig:quantised"].value == MIG(Quantised())(run.codes("all").rows(torch.tensor(rows))).value
+        assert {score.metric for score in run.scores(chosen)} == {"Distortion", "MIG"}
+        assert "in the subset rows" in chosen.phrases[0]
+
+
+def test_a_subset_chooses_among_all_images():
+    with pytest.raises(SpecError, match="Add part='all'"):
+        Scoring(subset=RandomSplit())

@@ -92,6 +92,14 @@ def train(
             show_default=False,
         ),
     ] = None,
+    latent_information_every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STEPS",
+            help="Add what each latent says of the image to the history, about every so many steps.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
     ] = False,
@@ -130,6 +138,7 @@ def train(
         steps,
         keep_state,
         parse_every(held_out_every, "--held-out-every"),
+        parse_every(latent_information_every, "--latent-information-every"),
     )
     to_resume = resume and not given and seeds is None and spec is None and recipe is None
     runs = (

@@ -12,7 +12,7 @@ from unbraid import sampling as draw
 from unbraid.errors import SpecError
 from unbraid.names import suggestion
 from unbraid.recipes import Recipe, from_json, text_of, to_json
-from unbraid.sampling import Joint
+from unbraid.sampling import Joint, Subset
 
 ScoredPart = Literal["train", "test", "all"]
 Discrete = Literal["columns", "left_out"]
@@ -49,6 +49,8 @@ class Scoring(Recipe):
     """
     step: int | None = None
     """The step after which the model is scored, where a run has a snapshot of it; None is the end of training."""
+    subset: Subset | None = None
+    """Which images of the part "all" are scored, whether they were trained on or not; None for all of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,6 +64,11 @@ class Scoring(Recipe):
             raise SpecError(
                 f"Scoring: predictors fitted on what was trained on (fit 'train') are tested on part 'test'; part is "
                 f"{self.part!r}. Ask for part 'test', or leave fit out."
+            )
+        if self.subset is not None and self.part != "all":
+            raise SpecError(
+                f"Scoring: a subset chooses among all images of the data set, and part is {self.part!r}. Add "
+                "part='all', or leave the subset out."
             )
 
     def changes(self) -> dict[str, Any]:
@@ -104,7 +111,8 @@ class Scoring(Recipe):
     @property
     def phrases(self) -> list[str]:
         """Returns what to say of the images beside their number: how they differ from all that a run was trained on."""
-        said = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}[self.part]
+        parts = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}
+        said = parts[self.part] if self.subset is None else [f"in the subset {text_of(self.subset)}"]
         if self.fit == "train":
             said.append("with predictors fitted on those trained on")
         if self.step is not None:

@@ -1,6 +1,7 @@
 """Metrics: codes in, scores out."""
 
 from unbraid.metrics.attribute_vector import AttributeVector as AttributeVector
+from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition as ELBODecomposition

@@ -13,6 +13,13 @@ from unbraid.errors import RunError
 from unbraid.names import suggestion
 from unbraid.table import data_frame
 
+_OF_LATENT = "information_z"
+
+
+def latent_column(latent: int) -> str:
+    """Returns the name of the column that holds the information of a latent."""
+    return f"{_OF_LATENT}{latent}"
+
 
 @final
 @dataclass
@@ -45,6 +52,20 @@ class History:
             raise RunError(f"The history has no column {name!r}. {suggestion(name, self.columns)}")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
+
+    def latent_information(self) -> tuple[list[float], list[list[float]]]:
+        """Returns the steps at which I(x; z_d) was estimated, and a row for each with the number of every latent: what
+        `unbraid.figures.latent_curves` draws. Raises if it never was.
+        """
+        names = [name for name in self.columns if name.startswith(_OF_LATENT)]
+        if not names:
+            raise RunError(
+                "The history does not have the information of each latent. Train with latent_information_every=100 "
+                "(--latent-information-every 100)."
+            )
+        rows = zip(self.column("step"), *(self.column(name) for name in names), strict=True)
+        known = [(step, list(values)) for step, *values in rows if not math.isnan(values[0])]
+        return [step for step, _ in known], [values for _, values in known]
 
     def at_the_end(self, name: str) -> float:
         """Returns the mean of a column over the last tenth of its numbers: a single batch is noise. Returns NaN if

@@ -17,6 +17,7 @@ from unbraid.model_scores.measure import Trained
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode
 from unbraid.runs.spec import RunSpec
+from unbraid.sampling import Subset
 
 
 def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
@@ -26,7 +27,8 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     has_discrete = spec.model.latents.num_discrete > 0
     scoring = scoring.settled([factor.name for factor in spec.dataset.factors], has_discrete=has_discrete)
     is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
-    part = "train" if spec.subset is None and scoring.part == "all" else scoring.part
+    is_whole = spec.subset is None and scoring.subset is None
+    part = "train" if is_whole and scoring.part == "all" else scoring.part
     return replace(
         scoring,
         part=part,
@@ -73,16 +75,20 @@ class Scorable:
 
     @property
     def _images(self) -> TrainingData:
-        return scored_images(self.spec, self.scoring.part, self.scoring.sampling)
+        return scored_images(self.spec, self.scoring.part, self.scoring.sampling, self.scoring.subset)
 
 
-def scored_images(spec: RunSpec, part: ScoredPart, sampling: Sampling = None) -> TrainingData:
-    """Returns which images this part of a run is, weighted by `sampling` as `Scoring` means it. Nothing is read."""
+def scored_images(
+    spec: RunSpec, part: ScoredPart, sampling: Sampling = None, subset: Subset | None = None
+) -> TrainingData:
+    """Returns which images this part of a run is, weighted by `sampling` as `Scoring` means it; of "all", those of a
+    `subset`. Nothing is read.
+    """
     joint = spec.sampling if sampling is None else None if sampling == "data" else sampling
     if part == "train":
         return TrainingData(spec.dataset, joint, spec.subset)
     if part == "all":
-        return TrainingData(spec.dataset, joint)
+        return TrainingData(spec.dataset, joint, subset)
     if spec.subset is None:
         raise RunError(
             "The held-out part (part 'test') was asked for, and this run was trained on all images of its "

@@ -19,6 +19,7 @@ from unbraid.training.fleet import Fleet
 from unbraid.training.held_out import HeldOut
 from unbraid.training.interrupt import GO_ON, Interrupt, interruptible
 from unbraid.training.kept_extras import KeptExtras
+from unbraid.training.latent_information import LatentInformationOfBatches
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
@@ -63,8 +64,15 @@ class FleetTraining:
         self._prepare()
         every, spec = options.held_out_every, start.runs[0].spec
         held_out = None if every is None else HeldOut(spec, every, images.device)
+        every = options.latent_information_every
         self._reporter = Reporter(
-            start.runs, self._fleet, self._num_steps, later, histories=start.histories(), held_out=held_out
+            start.runs,
+            self._fleet,
+            self._num_steps,
+            later,
+            histories=start.histories(),
+            held_out=held_out,
+            of_latents=None if every is None else LatentInformationOfBatches(self._fleet, spec, images, every),
         )
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step

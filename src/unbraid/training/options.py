@@ -22,6 +22,7 @@ class TrainingOptions:
     snapshots: tuple[int, ...] = ()
     keep_state: bool = False
     held_out_every: int | None = None
+    latent_information_every: int | None = None
 
     @property
     def extras(self) -> Extras:

@@ -14,6 +14,7 @@ from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.training.fleet import Fleet
 from unbraid.training.held_out import COLUMN, HeldOut
+from unbraid.training.latent_information import LatentInformationOfBatches
 from unbraid.training.plan import others
 
 _ROWS_OF_HISTORY = 500
@@ -47,13 +48,14 @@ class Reporter:
         clock: Callable[[], float] = time.monotonic,
         histories: Sequence[History] = (),
         held_out: HeldOut | None = None,
+        of_latents: LatentInformationOfBatches | None = None,
     ) -> None:
         self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
         self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
         self._names, self._clock = tuple(run.name for run in runs), clock
         self._losses: dict[str, list[float]] = {}
-        self._held_out = held_out
+        self._held_out, self._of_latents = held_out, of_latents
         # The first step makes ready what all others use, so the clock starts after it.
         self._first_step = self._next_look = fleet.step + 1
         self._began = self._last_word = clock()
@@ -104,7 +106,7 @@ class Reporter:
             )
         return failed
 
-    def _is_held_out_due(self, every: int) -> bool:
+    def _is_due(self, every: int) -> bool:
         """Returns whether this row is the first since a multiple of so many steps, or the last. Rows stay where they
         are: those of other runs are compared with them.
         """
@@ -124,11 +126,21 @@ class Reporter:
             return
         if self._held_out is not None:
             alive = self.alive.tolist()
-            due = self._is_held_out_due(self._held_out.every)
+            due = self._is_due(self._held_out.every)
             by_name[COLUMN] = self._held_out.elbos(self._fleet, alive) if due else [math.nan] * len(alive)
+        if self._of_latents is not None:
+            by_name |= self._information(self._of_latents)
         for index, history in enumerate(self.histories):
             if self.alive[index]:
                 history.append(self._fleet.step, {name: values[index] for name, values in by_name.items()})
+
+    def _information(self, latents: LatentInformationOfBatches) -> dict[str, list[float]]:
+        """Returns the information of each latent, by the names of their columns; NaN where this row has none."""
+        alive = self.alive.tolist()
+        if not self._is_due(latents.every):
+            return {name: [math.nan] * len(alive) for name in latents.columns}
+        found = zip(*latents.of(self._fleet, alive), strict=True)
+        return {name: list(values) for name, values in zip(latents.columns, found, strict=True)}
 
     def _steps_per_second(self, now: float) -> float:
         """Returns the average since the first step; 0 until there is one."""

@@ -33,6 +33,7 @@ from unbraid.training.fleet_training import FleetTraining
 from unbraid.training.held_out import check_held_out
 from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
 from unbraid.training.kept_extras import check_extras, name_missing
+from unbraid.training.latent_information import check_latent_information
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream
 from unbraid.training.plan import plan_text
@@ -60,6 +61,7 @@ def train(
     snapshots: Iterable[int] = (),
     keep_state: bool = False,
     held_out_every: int | None = None,
+    latent_information_every: int | None = None,
     watch: Listener | None = None,
     progress: bool = True,
 ) -> list[Run]:
@@ -71,7 +73,8 @@ def train(
     changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
     `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
     steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). With `held_out_every`,
-    the history has a column `held_out_elbo`: about every so many steps, the ELBO on images that the subset holds out.
+    the history has a column `held_out_elbo`: about every so many steps, the ELBO on images that the subset holds out;
+    with `latent_information_every` columns `information_z0` and so on, I(x; z_d) of each latent from the batch.
 
     `snapshots` are steps after which the weights are kept, for `run.model(step)`, `run.codes(step=...)` and
     `run.score(step=...)`. With `keep_state` the last state is kept, so that `run.extend` can go on from it. A run that
@@ -89,7 +92,16 @@ def train(
     check_listener(watch)
     kept = as_steps(snapshots)
     options = TrainingOptions(
-        device, resume, force, checkpoint_every, stream, deterministic, kept, keep_state, held_out_every
+        device,
+        resume,
+        force,
+        checkpoint_every,
+        stream,
+        deterministic,
+        kept,
+        keep_state,
+        held_out_every,
+        latent_information_every,
     )
     with shown(progress) as say, listening(*([watch] if watch else [])):
         _say_found(runs, options, say)
@@ -113,6 +125,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     check_options(options)
     check_extras(runs, options.extras)
     check_held_out((run.spec for run in runs), options.held_out_every)
+    check_latent_information((run.spec for run in runs), options.latent_information_every)
     device = resolve_device(options.device)
     if device.type == "cpu":
         keep_freed_memory()

@@ -1,0 +1,91 @@
+"""How well the categories of a discrete latent are the values of a factor, names aside."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float64, Int64
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from unbraid.errors import CodesError
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.reductions.statistics import Statistics
+
+
+@final
+@dataclass(frozen=True)
+class ClusterAccuracy(Metric):
+    """The share of images whose likeliest category is their value, once every category was given the one value that
+    makes this share greatest (no value twice); for each factor that of the best discrete latent, and the mean over
+    factors.
+
+    The matching is optimal (Kuhn, Naval Research Logistics Quarterly 1955), as in Xie, Girshick & Farhadi,
+    arXiv:1511.06335v2, section 4.2. Higher is better. Where there are more categories than values, those without a
+    value count as wrong. The part "commonest" is the share of the commonest value, which one category for all images
+    has.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "cluster accuracy"
+    by_name_only: ClassVar[bool] = True
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return OF_MEANS | {"discrete latents"}
+
+    def measure(self, statistics: Statistics) -> Score:
+        codes = statistics.codes
+        if not codes.probabilities:
+            raise CodesError(
+                "ClusterAccuracy compares the categories of discrete latents with factors, and these codes have none. "
+                "Give probabilities, or train with ConcreteLatents."
+            )
+        categories = [p.argmax(dim=1).cpu() for p in codes.probabilities]
+        p = statistics.weights.double().cpu()
+        factors = [_Factor(labels.assignment().cpu(), p) for labels in codes.factors]
+        matched = [[factor.matched(each) for factor in factors] for each in categories]
+        accuracy = torch.stack(
+            [torch.stack([f.p @ right for f, right in zip(factors, row, strict=True)]) for row in matched]
+        )
+        varies = torch.tensor(statistics.varies)
+        best = accuracy.argmax(dim=0)
+        per_factor = torch.where(varies, accuracy.amax(dim=0), torch.nan)
+        # What each image adds to the mean over factors, to first order: nothing where the factor is not known.
+        added = [factors[k].p * (matched[best[k]][k] - accuracy[best[k], k]) for k in range(len(factors)) if varies[k]]
+        error = math.sqrt(float(torch.stack(added).mean(dim=0).square().sum()))
+        value = Value.of(per_factor.nanmean(), error, self.bounds)
+        commonest = torch.stack([factor.commonest() for factor in factors])[varies].mean()
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            parts={"commonest": Value(float(commonest))},
+            per_factor=dict(zip(codes.factor_names, per_factor.tolist(), strict=True)),
+            tables={"accuracy": accuracy},
+            settings=self.settings,
+        )
+
+
+@final
+class _Factor:
+    """Holds the value of each image, -1 where it is not known, and how likely each image is among those known."""
+
+    def __init__(self, values: Int64[Tensor, " image"], p: Float64[Tensor, " image"]) -> None:
+        known = torch.where(values >= 0, p, 0.0)
+        self.values, self.p = values, known / known.sum()
+
+    def matched(self, categories: Int64[Tensor, " image"]) -> Float64[Tensor, " image"]:
+        """Returns 1 for each image whose category was given its value, and else 0."""
+        num_values, num_categories = int(self.values.max()) + 1, int(categories.max()) + 1
+        cells = categories * num_values + self.values.clamp(min=0)
+        shares = torch.bincount(cells, self.p, num_categories * num_values).reshape(num_categories, num_values)
+        rows, columns = linear_sum_assignment(shares.numpy(), maximize=True)
+        value_of = torch.full((num_categories,), -2)
+        value_of[torch.from_numpy(rows)] = torch.from_numpy(columns)
+        return (value_of[categories] == self.values).double()
+
+    def commonest(self) -> Float64[Tensor, ""]:
+        """Returns the share of the commonest value."""
+        return torch.bincount(self.values.clamp(min=0), self.p).max()
