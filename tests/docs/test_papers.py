@@ -1,10 +1,10 @@
-"""Citations name a version, and it is the one that docs/papers.md lists."""
+"""Citations name a version, and it is the one that docs/citations.md lists."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAPERS = ROOT / "docs" / "papers.md"
+PAPERS = ROOT / "docs" / "citations.md"
 CITING = ("src/**/*.py", "src/**/*.html", "docs/**/*.md", "tests/**/*.py", "benchmarks/**/*.py", "*.md", "*.cff")
 CITATION = re.compile(r"arXiv:(\d{4}\.\d{4,5})(v\d+)?", re.IGNORECASE)
 

@@ -41,6 +41,11 @@ COMMANDS = {
     "study figure": "Draw the scores of a study.",
     "study select": "Choose runs without labels.",
     "study report": "Write a page about a study.",
+    "papers": "List, run and look at the tables and figures of papers.",
+    "papers list": "List the tables and figures of papers.",
+    "papers show": "Show what an item claims, its settings, and printed numbers beside ours.",
+    "papers run": "Train and score an item of a paper, and say whether it reproduces.",
+    "papers page": "Write the pages of the docs about papers.",
 }
 
 

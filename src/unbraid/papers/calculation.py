@@ -1,11 +1,12 @@
 """Calculation: numbers that need no training, case by case."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from unbraid.data.dataset import FactorDataset
 from unbraid.display import shown
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.events import Event, part_of, tell
@@ -92,6 +93,10 @@ class Calculation:
             runs=(),
             numbers=(),
         )
+
+    def datasets(self) -> Sequence[FactorDataset]:
+        """Returns none: a calculation opens what it reads itself."""
+        return ()
 
     def keeping(self, keep: Keep) -> "Calculation":
         """Returns itself: a case leaves nothing but its numbers."""

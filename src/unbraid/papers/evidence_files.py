@@ -53,7 +53,6 @@ def keep_evidence(
     folder: Path,
     *,
     seconds: float,
-    command: str,
     pictures: Mapping[str, bytes] | None = None,
 ) -> Path:
     """Writes the scores of an item into the folder of evidence, and returns the file. What an earlier file of the same
@@ -66,7 +65,7 @@ def keep_evidence(
     digest = digest_of(item.at(scale))
     made_by = {
         **circumstances(),
-        "command": command,
+        "command": f"unbraid papers run {item.id} --scale {scale}",
         "commit": commit_of_checkout(),
         "item": item.id,
         "scale": scale,

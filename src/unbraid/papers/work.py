@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, final
 
 from unbraid import files
+from unbraid.data.dataset import FactorDataset
 from unbraid.errors import SpecError
 from unbraid.recipes import to_json
 from unbraid.studies.claims import Claim
@@ -72,6 +73,9 @@ class Work(Protocol):
     def empty(self) -> StudyScores:
         """Returns the scores of no run: the settings and the metrics that there will be."""
 
+    def datasets(self) -> Sequence[FactorDataset]:
+        """Returns the data sets that it reads, each once."""
+
     def keeping(self, keep: Keep) -> "Work":
         """Returns this work, which leaves no more of a run than this once it is scored."""
 
@@ -121,6 +125,9 @@ class StudyWork:
 
     def empty(self) -> StudyScores:
         return _empty(self.study)
+
+    def datasets(self) -> Sequence[FactorDataset]:
+        return _datasets(self.study.settings)
 
     def keeping(self, keep: Keep) -> "StudyWork":
         return replace(self, study=replace(self.study, keep=keep))
@@ -202,6 +209,9 @@ class TunedWork:
         found = _empty(replace(self.study, settings=(*self.study.settings, *self.candidates)))
         return self._without_choice(found)
 
+    def datasets(self) -> Sequence[FactorDataset]:
+        return _datasets((*self.study.settings, *self.candidates))
+
     def keeping(self, keep: Keep) -> "TunedWork":
         return replace(self, study=replace(self.study, keep=keep))
 
@@ -224,6 +234,10 @@ class TunedWork:
         best = max(self.candidates, key=quality)
         setting = Setting(self.chosen, best.spec, self.seeds, best.family)
         return replace(self.study, settings=(*self.study.settings, setting), claims=self.claims)
+
+
+def _datasets(settings: Sequence[Setting]) -> list[FactorDataset]:
+    return list(dict.fromkeys(setting.spec.dataset for setting in settings))
 
 
 def _setting_to_json(setting: Setting) -> Any:

@@ -113,9 +113,10 @@ def checks_text(of: Sequence[Check]) -> str:
 
 
 def commit_of_checkout() -> str:
-    """Returns the commit of the checkout in the current folder, or "unknown"."""
+    """Returns the commit of the checkout that this code lies in, or "unknown"."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
-        done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return done.stdout.strip()

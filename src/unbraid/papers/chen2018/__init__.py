@@ -8,6 +8,6 @@ PAPER = Paper(
     id="chen2018",
     authors="Chen, Li, Grosse, Duvenaud",
     title="Isolating Sources of Disentanglement in Variational Autoencoders",
-    reference="NeurIPS 2018, arXiv:1802.04942",
+    reference="NeurIPS 2018, arXiv:1802.04942v5",
     items=(TABLE1, TABLE2),
 )

@@ -34,19 +34,20 @@ class Within(Claim):
             (label, seed): value for label in self.settings for seed, value in scores.values(label, self.metric).items()
         }
         outside = {run: value for run, value in found.items() if not self.low <= value <= self.high}
+        least, greatest = min(found.values()), max(found.values())
+        where = f"is {least:,.6g}" if least == greatest else f"lies from {least:.4g} to {greatest:.4g}"
         reason = (
-            f"{self.metric} lies from {min(found.values()):.4g} to {max(found.values()):.4g} in {len(found)} runs; "
-            f"expected {self._range()}."
+            f"{self.metric} {where} ({len(found)} {'run' if len(found) == 1 else 'runs'}); expected {self._range()}."
         )
         if outside:
             (label, seed), value = next(iter(outside.items()))
             reason += f" {len(outside)} lie outside, such as {value:.4g} of {label} (seed {seed})."
-        numbers = {"least": min(found.values()), "greatest": max(found.values()), "outside": float(len(outside))}
+        numbers = {"least": least, "greatest": greatest, "outside": float(len(outside))}
         return Decision("not reproduced" if outside else "reproduced", reason, numbers)
 
     def _range(self) -> str:
         if self.low == self.high:
-            return f"{self.low:g}"
+            return f"{self.low:,.6g}"
         if self.low == float("-inf"):
             return f"at most {self.high:g}"
         return f"at least {self.low:g}" if self.high == float("inf") else f"{self.low:g} to {self.high:g}"

@@ -1,0 +1,156 @@
+"""What the commands of papers do and print. The commands themselves are loaded without torch, for their help."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.table import Table
+
+from unbraid.amounts import duration
+from unbraid.cli.console import note, output, say
+from unbraid.cli.progress import training_display
+from unbraid.cli.tables import columns
+from unbraid.errors import TrainingError, UnbraidError
+from unbraid.events import Event, part_of
+from unbraid.papers.evidence_files import ItemEvidence, best_evidence, committed_evidence
+from unbraid.papers.item import Item, Scale
+from unbraid.papers.judgement import Judgement
+from unbraid.papers.registry import find_items, items
+from unbraid.papers.running import ItemRun, run_item
+from unbraid.papers.summary import cost_text, printed_rows, verdict_rows, verdict_text
+from unbraid.studies.execute import StudyOptions
+from unbraid.studies.study import Keep
+
+_MOST_NAMED = 5
+
+
+def item_table(ids: Sequence[str] | None) -> Table:
+    """Returns a table of items, by default of all."""
+    table = columns("item", "what it is", "data", "cost", "verdict so far")
+    for row in verdict_rows(find_items(ids) if ids else items().values(), committed_evidence()):
+        table.add_row(*row)
+    return table
+
+
+def show_item(item: Item, out: Path) -> None:
+    """Prints an item: what it claims, how it is done, and what came of it."""
+    say(f"{item.id}: {item.title}", style="bold")
+    say(item.claim)
+    say(f"Data: {item.needs or item.data}. Cost: {cost_text(item)}.")
+    if item.stands_in_for:
+        note(f"A stand-in for {item.stands_in_for}, whose data are not at hand: it says nothing of the original.")
+    if item.choices:
+        table = columns("setting", "the paper states", "taken here")
+        for choice in item.choices:
+            table.add_row(choice.what, choice.stated, choice.taken)
+        output().print(table)
+    _show_evidence(item, best_evidence(item, committed_evidence()), "The project's own evidence")
+    if mine := best_evidence(item, out / "evidence"):
+        _show_evidence(item, mine, f"Your evidence in {out / 'evidence'}")
+    if item.notes:
+        say(item.notes)
+    say(f"Run it with: unbraid papers run {item.id} --scale {_default_scale(item)}")
+
+
+def run_items(
+    chosen: Sequence[Item],
+    scale: Scale | None,
+    out: Path,
+    options: StudyOptions,
+    *,
+    keep: Keep | None,
+    evidence: Path | None,
+) -> None:
+    """Runs items one after another, and says what came of each. An item that fails does not stop the next."""
+    deadline = None if options.budget is None else time.monotonic() + options.budget
+    failures: list[str] = []
+    for place, item in enumerate(chosen):
+        at = scale or _default_scale(item)
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            note(f"The budget is spent; {len(chosen) - place} items were not begun. The same command goes on.")
+            break
+        say(f"{item.id}: {item.title} ({at})", style="bold")
+        try:
+            with training_display([]), part_of(Event("papers", place, len(chosen), "items")):
+                ran = run_item(
+                    item,
+                    at,
+                    out,
+                    replace(options, budget=left),
+                    keep=keep,
+                    evidence=evidence,
+                )
+        except UnbraidError as error:
+            if len(chosen) == 1:
+                raise
+            note(f"{item.id}: {error}")
+            failures.append(item.id)
+            continue
+        _say_what_came(item, at, ran)
+        if ran.progress.failures:
+            failures.append(item.id)
+    if failures:
+        raise TrainingError(f"Not all runs of {', '.join(failures)} were made. The same command tries what is missing.")
+
+
+def _say_what_came(item: Item, scale: Scale, ran: ItemRun) -> None:
+    progress, judged = ran.progress, ran.judgement
+    say(
+        f"{progress.num_trained} runs were trained and {progress.num_scored} scored; {judged.num_runs} of "
+        f"{judged.num_asked} are there."
+    )
+    for name, why in list(progress.failures.items())[:_MOST_NAMED]:
+        note(f"{name}: {why}")
+    if progress.num_left:
+        say(f"The budget did not suffice for {progress.num_left} runs. The same command goes on with them.")
+    if scale == "smoke":
+        say("Smoke: no verdict.")
+        return
+    _show_printed(item, ran.judgement)
+    _show_claims(judged)
+    say(f"Verdict: {judged.verdict}.", style="bold")
+    if ran.committed is not None and ran.committed.verdict != judged.verdict:
+        note(
+            f"The project's own evidence says {ran.committed.verdict!r} ({ran.committed.num_runs} of "
+            f"{ran.committed.num_asked} runs). Both stand: `unbraid papers show {item.id}` shows them side by side."
+        )
+    if ran.evidence is not None:
+        say(f"Kept in {ran.evidence}.")
+
+
+def _show_evidence(item: Item, found: ItemEvidence | None, title: str) -> None:
+    say(f"{title}: {verdict_text(item, found)}.", style="bold")
+    if found is None:
+        return
+    _show_printed(item, found.judgement)
+    _show_claims(found.judgement)
+    for made in found.made_by:
+        say(
+            f"{made['command']}, {made['date']}, commit {made['commit']}, {made['machine']}, "
+            f"{duration(float(made['seconds']))}",
+            style="dim",
+        )
+
+
+def _show_printed(item: Item, judged: Judgement) -> None:
+    if not item.printed:
+        return
+    table = columns("setting", "score", "printed", "ours")
+    for row in printed_rows(item, judged.scores):
+        table.add_row(*row)
+    output().print(table)
+
+
+def _show_claims(judged: Judgement) -> None:
+    table = columns("claim", "verdict", "reason")
+    for claim, decision in zip(judged.claims, judged.decisions, strict=True):
+        table.add_row(claim.sentence, decision.verdict, decision.reason)
+    if judged.claims:
+        output().print(table)
+
+
+def _default_scale(item: Item) -> Scale:
+    """Returns the smallest scale that gives a verdict."""
+    return next((scale for scale in item.scales if scale != "smoke"), "smoke")

@@ -1,0 +1,209 @@
+"""Pages of the docs: one per paper, and the summary of all items."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from unbraid import figures, files
+from unbraid.amounts import duration
+from unbraid.errors import UnbraidError
+from unbraid.evaluation.score_rows import in_markdown
+from unbraid.papers.evidence_files import ItemEvidence, best_evidence
+from unbraid.papers.item import Item, Paper
+from unbraid.papers.registry import papers
+from unbraid.papers.summary import NOT_RUN, cost_text, printed_rows, verdict_text
+from unbraid.studies.claims import Verdict
+from unbraid.studies.tables import wide_markdown
+
+_VERDICTS: tuple[Verdict, ...] = ("reproduced", "in part", "not reproduced", "undecided")
+_MOST_ROWS = 40  # of a table of settings; longer ones are in the evidence
+
+
+_SUMMARY = re.compile(r"<!-- papers[^\n]*-->\n(.*?)<!-- /papers -->", re.DOTALL)
+_ABOUT = (
+    "Every table and figure of five papers is an item that one command trains, scores and judges: `unbraid papers run "
+    'chen2018/table1`. A verdict follows from kept scores by a test that was fixed before, and may be "not '
+    'reproduced". What has not been run says so. This page is written by `unbraid papers page`.'
+)
+
+
+def write_pages(folder: Path, evidence: Path) -> list[Path]:
+    """Writes a page per paper with its figures, and the summary `index.md`, and returns the pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for paper in papers().values():
+        found = {item.id: best_evidence(item, evidence) for item in paper.items}
+        for item in paper.items:
+            _draw(item, found[item.id], folder)
+        page = folder / f"{paper.id}.md"
+        files.write_text(page, paper_page(paper, found))
+        written.append(page)
+    index = folder / "index.md"
+    files.write_text(index, index_page(evidence))
+    return [index, *written]
+
+
+def put_summary(path: Path, evidence: Path) -> None:
+    """Writes how many items have which verdict between the marks that the file has for it."""
+    text = path.read_text(encoding="utf-8")
+    found = _SUMMARY.search(text)
+    if found is None:
+        raise UnbraidError(
+            f"{path} has no place for the summary; expected a line that begins '<!-- papers' and, below "
+            "it, '<!-- /papers -->'."
+        )
+    files.write_text(path, text[: found.start(1)] + f"\n{counts_table(evidence)}\n" + text[found.end(1) :])
+
+
+def index_page(evidence: Path) -> str:
+    """Returns the summary: how many items there are by verdict, and a table of all."""
+    parts = [
+        "# Papers, reproduced or not",
+        _ABOUT,
+        counts_table(evidence),
+    ]
+    for paper in papers().values():
+        parts += [
+            f"## {paper.authors}: {paper.title}",
+            f"[The page of this paper]({paper.id}.md)",
+        ]
+        rows = [
+            [
+                f"[{item.name}]({paper.id}.md#{item.name.lower()})",
+                item.title,
+                _data(item),
+                verdict_text(item, best_evidence(item, evidence)),
+                cost_text(item),
+            ]
+            for item in paper.items
+        ]
+        parts.append(_table(["item", "what it is", "data", "verdict", "cost"], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def counts_table(evidence: Path) -> str:
+    """Returns how many items of each paper have which verdict, stand-ins counted apart."""
+    rows = []
+    for paper in papers().values():
+        for stand_ins in (False, True):
+            chosen = [item for item in paper.items if bool(item.stands_in_for) is stand_ins]
+            if not chosen:
+                continue
+            found = [best_evidence(item, evidence) for item in chosen]
+            verdicts = [each.judgement.verdict for each in found if each is not None]
+            counts = [str(verdicts.count(verdict) or "–") for verdict in _VERDICTS]
+            name = f"{paper.id}, stand-ins" if stand_ins else paper.id
+            rows.append([name, str(len(chosen)), *counts, str(found.count(None) or "–")])
+    return _table(["paper", "items", *_VERDICTS, NOT_RUN], rows)
+
+
+def paper_page(paper: Paper, found: Mapping[str, ItemEvidence | None]) -> str:
+    """Returns the page of a paper: every item in the paper's order."""
+    origin = (
+        f"{paper.reference}. Written by `unbraid papers page` from the files in `evidence/{paper.id}/`; verdicts are "
+        "computed from the scores in them. [All papers](index.md)."
+    )
+    head = [
+        f"# {paper.authors}: {paper.title}",
+        origin,
+        _table(
+            ["item", "what it is", "verdict"],
+            [
+                [f"[{item.name}](#{item.name.lower()})", item.title, verdict_text(item, found[item.id])]
+                for item in paper.items
+            ],
+        ),
+    ]
+    return "\n\n".join([*head, *(_section(item, found[item.id]) for item in paper.items)]) + "\n"
+
+
+def _section(item: Item, found: ItemEvidence | None) -> str:
+    parts = [f"## {item.name}", f"**{item.title}.** {item.claim}"]
+    if item.stands_in_for:
+        parts.append(
+            f'!!! warning "A stand-in"\n    The data of `{item.stands_in_for}` are not at hand; this uses {item.data} '
+            "instead. It says nothing of the paper's numbers."
+        )
+    if item.choices:
+        rows = [[choice.what, choice.stated, choice.taken] for choice in item.choices]
+        parts.append(f'??? note "Settings"\n\n{_indented(_table(["what", "the paper states", "taken here"], rows))}')
+    parts += _results(item, found) if found is not None else [_not_run(item)]
+    if item.notes:
+        parts.append(item.notes)
+    return "\n\n".join(parts)
+
+
+def _results(item: Item, found: ItemEvidence) -> list[str]:
+    judged = found.judgement
+    parts = [f"**Verdict: {verdict_text(item, found)}.**"]
+    claims = [
+        [claim.sentence, decision.verdict, decision.reason]
+        for claim, decision in zip(judged.claims, judged.decisions, strict=True)
+    ]
+    if claims:
+        parts.append(_table(["claim", "verdict", "reason"], claims))
+    if item.printed:
+        parts.append(_table(["setting", "score", "printed", "ours"], printed_rows(item, found.scores)))
+    if item.trains and len(found.scores.settings) <= _MOST_ROWS:
+        parts.append(wide_markdown(found.scores, item.columns or None).strip())
+    parts += [f"![{item.title}]({name})" for name in _images(item, found)]
+    parts += [_made_by(found)]
+    return parts
+
+
+def _not_run(item: Item) -> str:
+    """Returns what to type, and what it costs."""
+    scale = next((scale for scale in item.scales if scale != "smoke"), "paper")
+    needs = f" It needs {item.needs}." if item.needs else ""
+    stand_in = (
+        f" Its stand-in is [{item.stand_in}](#{item.stand_in.partition('/')[2].lower()})." if item.stand_in else ""
+    )
+    command = f"`unbraid papers run {item.id} --scale {scale}` ({cost_text(item)})"
+    return f"**{NOT_RUN.capitalize()}.** {command}.{needs}{stand_in}"
+
+
+def _made_by(found: ItemEvidence) -> str:
+    """Returns how to repeat it, and where and when it was made."""
+    lines = [
+        f"`{made['command']}`, {made['date']}, commit {made['commit']}, {made['machine']}, torch {made['torch']}, "
+        f"{duration(float(made['seconds']))}"
+        for made in found.made_by
+    ]
+    return "<small>" + "; ".join(lines) + ".</small>"
+
+
+def _images(item: Item, found: ItemEvidence) -> list[str]:
+    """Returns the paths of the figure and the pictures of an item, as its page names them."""
+    stem = f"figures/{item.paper}-{item.name}"
+    drawn = [f"{stem}.svg"] if item.draw is not None else []
+    return [*drawn, *(f"{stem}-{name}.png" for name in found.pictures)]
+
+
+def _draw(item: Item, found: ItemEvidence | None, folder: Path) -> None:
+    """Writes the figure and the pictures of an item into the folder of the pages."""
+    if found is None:
+        return
+    for name in _images(item, found):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(".svg") and item.draw is not None:
+            figures.save(item.draw(found.scores), folder / name, overwrite=True)
+    for (_, path), name in zip(found.pictures.items(), _images(item, found)[-len(found.pictures) :], strict=False):
+        files.write_bytes(folder / name, files.read_bytes(path))
+
+
+def _data(item: Item) -> str:
+    return f"your files: {item.needs}" if item.needs else item.data
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Returns a text as Markdown shows it; links of ours stay links."""
+    return text if re.fullmatch(r"\[[\w.-]+\]\([\w./#-]*\)", text) else in_markdown(text)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))

@@ -1,0 +1,81 @@
+"""Runs an item as far as the budget goes, and keeps what came of it as evidence."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from unbraid.errors import DataError
+from unbraid.papers.evidence_files import committed_evidence, find_evidence, keep_evidence
+from unbraid.papers.item import Item, Scale
+from unbraid.papers.judgement import Judgement, judge
+from unbraid.papers.work import Progress
+from unbraid.studies.execute import StudyOptions
+from unbraid.studies.study import Keep
+
+
+@final
+@dataclass(frozen=True)
+class ItemRun:
+    """What came of running an item: what was done, what the scores say, what the project's own evidence says, and the
+    file in which the scores are kept, if they are.
+    """
+
+    progress: Progress
+    judgement: Judgement
+    committed: Judgement | None
+    evidence: Path | None
+
+
+def run_item(
+    item: Item,
+    scale: Scale,
+    folder: Path | str,
+    options: StudyOptions | None = None,
+    *,
+    keep: Keep | None = None,
+    evidence: Path | str | None = None,
+) -> ItemRun:
+    """Trains and scores what is missing of an item, and returns what its scores say. The same call goes on after any
+    interruption, and items that ask for the same runs share them.
+
+    Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it. At the scale
+    "smoke" none is.
+    """
+    folder, began = Path(folder), time.monotonic()
+    work = item.at(scale)
+    _check_data(item, scale)
+    asked = work if keep is None else work.keeping(keep)
+    progress = asked.run(folder, options or StudyOptions())
+    scores = work.scores(folder)
+    written = None
+    if scale != "smoke" and scores.numbers:
+        whole = progress.num_left == 0 and not progress.failures
+        pictures = item.pictures(work, folder) if item.pictures is not None and whole else None
+        written = keep_evidence(
+            item,
+            scale,
+            scores,
+            folder / "evidence" if evidence is None else Path(evidence),
+            seconds=time.monotonic() - began,
+            pictures=pictures,
+        )
+    committed = None if scale == "smoke" else find_evidence(item, scale, committed_evidence())
+    return ItemRun(progress, judge(item, scale, scores), committed.judgement if committed else None, written)
+
+
+def _check_data(item: Item, scale: Scale) -> None:
+    """Raises if data are missing that only the user can have, and names the stand-in."""
+    if not item.needs:
+        return
+    try:
+        for dataset in item.at(scale).datasets():
+            dataset.open()
+    except DataError as error:
+        offer = ""
+        if item.stand_in:
+            offer = (
+                f"\nWithout it there is a stand-in, which says nothing of the original: unbraid papers run "
+                f"{item.stand_in} --scale {scale}"
+            )
+        raise DataError(f"{item.id} needs {item.needs}: {error}{offer}") from None

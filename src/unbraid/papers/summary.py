@@ -1,0 +1,67 @@
+"""Tables of items: what each is, what it costs, and what came of it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unbraid.amounts import duration
+from unbraid.evaluation.score_rows import number_text
+from unbraid.papers.evidence_files import ItemEvidence, best_evidence
+from unbraid.papers.item import Item
+from unbraid.studies.statistics import median
+from unbraid.studies.study_scores import StudyScores
+
+NOT_RUN = "not run yet"
+
+
+def verdict_text(item: Item, found: ItemEvidence | None) -> str:
+    """Returns the verdict of an item as a few words: "reproduced (quick)", with how many runs where some are missing,
+    and that it is a stand-in where it is one.
+    """
+    if found is None:
+        return NOT_RUN
+    judged = found.judgement
+    runs = f", {judged.num_runs} of {judged.num_asked} runs" if judged.is_partial else ""
+    stand_in = ", on a stand-in" if item.stands_in_for else ""
+    return f"{judged.verdict} ({found.scale}{runs}{stand_in})"
+
+
+def cost_text(item: Item) -> str:
+    """Returns what each scale costs, such as "quick 11 min, paper 1.1 h"."""
+    return ", ".join(f"{scale} {duration(item.seconds[scale])}" for scale in item.scales if scale in item.seconds)
+
+
+def verdict_rows(items: Iterable[Item], evidence: Path) -> list[list[str]]:
+    """Returns a row for each item: id, title, data, cost, verdict."""
+    return [
+        [
+            item.id,
+            item.title,
+            item.needs or item.data,
+            cost_text(item),
+            verdict_text(item, best_evidence(item, evidence)),
+        ]
+        for item in items
+    ]
+
+
+def printed_rows(item: Item, scores: StudyScores) -> list[list[str]]:
+    """Returns a row for each printed number, ours beside it: setting, score, printed, our median over seeds with its
+    interval.
+    """
+    rows = []
+    for printed in item.printed:
+        known = printed.setting in scores.families
+        values = list(scores.values(printed.setting, printed.metric).values()) if known else []
+        rows.append([printed.setting, printed.metric, f"{printed.value:g}", _ours(values, printed.times)])
+    return rows
+
+
+def _ours(values: Sequence[float], times: float) -> str:
+    """Returns the median with its interval over seeds; one value, or values that are all equal, alone."""
+    if not values:
+        return "–"
+    if len(set(values)) == 1:
+        return f"{values[0] * times:,.0f}" if float(values[0] * times).is_integer() else number_text(times * values[0])
+    found = median([times * value for value in values])
+    low, high = found.interval
+    return f"{number_text(found.value)} ({number_text(low)} to {number_text(high)}, {len(values)} seeds)"

@@ -1,0 +1,80 @@
+"""Pages of papers: what they say of items with and without evidence, and that the committed ones are up to date."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.discovery import ROOT
+from tests.papers.made_items import FIGURE1, PAPER, TABLE1
+from tests.papers.test_running import OPTIONS
+from unbraid.errors import UnbraidError
+from unbraid.papers.evidence_files import best_evidence, committed_evidence
+from unbraid.papers.page import counts_table, index_page, paper_page, put_summary
+from unbraid.papers.registry import find_items, items, papers
+from unbraid.papers.running import run_item
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    run_item(TABLE1, "paper", folder, OPTIONS)
+    return {item.id: best_evidence(item, folder / "evidence") for item in PAPER.items}
+
+
+def test_a_page_has_every_item_with_printed_numbers_verdict_and_command(found) -> None:
+    page = paper_page(PAPER, found)
+    assert "| [table1](#table1) | Doubles | reproduced (paper) |" in page
+    assert "| a | double | 3 | 3.000 (2.000 to 4.000, 2 seeds) |" in page
+    assert "| seeds | not stated | 1 and 2 |" in page
+    assert (
+        "Not run yet.** `unbraid papers run made2000/figure1 --scale quick` (quick 1 min 0 s, paper 1 h 0 min)." in page
+    )
+    assert "Two steps say nothing." in page
+
+
+def test_a_stand_in_says_so(found) -> None:
+    stand_in = replace(TABLE1, id="made2000/table1-stand-in", stands_in_for="made2000/table1")
+    page = paper_page(replace(PAPER, items=(*PAPER.items, stand_in)), {**found, stand_in.id: found[TABLE1.id]})
+    assert "The data of `made2000/table1` are not at hand" in page
+    assert "on a stand-in)" in page
+
+
+def test_the_summary_is_put_between_its_marks(tmp_path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("before\n<!-- papers: here -->\nold\n<!-- /papers -->\nafter\n")
+    put_summary(path, committed_evidence())
+    assert path.read_text().startswith("before\n<!-- papers: here -->\n\n| paper |")
+    assert "old" not in path.read_text()
+    assert path.read_text().endswith("<!-- /papers -->\nafter\n")
+    path.write_text("nothing")
+    with pytest.raises(UnbraidError, match="no place for the summary"):
+        put_summary(path, committed_evidence())
+
+
+@pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.id)
+def test_the_committed_page_is_what_the_committed_evidence_says(paper) -> None:
+    page = ROOT / "docs" / "papers" / f"{paper.id}.md"
+    evidence = {item.id: best_evidence(item, committed_evidence()) for item in paper.items}
+    assert page.read_text() == paper_page(paper, evidence), "run: unbraid papers page --summary README.md ..."
+
+
+def test_the_committed_summaries_are_up_to_date() -> None:
+    assert (ROOT / "docs" / "papers" / "index.md").read_text() == index_page(committed_evidence())
+    for page in ("README.md", "docs/index.md"):
+        assert counts_table(committed_evidence()) in (ROOT / page).read_text()
+
+
+def test_items_are_found_by_paper_and_by_name() -> None:
+    assert [item.id for item in find_items(["chen2018/table2"])] == ["chen2018/table2"]
+    assert {item.id for item in find_items(["chen2018"])} == {id for id in items() if id.startswith("chen2018/")}
+    with pytest.raises(UnbraidError, match="Did you mean 'chen2018/table2'"):
+        find_items(["chen2018/tabel2"])
+
+
+def test_the_figure_of_an_item_is_drawn_from_scores(tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    from unbraid.papers.page import _draw
+
+    run_item(FIGURE1, "quick", tmp_path, OPTIONS)
+    _draw(FIGURE1, best_evidence(FIGURE1, tmp_path / "evidence"), tmp_path / "page")
+    assert (tmp_path / "page" / "figures" / "made2000-figure1.svg").stat().st_size > 1000

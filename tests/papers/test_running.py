@@ -1,0 +1,145 @@
+"""Items are run, judged and kept; evidence travels, unites, and belongs to one definition."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.papers.made_items import FIGURE1, TABLE1, doubles, study, tuned
+from unbraid.errors import DataError, SpecError, UnbraidError
+from unbraid.papers import Item, Paper, StudyWork
+from unbraid.papers.evidence_files import best_evidence, find_evidence, keep_evidence, united
+from unbraid.papers.running import run_item
+from unbraid.papers.work import digest_of
+from unbraid.studies import StudyOptions
+
+OPTIONS = StudyOptions(device="cpu", num_scorers=0, packages=("tests",), progress=False)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The figure at "quick", run once."""
+    folder = tmp_path_factory.mktemp("papers")
+    return folder, run_item(FIGURE1, "quick", folder, OPTIONS)
+
+
+def test_an_item_is_trained_scored_judged_and_kept(ran) -> None:
+    folder, first = ran
+    assert (first.progress.num_trained, first.progress.num_scored, first.judgement.num_runs) == (4, 4, 4)
+    assert first.evidence == folder / "evidence" / "made2000" / "figure1-quick.json"
+    made_by = json.loads(first.evidence.read_text())["made_by"]
+    assert made_by["command"] == "unbraid papers run made2000/figure1 --scale quick"
+    assert {"commit", "date", "machine", "torch", "seconds", "definition"} <= set(made_by)
+
+
+def test_a_second_call_trains_nothing_and_says_the_same(ran) -> None:
+    folder, first = ran
+    again = run_item(FIGURE1, "quick", folder, OPTIONS)
+    assert (again.progress.num_trained, again.progress.num_scored) == (0, 0)
+    assert again.judgement.decisions == first.judgement.decisions
+
+
+def test_verdicts_come_from_the_kept_file_alone(ran, tmp_path) -> None:
+    _, first = ran
+    (tmp_path / "made2000").mkdir()
+    (tmp_path / "made2000" / "figure1-quick.json").write_bytes(first.evidence.read_bytes())
+    found = find_evidence(FIGURE1, "quick", tmp_path)
+    assert found is not None
+    assert found.judgement.verdict == first.judgement.verdict
+    assert best_evidence(FIGURE1, tmp_path).scale == "quick"
+
+
+def test_evidence_of_another_definition_is_refused(ran) -> None:
+    folder, _ = ran
+    other = replace(FIGURE1, work={**FIGURE1.work, "quick": lambda: StudyWork(study(seeds=(0, 1, 2)))})
+    with pytest.raises(UnbraidError, match="another definition of made2000/figure1"):
+        find_evidence(other, "quick", folder / "evidence")
+
+
+def test_a_claim_may_be_worded_anew_but_not_changed() -> None:
+    claim = study().claims[0]
+    reworded = replace(study(), claims=(replace(claim, sentence="Put otherwise."),))
+    changed = replace(study(), claims=(replace(claim, level=0.1),))
+    assert digest_of(StudyWork(reworded)) == digest_of(StudyWork(study())) != digest_of(StudyWork(changed))
+
+
+def test_parts_of_evidence_unite(ran) -> None:
+    scores = ran[1].judgement.scores
+    part = [
+        replace(
+            scores,
+            runs=tuple(run for run in scores.runs if run.seed == seed),
+            numbers=tuple(number for number in scores.numbers if number.seed == seed),
+        )
+        for seed in (0, 1)
+    ]
+    both = united(part)
+    assert sorted(run.run for run in both.runs) == sorted(run.run for run in scores.runs)
+    assert sorted(map(str, both.numbers)) == sorted(map(str, scores.numbers))
+    assert united([*part, part[0]]) == both
+
+
+def test_a_partial_file_is_added_to_and_says_so(ran, tmp_path) -> None:
+    scores = ran[1].judgement.scores
+    first = replace(
+        scores, runs=scores.runs[:1], numbers=tuple(n for n in scores.numbers if n.run == scores.runs[0].run)
+    )
+    keep_evidence(FIGURE1, "quick", first, tmp_path, seconds=1.0)
+    assert find_evidence(FIGURE1, "quick", tmp_path).judgement.is_partial
+    keep_evidence(FIGURE1, "quick", scores, tmp_path, seconds=2.0)
+    found = find_evidence(FIGURE1, "quick", tmp_path)
+    assert (found.judgement.num_runs, found.seconds) == (4, 3.0)
+
+
+def test_smoke_is_never_kept(tmp_path) -> None:
+    done = run_item(TABLE1, "smoke", tmp_path, OPTIONS)
+    assert done.evidence is None
+    assert not (tmp_path / "evidence").exists()
+    with pytest.raises(UnbraidError, match="never kept"):
+        keep_evidence(TABLE1, "smoke", doubles().empty(), tmp_path, seconds=0.0)
+
+
+def test_a_setting_is_tuned_on_other_seeds_than_it_is_tested_on(tmp_path) -> None:
+    work = tuned()
+    done = work.run(tmp_path, OPTIONS)
+    assert (done.num_trained, work.num_runs) == (8, 8)
+    scores = work.scores(tmp_path)
+    assert set(scores.values("chosen", "mig")) == {0, 1}
+    assert set(scores.values("tried 2", "mig")) == {7}
+    assert set(work.empty().settings) == set(scores.settings)
+    with pytest.raises(SpecError, match="tuned on the seed 0"):
+        replace(work, seeds=(0, 7), candidates=(replace(work.candidates[0], seeds=(0,)),))
+
+
+def test_missing_data_are_named_with_the_stand_in(tmp_path) -> None:
+    from unbraid.data import Cars3D
+
+    specs = study()
+    cars = replace(specs.settings[0].spec, dataset=Cars3D(root=str(tmp_path)))
+    work = StudyWork(replace(specs, settings=(replace(specs.settings[0], spec=cars),), claims=()))
+    item = replace(
+        FIGURE1,
+        needs="the cars of Reed et al.",
+        stand_in="made2000/table1",
+        work={**FIGURE1.work, "quick": lambda: work},
+    )
+    with pytest.raises(
+        DataError, match=r"(?s)needs the cars of Reed et al.*nips2015-analogy.*papers run made2000/table1"
+    ):
+        run_item(item, "quick", tmp_path, OPTIONS)
+
+
+def test_an_item_that_cannot_be_is_refused() -> None:
+    with pytest.raises(SpecError, match="PAPER/ITEM"):
+        replace(TABLE1, id="table1")
+    with pytest.raises(SpecError, match="no scale 'smoke'"):
+        replace(TABLE1, work={"paper": doubles})
+    with pytest.raises(SpecError, match="does not say what the scale 'paper' costs"):
+        replace(TABLE1, seconds={})
+    with pytest.raises(SpecError, match="has no scale 'long'; it has smoke, paper"):
+        TABLE1.at("long")
+    with pytest.raises(SpecError, match="listed twice"):
+        Paper("made2000", "", "", "", (TABLE1, TABLE1))
+    with pytest.raises(SpecError, match="which is no item of made2000"):
+        Paper("made2000", "", "", "", (replace(TABLE1, stand_in="made2000/other"),))
+    assert isinstance(TABLE1, Item)

@@ -1,0 +1,35 @@
+"""Every item of every paper at the scale "smoke": it runs from end to end, and says that this is no verdict."""
+
+import math
+
+import pytest
+
+from unbraid.papers.registry import papers
+from unbraid.papers.running import run_item
+from unbraid.studies import StudyOptions
+
+OPTIONS = StudyOptions(device="cpu", num_scorers=0, progress=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.id)
+def test_every_item_runs_from_end_to_end(paper, tmp_path) -> None:
+    for item in paper.items:
+        if item.needs:
+            continue  # tested on files that tests make in the official format
+        work = item.at("smoke")
+        ran = run_item(item, "smoke", tmp_path, OPTIONS)
+        assert not ran.progress.failures, (item.id, ran.progress.failures)
+        scores = ran.judgement.scores
+        assert ran.judgement.num_runs == work.num_runs, item.id
+        assert set(scores.settings) == set(work.empty().settings), item.id
+        assert scores.numbers, item.id
+        assert all(math.isfinite(run.seconds) for run in scores.runs), item.id
+        assert len(ran.judgement.decisions) == len(work.claims), item.id
+        assert ran.evidence is None
+        again = run_item(item, "smoke", tmp_path, OPTIONS)
+        assert (again.progress.num_trained, again.progress.num_scored) == (0, 0), item.id
+        if item.draw is not None:
+            item.draw(scores)
+        if item.pictures is not None:
+            assert all(content.startswith(b"\x89PNG") for content in item.pictures(work, tmp_path).values())
