@@ -180,13 +180,20 @@ class AutoencoderModule(nn.Module):
 
     def _sampled(self, rows: Int64[Tensor, " image"], seed: int) -> Float[Tensor, "image channel height width"]:
         """Returns the samples of these numbers."""
+        return self.likelihood.mean(self.decoder(torch.cat(self.prior_draws(rows, seed), dim=1)))
+
+    def prior_draws(
+        self, rows: Int64[Tensor, " draw"], seed: int = 0
+    ) -> tuple[Float[Tensor, "draw column"], Float[Tensor, "draw noise_input"]]:
+        """Returns the codes of the samples of these numbers, with discrete latents as categories, and what the decoder
+        gets beside them: standard normal noise, where it has inputs for that.
+        """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
         noise = noise.to(next(self.parameters()).dtype)
         z, others = self.prior.sample(noise[:, : latents.num_columns]), noise[:, latents.num_columns :]
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
-        seen = with_categories(z, latents.widths, discrete)
-        return self.likelihood.mean(self.decoder(torch.cat([seen, others], dim=1)))
+        return with_categories(z, latents.widths, discrete), others
 
     def traverse(
         self,
