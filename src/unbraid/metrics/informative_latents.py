@@ -38,6 +38,7 @@ class InformativeLatents(Metric):
     quantity: ClassVar[str] = "number of informative latents"
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
+    by_name_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
