@@ -23,6 +23,14 @@ def test_of_a_mean_it_is_the_textbook_standard_error():
     torch.testing.assert_close(found, x.std(dim=0, correction=0) / math.sqrt(500))
 
 
+def test_it_is_the_same_where_gradients_are_switched_off():
+    x = rows()
+    of_x = {"x": x.mean(dim=0)}, {"x": x - x.mean(dim=0)}, 500.0
+    with torch.no_grad():
+        found = standard_error(lambda a: a["x"] ** 2, *of_x)
+    assert torch.equal(found, standard_error(lambda a: a["x"] ** 2, *of_x))
+
+
 def test_of_a_ratio_it_is_the_textbook_standard_error():
     x = rows()
     mean = x.mean(dim=0)

@@ -5,11 +5,13 @@ from typing import final
 
 import pytest
 import torch
+from torch import nn
 
 from tests.training.critic_specs import CRITIC, SPECS, flat, tensors
 from tests.training.trained_fleets import seeds_of
 from unbraid.objectives import Objective
 from unbraid.optimisers import Adagrad, Adam
+from unbraid.training import member_loss
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import layout
 
@@ -139,3 +141,26 @@ def test_the_encoder_of_an_infogan_whose_critic_is_apart_does_not_see_real_image
     one.advance(), other.advance()
     assert torch.equal(one.weights, other.weights)
     assert not torch.equal(flat(one, 0, "critic.weights"), flat(other, 0, "critic.weights"))
+
+
+def test_where_they_share_a_trunk_the_encoder_takes_no_pass_of_its_own_and_learns_the_same(monkeypatch):
+    """Images go through the trunk twice if they were generated, once if they are real, and once to be logged."""
+    spec, passes = SPECS["infogan"], []
+    images = spec.dataset.load()
+    through = member_loss.MemberLoss._through
+
+    def noted(self, net, parameters, inputs):
+        is_trunk = isinstance(net, nn.Sequential) and isinstance(net[0], nn.Flatten)
+        passes.append(is_trunk)
+        return through(self, net, parameters, inputs)
+
+    shared, plain = (Fleet(seeds_of(spec, 0, 1), images) for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(member_loss.MemberLoss, "_through", noted)
+        shared.advance()
+    assert sum(passes) == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(member_loss._SharedTrunk, "encoded", lambda self, x: None)
+        plain.advance()
+    for which in ("model.memory.first_moment", "critic.memory.first_moment"):  # the gradients, times a constant
+        torch.testing.assert_close(flat(shared, 1, which), flat(plain, 1, which), rtol=1e-9, atol=1e-9)

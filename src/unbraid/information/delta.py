@@ -31,7 +31,8 @@ def standard_error(
     leaves = {name: average.detach().clone().requires_grad_() for name, average in averages.items()}
     with torch.enable_grad():
         outputs = function(leaves)
-    spreads = [_spread(output, leaves, deviations) for output in outputs.reshape(-1)]
+        each = outputs.reshape(-1).unbind()
+    spreads = [_spread(output, leaves, deviations) for output in each]
     return torch.stack(spreads).reshape(outputs.shape) / math.sqrt(num_rows) if spreads else outputs.detach()
 
 

@@ -57,7 +57,7 @@ class MemberLoss:
         self._model = copy.deepcopy(template)
         normalise_by_the_batch(self._model)
         self._critic = seeded(member.spec.make_critic, member.seed, "critic")
-        self._trunk = trunk_of(self._model.encoder) if self._objective.critic_reads == "features" else None
+        self._shares_trunk = self._objective.critic_reads == "features"
 
     def __call__(
         self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]
@@ -82,8 +82,13 @@ class MemberLoss:
         def of_model(module: str) -> dict[str, Tensor]:
             return _under(f"{module}.", learned["model"])
 
+        trunk = _SharedTrunk(model.encoder, of_model("encoder"), self._through) if self._shares_trunk else None
+
         def encode(x: Tensor) -> Posterior:
-            return latents.posterior(self._through(model.encoder, of_model("encoder"), x), progress)
+            numbers = None if trunk is None else trunk.encoded(x)
+            if numbers is None:
+                numbers = self._through(model.encoder, of_model("encoder"), x)
+            return latents.posterior(numbers, progress)
 
         def decode(z: Tensor) -> Tensor:
             seen = with_categories(z, latents.widths, latents.hard_latents)
@@ -93,7 +98,6 @@ class MemberLoss:
             posterior = encode(inputs.x[which])
             return EncodedBatch(inputs.x[which], posterior, posterior.rsample(inputs.noise[which]))
 
-        critic = self._judge(learned)
         likelihood = functional_call(model.likelihood_module, of_model("likelihood_module"), ())
         first = encoded("first")
         x, z = first.x, first.z
@@ -110,24 +114,32 @@ class MemberLoss:
             weights=inputs.weights.get("first"),
             encode=encode,
             decode=decode,
-            critic=self._judge({which: _detached(weights) for which, weights in learned.items()}),
-            critic_in_training=None if critic is None else lambda z: critic(z.detach()),
+            critic=self._judge(learned, trunk, in_training=False),
+            critic_in_training=self._judge(learned, trunk, in_training=True),
             state=inputs.objective,
             groups=latents.groups,
             widths=latents.widths,
             likelihood=likelihood,
         )
 
-    def _judge(self, learned: Weights) -> Callable[[Tensor], Tensor] | None:
-        """Returns the critic with these weights, behind the encoder's trunk where it shares that."""
-        critic, trunk = self._critic, self._trunk
+    def _judge(
+        self, learned: Weights, trunk: "_SharedTrunk | None", *, in_training: bool
+    ) -> Callable[[Tensor], Tensor] | None:
+        """Returns the critic, behind the encoder's trunk where it shares that: with constant weights, or in training,
+        where what it sees is constant.
+        """
+        critic = self._critic
         if critic is None:
             return None
-        if trunk is None:
-            return lambda seen: self._through(critic, learned["critic"], seen)
-        encoder = _under("encoder.", learned["model"])
-        of_trunk = {name: encoder[name] for name, _ in trunk.named_parameters()}
-        return lambda x: self._through(critic, learned["critic"], self._through(trunk, of_trunk, x).flatten(1))
+        weights = learned["critic"] if in_training else _detached(learned["critic"])
+
+        def judge(seen: Tensor) -> Tensor:
+            if trunk is not None:
+                features = (trunk.in_training(seen) if in_training else trunk.constant(seen)).flatten(1)
+                return self._through(critic, weights, features)
+            return self._through(critic, weights, seen.detach() if in_training else seen)
+
+        return judge
 
     def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
         """Returns what the net makes of its inputs, computed in the type that the spec asks for."""
@@ -137,6 +149,53 @@ class MemberLoss:
             net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),)
         )
         return output.to(self._spec.dtype)
+
+
+@final
+class _SharedTrunk:
+    """Computes what critic and encoder share, once for each way in which it is learned from.
+
+    Of the same images, features with constant weights have the gradient of what is seen, and features of constant
+    images that of the weights. The encoder, which needs both, adds the second to the first without its value, and takes
+    no pass of its own.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        weights: Mapping[str, Tensor],
+        through: Callable[[nn.Module, Mapping[str, Tensor], Tensor], Tensor],
+    ) -> None:
+        self._trunk, self._through = trunk_of(encoder), through
+        last_name, self._last = list(encoder.named_children())[-1]
+        self._of_last = _under(f"{last_name}.", weights)
+        self._of_trunk = {name: weights[name] for name, _ in self._trunk.named_parameters()}
+        self._constant: dict[int, tuple[Tensor, Tensor]] = {}
+        self._in_training: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def constant(self, x: Tensor) -> Tensor:
+        """Returns the features of these images, with constant weights."""
+        return _kept(self._constant, x, lambda: self._through(self._trunk, _detached(self._of_trunk), x))
+
+    def in_training(self, x: Tensor) -> Tensor:
+        """Returns the features of these images, which are taken as constants."""
+        return _kept(self._in_training, x, lambda: self._through(self._trunk, self._of_trunk, x.detach()))
+
+    def encoded(self, x: Tensor) -> Tensor | None:
+        """Returns what the encoder makes of images that the critic has been shown; of others nothing."""
+        if id(x) not in self._constant:
+            return None
+        of_weights = self.in_training(x)
+        return self._through(self._last, self._of_last, self.constant(x) + (of_weights - of_weights.detach()))
+
+
+def _kept(features: dict[int, tuple[Tensor, Tensor]], x: Tensor, compute: Callable[[], Tensor]) -> Tensor:
+    """Returns the features of these images, which are computed if they are not kept. The images are kept beside them:
+    no other can then have their identity.
+    """
+    if id(x) not in features:
+        features[id(x)] = x, compute()
+    return features[id(x)][1]
 
 
 def _parts(loss: Loss) -> dict[str, Tensor]:
