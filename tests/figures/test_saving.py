@@ -20,6 +20,7 @@ DRAWINGS = {
     "sorted_bars": lambda: figures.sorted_bars(TABLE, "mig"),
     "mean_band": lambda: figures.mean_band(TABLE, "strength", "mig"),
     "scatter_plot": lambda: figures.scatter_plot(TABLE, "mig", "jemmig"),
+    "median_paths": lambda: figures.median_paths(TABLE, "rate", "distortion"),
     "rate_distortion_plane": lambda: figures.rate_distortion_plane(TABLE),
     "parallel_coordinates": lambda: figures.parallel_coordinates(TABLE, ["mig", "rate"]),
     "metric_correlation": lambda: figures.metric_correlation(TABLE, ["mig", "rate"]),

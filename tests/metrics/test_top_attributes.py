@@ -122,3 +122,14 @@ def test_names_count_by_their_numbers_where_asked():
     assert score.notes == ()
     with pytest.raises(SpecError, match="expected 0 or more"):
         TopAttributes(min_std=-1.0)
+
+
+def test_value_and_parts_may_be_of_some_attributes_whose_latents_follow_any():
+    codes = random_codes(5)
+    everything, some = TopAttributes()(codes), TopAttributes(attributes=("y1", "y4"))(codes)
+    assert some.value == pytest.approx((everything.per_factor["y1"] + everything.per_factor["y4"]) / 2)
+    first = everything.tables["top_correlations"][:, 0].abs()
+    assert some.parts["runner_up"].value == pytest.approx(float((first[1] + first[4]) / 2))
+    assert some.parts["margin"].value == pytest.approx(some.value - some.parts["runner_up"].value)
+    with pytest.raises(CodesError, match="no attribute 'y9'"):
+        TopAttributes(attributes=("y9",))(codes)

@@ -10,6 +10,7 @@ from unbraid.figures.latent_maps import latent_factor_map as latent_factor_map
 from unbraid.figures.latent_maps import latent_latent_map as latent_latent_map
 from unbraid.figures.mean_band import mean_band as mean_band
 from unbraid.figures.mean_histograms import mean_histograms as mean_histograms
+from unbraid.figures.median_paths import median_paths as median_paths
 from unbraid.figures.metric_correlation import metric_correlation as metric_correlation
 from unbraid.figures.parallel_coordinates import parallel_coordinates as parallel_coordinates
 from unbraid.figures.rate_distortion import rate_distortion_plane as rate_distortion_plane

@@ -1,19 +1,15 @@
 """The plane of rate and distortion."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
-from unbraid.figures.point_labels import label_points
-from unbraid.figures.style import FAINT, INK, SMALL_TEXT, family_look
+from unbraid.figures.median_paths import median_paths
+from unbraid.figures.style import FAINT
 from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_MARGIN = 0.15  # of the span of the medians, on each side
 
 
 def rate_distortion_plane(
@@ -30,53 +26,11 @@ def rate_distortion_plane(
     Every run is a small point, and each faint line joins points of one ELBO. The plane shows all medians; how many runs
     lie beyond it is written in its corner.
     """
-    rows = chosen_rows(table, rate, distortion)
-    axes = axes_or_new(axes, 3.4)
-    path = _medians(rows, rate, distortion, along)
-    for family in dict.fromkeys(row["family"] for row in rows):
-        look, mine = family_look(family), [row for row in rows if row["family"] == family]
-        small = {"markersize": 2, "alpha": 0.35, "markeredgewidth": 0, "color": look.colour}
-        axes.plot([row[rate] for row in mine], [row[distortion] for row in mine], look.marker, **small)
-        places = [(across, up) for _, kin, _, across, up in path if kin == family]
-        style = {"marker": look.marker, "linestyle": look.dashes, "markersize": 5, "linewidth": 1.2}
-        axes.plot(*zip(*places, strict=True), color=look.colour, **style)
-    _show_medians(axes, rows, path, rate, distortion)
-    label_points(axes, [(x, y, _text(label, at), family_look(kin).colour) for label, kin, at, x, y in path])
-    show_families(axes, (row["family"] for row in rows), lines=True)
-    name_axes(axes, f"{rate} (nats)", f"{distortion} (nats)")
-    keep_data(axes, Table(("setting", "family", along, f"median {rate}", f"median {distortion}"), tuple(path)))
-    keep_data(axes, drawn(rows, rate, distortion))
-    return axes
-
-
-def _medians(rows: list[dict[str, Any]], rate: str, distortion: str, along: str) -> list[tuple[Any, ...]]:
-    """Returns the label, the family, the place on the path and the medians of each setting, in order."""
-    order = {row["setting"]: row.get(along) for row in rows}
-    pairs = zip(groups(rows, rate), groups(rows, distortion), strict=True)
-    found = [
-        (one.label, one.family, order[one.label], float(np.median(one.values)), float(np.median(two.values)))
-        for one, two in pairs
-    ]
-    return sorted(found, key=lambda each: float(each[2]) if is_number(each[2]) else -np.inf)
-
-
-def _text(label: str, at: Any) -> str:
-    return f"{at:g}" if is_number(at) else label
-
-
-def _show_medians(axes: "Axes", rows: list[dict[str, Any]], path: list[Any], rate: str, distortion: str) -> None:
-    """Sets the ends of the axes, draws lines on which rate plus distortion is the same, and tells of runs outside."""
-    ends = []
-    for values in ([each[3] for each in path], [each[4] for each in path]):
-        margin = _MARGIN * (max(values) - min(values)) or 1.0
-        ends.append((min(values) - margin, max(values) + margin))
-    (left, right), (low, high) = ends
+    names = (f"{rate} (nats)", f"{distortion} (nats)")
+    axes = median_paths(table, rate, distortion, along=along, labels=names, axes=axes)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for total in np.linspace(left + low, right + high, 8)[1:-1]:
         axes.plot([left, right], [total - left, total - right], color=FAINT, linewidth=0.5, zorder=0)
     axes.set_xlim(left, right)
     axes.set_ylim(low, high)
-    beyond = sum(not (left <= row[rate] <= right and low <= row[distortion] <= high) for row in rows)
-    if beyond:
-        text = f"{beyond} of {len(rows)} runs lie beyond"
-        look = {"ha": "right", "fontsize": SMALL_TEXT, "color": INK}
-        axes.annotate(text, (1, 1), (-2, -8), "axes fraction", "offset points", **look)
+    return axes

@@ -25,7 +25,7 @@ def save(axes: "Axes | tuple[Axes, ...]", path: Path | str, *, overwrite: bool =
     path = Path(path)
     numbers = data_of(first).to_csv()
     check_figure_place(path, overwrite=overwrite, numbers=numbers)
-    content = _rendered(first, path.suffix.lower())
+    content = rendered(first, path.suffix.lower())
     files.write_text(path.with_suffix(".csv"), numbers)
     files.write_bytes(path, content)
     return path
@@ -45,7 +45,8 @@ def _holds(path: Path, numbers: str | None) -> bool:
     return numbers is not None and files.read_bytes(path) == numbers.encode()
 
 
-def _rendered(axes: "Axes", suffix: str) -> bytes:
+def rendered(axes: "Axes", suffix: str = ".png") -> bytes:
+    """Returns the figure of these axes as the bytes of a file with this suffix."""
     import matplotlib as mpl
 
     stream = io.BytesIO()

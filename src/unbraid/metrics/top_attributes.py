@@ -1,6 +1,7 @@
 """Top attributes: which latent follows each attribute, and which other attributes it follows."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -13,6 +14,7 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions.bootstrap import spread
 from unbraid.metrics.reductions.pearson import Unordered, correlate_with_factors, means_std
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.names import suggestion
 
 
 @final
@@ -25,6 +27,7 @@ class TopAttributes(Metric):
     numbers the latents; "top_attributes" and "top_correlations" hold, in a row for each attribute, the others by number
     and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it comes near
     the value, latents follow several attributes (as attributes follow each other); "margin" is the value less that.
+    With `attributes`, value and parts are means over these alone, though their latents may follow any other.
     Latents whose means have a std below `min_std` follow nothing. An attribute whose values are mere names is left out,
     or counts by their numbers (`unordered`).
     """
@@ -33,6 +36,8 @@ class TopAttributes(Metric):
     """How many other attributes are named for each."""
     min_std: float = 0.0
     """Latents whose means have a smaller std follow no attribute; 0.05 is usual for dead ones."""
+    attributes: tuple[str, ...] = ()
+    """The attributes over which value and parts are means; without any, all."""
     unordered: Unordered = "left_out"
     """Attributes whose values are mere names: left out, or correlated with by the numbers of their values."""
 
@@ -63,18 +68,20 @@ class TopAttributes(Metric):
                 "values are measurements, ordered, or two."
             )
         top, best = _top_latents(matrix)
-        best_resampled = _top_latents(resampled)[1].nanmean(dim=-1)
-        value = Value.of(best.nanmean(), spread(best_resampled), self.bounds)
+        of_these = self._places(codes.factor_names)
+        mean_best = best[of_these].nanmean()
+        best_resampled = _top_latents(resampled)[1][:, of_these].nanmean(dim=-1)
+        value = Value.of(mean_best, spread(best_resampled), self.bounds)
         others, correlations = _other_attributes(matrix, top, self.num_top)
-        runner_up = _runner_up(matrix, top)
-        others_resampled = torch.stack([_runner_up(one, top) for one in resampled])
+        runner_up = _runner_up(matrix, top, of_these)
+        others_resampled = torch.stack([_runner_up(one, top, of_these) for one in resampled])
         return Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
             parts={
                 "runner_up": Value.of(runner_up, spread(others_resampled), self.bounds),
-                "margin": Value.of(best.nanmean() - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)),
+                "margin": Value.of(mean_best - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)),
             },
             per_factor=dict(zip(codes.factor_names, best.tolist(), strict=True)),
             tables={
@@ -86,6 +93,13 @@ class TopAttributes(Metric):
             notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
             settings=self.settings,
         )
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """Returns which of the factors value and parts are means over. Raises if there is no such factor."""
+        for name in self.attributes:
+            if name not in names:
+                raise CodesError(f"TopAttributes: there is no attribute {name!r}. {suggestion(name, names)}")
+        return [place for place, name in enumerate(names) if not self.attributes or name in self.attributes]
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
@@ -117,11 +131,13 @@ def _other_attributes(
     return torch.where(correlations.isnan(), math.nan, order.double()), correlations
 
 
-def _runner_up(matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]) -> Float64[Tensor, ""]:
-    """Returns the mean over attributes of the largest |correlation| of their latent with another attribute. It is NaN
-    with a single attribute.
+def _runner_up(
+    matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], of_these: list[int]
+) -> Float64[Tensor, ""]:
+    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute. It is
+    NaN where there is no other.
     """
-    sizes = _of_others(matrix, top).abs()
+    sizes = _of_others(matrix, top).abs()[of_these]
     largest = sizes.nan_to_num(-1.0).amax(dim=1)
     return torch.where(largest < 0, math.nan, largest).nanmean()
 

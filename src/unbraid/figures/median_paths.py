@@ -1,0 +1,81 @@
+"""Paths through the plane of two scores, one for each family."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
+from unbraid.figures.point_labels import label_points
+from unbraid.figures.style import INK, SMALL_TEXT, family_look
+from unbraid.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARGIN = 0.15  # of the span of the medians, on each side
+
+
+def median_paths(
+    table: Table,
+    x: str,
+    y: str,
+    *,
+    along: str = "strength",
+    labels: tuple[str, str] | None = None,
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draws the settings of each family as a path through the plane of two columns, at their medians over seeds and in
+    the order of the column `along`, such as beta, whose values are written beside.
+
+    Every run is a small point. The axes show all medians; how many runs lie beyond them is written in their corner.
+    `labels` are what the axes are called, if not by their columns.
+    """
+    rows = chosen_rows(table, x, y)
+    axes = axes_or_new(axes, 3.4)
+    path = _medians(rows, x, y, along)
+    for family in dict.fromkeys(row["family"] for row in rows):
+        look, mine = family_look(family), [row for row in rows if row["family"] == family]
+        small = {"markersize": 2, "alpha": 0.35, "markeredgewidth": 0, "color": look.colour}
+        axes.plot([row[x] for row in mine], [row[y] for row in mine], look.marker, **small)
+        places = [(across, up) for _, kin, _, across, up in path if kin == family]
+        style = {"marker": look.marker, "linestyle": look.dashes, "markersize": 5, "linewidth": 1.2}
+        axes.plot(*zip(*places, strict=True), color=look.colour, **style)
+    _show_medians(axes, rows, path, x, y)
+    label_points(axes, [(px, py, _text(label, at), family_look(kin).colour) for label, kin, at, px, py in path])
+    show_families(axes, (row["family"] for row in rows), lines=True)
+    name_axes(axes, *(labels or (x, y)))
+    keep_data(axes, Table(("setting", "family", along, f"median {x}", f"median {y}"), tuple(path)))
+    keep_data(axes, drawn(rows, x, y))
+    return axes
+
+
+def _medians(rows: list[dict[str, Any]], x: str, y: str, along: str) -> list[tuple[Any, ...]]:
+    """Returns the label, the family, the place on the path and the medians of each setting, in order."""
+    order = {row["setting"]: row.get(along) for row in rows}
+    pairs = zip(groups(rows, x), groups(rows, y), strict=True)
+    found = [
+        (one.label, one.family, order[one.label], float(np.median(one.values)), float(np.median(two.values)))
+        for one, two in pairs
+    ]
+    return sorted(found, key=lambda each: float(each[2]) if is_number(each[2]) else -np.inf)
+
+
+def _text(label: str, at: Any) -> str:
+    return f"{at:g}" if is_number(at) else label
+
+
+def _show_medians(axes: "Axes", rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
+    """Sets the ends of the axes, and tells of runs outside."""
+    ends = []
+    for values in ([each[3] for each in path], [each[4] for each in path]):
+        margin = _MARGIN * (max(values) - min(values)) or 1.0
+        ends.append((min(values) - margin, max(values) + margin))
+    (left, right), (low, high) = ends
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
+    beyond = sum(not (left <= row[x] <= right and low <= row[y] <= high) for row in rows)
+    if beyond:
+        text = f"{beyond} of {len(rows)} runs lie beyond"
+        look = {"ha": "right", "fontsize": SMALL_TEXT, "color": INK}
+        axes.annotate(text, (1, 1), (-2, -8), "axes fraction", "offset points", **look)
