@@ -14,7 +14,6 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions.bootstrap import spread
 from unbraid.metrics.reductions.pearson import Unordered, correlate_with_factors, means_std
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.names import suggestion
 
 
 @final
@@ -98,7 +97,7 @@ class TopAttributes(Metric):
         """Returns which of the factors value and parts are means over. Raises if there is no such factor."""
         for name in self.attributes:
             if name not in names:
-                raise CodesError(f"TopAttributes: there is no attribute {name!r}. {suggestion(name, names)}")
+                raise CodesError(f"TopAttributes: there is no attribute {name!r}. Choose among {', '.join(names)}.")
         return [place for place, name in enumerate(names) if not self.attributes or name in self.attributes]
 
 

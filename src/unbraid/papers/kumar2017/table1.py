@@ -126,9 +126,7 @@ TABLE1 = Item(
 FIGURE1 = Item(
     id="kumar2017/figure1",
     title="Z-diff against reconstruction error over beta and lambda on 2D Shapes",
-    claim=(
-        "DIP-VAE reaches a higher Z-diff at little loss of reconstruction; the error of beta-VAE grows steeply."
-    ),
+    claim="DIP-VAE reaches a higher Z-diff at little loss of reconstruction; the error of beta-VAE grows steeply.",
     work={scale: _figure1(scale) for scale in SIZES},
     data="dSprites, exact",
     seconds={scale: seconds(_num_of_figure(scale)) for scale in SIZES if scale != "smoke"},
