@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pytest
 import scipy.stats
 import torch
 
-from unbraid.distributions import LaplaceLikelihood
+from unbraid.distributions import GaussianLikelihood, LaplaceLikelihood
 
 
 def test_it_is_scipys_summed_over_pixels_and_channels():
@@ -26,3 +27,14 @@ def test_a_perfect_reconstruction_costs_log_2_a_pixel():
 def test_the_image_shown_is_the_mean():
     output = torch.ones(2, 1, 3, 3)
     assert LaplaceLikelihood().mean(output) is output
+
+
+@pytest.mark.parametrize("recipe", [LaplaceLikelihood, GaussianLikelihood])
+def test_with_a_sigmoid_it_is_the_likelihood_around_the_sigmoid_of_the_output(recipe):
+    generator = torch.Generator().manual_seed(0)
+    x, output = (torch.randn(3, 2, 4, 4, dtype=torch.float64, generator=generator) for _ in range(2))
+    squashed = output.sigmoid()
+    assert torch.equal(recipe(sigmoid=True).log_prob(x, output), recipe().log_prob(x, squashed))
+    assert torch.equal(recipe(sigmoid=True).mean(output), squashed)
+    assert recipe(sigmoid=True).of_intensities
+    assert not recipe().of_intensities

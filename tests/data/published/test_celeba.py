@@ -268,7 +268,17 @@ def test_the_recipe_describes_the_images_before_they_are_read():
     assert len(CelebA().factors) == 40
 
 
-@pytest.mark.parametrize("wrong", [{"crop": 200}, {"crop": 32}, {"resolution": 4}, {"resolution": 178}])
+def test_without_a_crop_the_whole_photograph_is_squeezed(dataset):
+    images = CelebA(root=dataset.root, crop=None, resolution=32).load()
+    with Image.open(io.BytesIO(FACES[NAMES[3]])) as picture:
+        squeezed = np.asarray(picture.resize((32, 32), Image.Resampling.BILINEAR)).transpose(2, 0, 1)
+    np.testing.assert_array_equal(images.pixels[3], squeezed)
+    assert CelebA(root=dataset.root, crop=None).store != dataset.store
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"crop": 200}, {"crop": 32}, {"resolution": 4}, {"resolution": 178}, {"crop": None, "resolution": 179}]
+)
 def test_impossible_sizes_are_refused(wrong):
     with pytest.raises(SpecError, match="resolution <= crop <= 178"):
         CelebA(**wrong)

@@ -51,7 +51,8 @@ class CelebA(PartedDataset):
     """The faces of Liu, Luo, Wang & Tang, aligned and cropped: 202,599 in colour, 178 wide and 218 high, with 40
     attributes each.
 
-    The middle `crop` by `crop` pixels are made `resolution` by `resolution`. Faces and attributes are matched by name:
+    The middle `crop` by `crop` pixels are made `resolution` by `resolution`; without a crop, the whole photograph is
+    squeezed into that square. Faces and attributes are matched by name:
     a face without attributes, or attributes without a face, are left out, and the log says how many. Beside a folder of
     faces, the lists need not be the published ones.
 
@@ -96,18 +97,18 @@ class CelebA(PartedDataset):
 
     split: Split = "all"
     """The official parts, or nine tenths of all faces at random and the rest."""
-    crop: int = 128
-    """Height and width of the middle that is cut out, in pixels."""
+    crop: int | None = 128
+    """Height and width of the middle that is cut out, in pixels; with none, the whole photograph is squeezed."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _FEWEST_PIXELS <= self.resolution <= self.crop <= _WIDTH:
+        if not _FEWEST_PIXELS <= self.resolution <= (_WIDTH if self.crop is None else self.crop) <= _WIDTH:
             raise SpecError(
                 f"CelebA: crop is {self.crop} and resolution {self.resolution}; "
                 f"expected {_FEWEST_PIXELS} <= resolution <= crop <= {_WIDTH}, "
-                "the width of a face."
+                "the width of a face, or no crop."
             )
 
     @property
@@ -155,11 +156,11 @@ class CelebA(PartedDataset):
         parts = celeb_a_lists.read_partition(partition[0]) if partition else {}
         framing = Framing(
             self.image_shape,
-            crop=(self.crop, self.crop),
+            crop=None if self.crop is None else (self.crop, self.crop),
             picture_size=(_HEIGHT, _WIDTH),
             formats=("JPEG",),
             follow_exif=False,
-            shrink=1 if self.crop % self.resolution else self.crop // self.resolution,
+            shrink=1 if self.crop is None or self.crop % self.resolution else self.crop // self.resolution,
         )
 
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:

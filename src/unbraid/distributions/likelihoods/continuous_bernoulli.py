@@ -1,7 +1,7 @@
 """The continuous Bernoulli likelihood, for grey images."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -24,7 +24,9 @@ class ContinuousBernoulliLikelihood(Likelihood):
     singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
     """
 
-    of_intensities: ClassVar[bool] = True
+    @property
+    def of_intensities(self) -> bool:
+        return True
 
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]

@@ -7,7 +7,7 @@ beta is a beta.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -22,8 +22,10 @@ from unbraid.recipes import Recipe
 class Likelihood(Recipe, ABC):
     """p(x | z), from the decoder's output: one number for each pixel and channel."""
 
-    of_intensities: ClassVar[bool] = False
-    """Whether x must lie between 0 and 1, as the intensities of images do."""
+    @property
+    def of_intensities(self) -> bool:
+        """Returns whether x must lie between 0 and 1, as the intensities of images do. By default it need not."""
+        return False
 
     def make(self) -> nn.Module:
         """Returns a module without inputs whose output is the likelihood; its parameters, if any, are learned with the
@@ -53,7 +55,9 @@ class BernoulliLikelihood(Likelihood):
     training loss, but not the density of anything.
     """
 
-    of_intensities: ClassVar[bool] = True
+    @property
+    def of_intensities(self) -> bool:
+        return True
 
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
@@ -70,24 +74,32 @@ class BernoulliLikelihood(Likelihood):
 @dataclass(frozen=True)
 class GaussianLikelihood(Likelihood):
     """log p(x | z) = -sum_p (x_p - m_p)^2 / (2 std^2) - log std - log(2 pi) / 2, with the decoder's output as the mean
-    m.
+    m, or with `sigmoid` the sigmoid of it.
     """
 
     std: float = 1.0
     """Standard deviation of every pixel."""
+    sigmoid: bool = False
+    """Whether the mean is the sigmoid of the decoder's output, and so lies between 0 and 1."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.std) and self.std > 0):
             raise SpecError(f"GaussianLikelihood: std is {self.std}; expected a positive, finite number such as 1.0.")
 
+    @property
+    def of_intensities(self) -> bool:
+        return self.sigmoid
+
     def log_prob(
         self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, " batch"]:
-        log_density = -0.5 * ((x - output) / self.std).square() - math.log(self.std) - 0.5 * math.log(2 * math.pi)
+        log_density = (
+            -0.5 * ((x - self.mean(output)) / self.std).square() - math.log(self.std) - 0.5 * math.log(2 * math.pi)
+        )
         return log_density.sum(dim=(1, 2, 3))
 
     def mean(
         self, output: Float[Tensor, "*batch channel height width"]
     ) -> Float[Tensor, "*batch channel height width"]:
-        return output
+        return torch.sigmoid(output) if self.sigmoid else output
