@@ -109,6 +109,24 @@ def stack(rows: Sequence[Float[Tensor, "_column ..."]]) -> Float[Tensor, "row co
     return torch.stack([torch.cat([row, *[blank] * (longest - len(row))]) for row in rows])
 
 
+def beside(pictures: Sequence["Image.Image"], titles: Sequence[str]) -> "Image.Image":
+    """Returns pictures in a row, each with its title above."""
+    from PIL import Image, ImageDraw
+
+    font, top = _font(), _TEXT_SIZE + 2 * _SPACE
+    widths = [
+        max(picture.width, round(font.getlength(title))) + 3 * _SPACE
+        for picture, title in zip(pictures, titles, strict=True)
+    ]
+    sheet = Image.new("RGB", (sum(widths), top + max(picture.height for picture in pictures)), _PAPER)
+    pen, left = ImageDraw.Draw(sheet), 0
+    for picture, title, width in zip(pictures, titles, widths, strict=True):
+        sheet.paste(picture.convert("RGB"), (left, top))
+        pen.text((left + _SPACE, top / 2), title, fill=_INK, font=font, anchor="lm")
+        left += width
+    return sheet
+
+
 def _font() -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
     from PIL import ImageFont
 

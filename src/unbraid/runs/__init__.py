@@ -7,3 +7,4 @@ from unbraid.runs.run import Run as Run
 from unbraid.runs.runs_in import Runs as Runs
 from unbraid.runs.runs_in import runs_in as runs_in
 from unbraid.runs.spec import RunSpec as RunSpec
+from unbraid.runs.together import traverse_together as traverse_together

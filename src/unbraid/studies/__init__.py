@@ -1,5 +1,7 @@
 """Studies: settings and seeds that are trained, scored and compared to answer a question."""
 
+from unbraid.studies.best import best_runs as best_runs
+from unbraid.studies.best import best_traversals as best_traversals
 from unbraid.studies.claims import AtLeast as AtLeast
 from unbraid.studies.claims import AveragesCorrelated as AveragesCorrelated
 from unbraid.studies.claims import Claim as Claim

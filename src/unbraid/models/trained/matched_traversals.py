@@ -1,0 +1,90 @@
+"""Traversals of several models side by side: the latents of the others are matched with those of the first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+
+from unbraid.codes import Codes
+from unbraid.codes.matching import MatchedLatents, match_latents
+from unbraid.errors import CodesError
+from unbraid.figures.side_by_side import SideBySide
+from unbraid.figures.traversal import Strip, Traversal
+from unbraid.models.trained.latent_moves import Decoder
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, Range, traverse, typical_image
+
+
+def traverse_matched(
+    models: Mapping[str, tuple[Decoder, Codes]],
+    *,
+    latents: Sequence[int] | None = None,
+    image: int | None = None,
+    range: Range = RANGE,
+    num_frames: int = NUM_FRAMES,
+    min_std: float = 0.05,
+) -> SideBySide:
+    """Decodes one image again and again with each model while a latent moves, and returns the traversals side by side:
+    in each row the first model's latent, and the latents of the others that are matched with it (`match_latents`).
+
+    `models` holds decoders and their codes of the same images, by name. `latents` are those of the first model, in the
+    order of the rows; without them, all that are not dead (`min_std`). All start from the same `image`, by default the
+    one whose code is nearest the mean in the first model. A latent that correlates negatively with the first model's
+    moves the other way, and its label has a minus; the label also tells the size of the correlation.
+    """
+    if not models:
+        raise CodesError("No model was given to traverse. Give at least one, with its codes: {'VAE': (model, codes)}.")
+    (_, ours), *_ = models.values()
+    rows = list(match_latents(ours, ours, min_std=min_std).partners) if latents is None else list(latents)
+    if not rows:
+        raise CodesError(
+            f"No latent of the first model has means with a std of {min_std:g} or more. Name some latents."
+        )
+    start = typical_image(ours) if image is None else image
+
+    def strips(name: str, pairs: Sequence[MatchedLatents | None]) -> Traversal:
+        decoder, codes = models[name]
+        low, high = range
+        found: list[Strip | None] = []
+        for pair in pairs:
+            if pair is None:
+                found.append(None)
+                continue
+            ends = (high, low) if pair.correlation < 0 else (low, high)
+            moved = traverse(
+                decoder, codes, latents=[pair.second], images=[start], range=ends, num_frames=num_frames
+            ).strips[0]
+            # The position is that of the first model's latent, so that columns have one meaning.
+            found.append(
+                replace(moved, label=_label(pair), positions=moved.positions[:: -1 if ends[0] > ends[1] else 1])
+            )
+        return Traversal(_without_gaps(found))
+
+    first, *others = models
+    own = [MatchedLatents(latent, latent, 1.0) for latent in rows]
+    traversals = {first: _named(strips(first, own), rows)}
+    for name in others:
+        partners = match_latents(ours, models[name][1], min_std=min_std).partners
+        traversals[name] = strips(name, [partners.get(latent) for latent in rows])
+    return SideBySide(traversals)
+
+
+def _label(pair: MatchedLatents) -> str:
+    return f"{'-' if pair.correlation < 0 else ''}z{pair.second}  {abs(pair.correlation):.2f}"
+
+
+def _named(traversal: Traversal, latents: Sequence[int]) -> Traversal:
+    """Returns the traversal of the first model, whose labels need no correlation."""
+    strips = (replace(strip, label=f"z{latent}") for strip, latent in zip(traversal.strips, latents, strict=True))
+    return replace(traversal, strips=tuple(strips))
+
+
+def _without_gaps(strips: Sequence[Strip | None]) -> tuple[Strip, ...]:
+    """Returns the strips with blank ones where a latent has no partner. Raises if none has any."""
+    known = next((strip for strip in strips if strip is not None), None)
+    if known is None:
+        raise CodesError(
+            "None of these latents has a partner in another model: its latents are dead, or all are taken by others. "
+            "Name other latents, or lower min_std."
+        )
+    blank = replace(known, label="none", latent=-1, frames=torch.full_like(known.frames, torch.nan))
+    return tuple(strip or blank for strip in strips)

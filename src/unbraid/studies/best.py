@@ -1,0 +1,59 @@
+"""The best run of each setting of a study."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UnbraidError
+from unbraid.figures.side_by_side import SideBySide
+from unbraid.runs.run import Run
+from unbraid.runs.together import traverse_together
+from unbraid.studies.collect import collect
+from unbraid.studies.seeds_with_codes import seeds_with_codes
+from unbraid.studies.study import Study
+from unbraid.studies.study_scores import StudyScores
+
+
+def best_runs(
+    study: Study, folder: Path | str, *, by: str | None = None, scores: StudyScores | None = None
+) -> dict[str, Run]:
+    """Returns the best run of each setting, by a metric of the study (`best_by`, unless another is named), among those
+    whose weights and codes are still there. A setting without such a run, or without that score, is left out.
+    """
+    metric = study.best_by if by is None else by
+    found = collect(study, folder) if scores is None else scores
+    found.check(metrics=[metric])
+    sign = -1.0 if found.higher_is_better[metric] is False else 1.0
+    best = {}
+    for label, runs in seeds_with_codes(study, Path(folder), found).items():
+        values = {seed: value for seed, value in found.values(label, metric).items() if seed in runs}
+        if values:
+            best[label] = runs[max(values, key=lambda seed: sign * values[seed])]
+    return best
+
+
+def best_traversals(
+    study: Study, folder: Path | str, *, by: str | None = None, settings: Sequence[str] | None = None, **options: Any
+) -> SideBySide:
+    """Returns traversals of the best run of each setting side by side, their latents matched with those of the first.
+
+    `settings` are labels in the order in which they are to stand; `options` are those of
+    `unbraid.runs.traverse_together`. Names are the labels, with the score.
+    """
+    metric, scores = study.best_by if by is None else by, collect(study, folder)
+    best = best_runs(study, folder, by=by, scores=scores)
+    chosen = list(best) if settings is None else list(settings)
+    scores.check(settings=chosen)
+    if missing := [label for label in chosen if label not in best]:
+        raise UnbraidError(
+            f"The setting {missing[0]!r} has no finished run with weights and the score {metric}. Run the study, with "
+            "keep='best' or 'all'."
+        )
+    named = {
+        f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
+    }
+    if not named:
+        raise UnbraidError(
+            "No setting of the study has a finished run with weights. Run it, with keep='best' or 'all'."
+        )
+    return traverse_together(named, **options)
