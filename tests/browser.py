@@ -47,7 +47,8 @@ def open_page(chromium: "Browser") -> Iterator[OpenPage]:
     """Opens an HTML file as a double click does. When the test ends, the page must have written no error to its console
     and asked for nothing but itself.
 
-    `fragment` is what comes after # in the address; other `options` are those of a context of Playwright.
+    `fragment` is what comes after # in the address, `allowed` a part of errors that are meant; other `options` are
+    those of a context of Playwright.
     """
     with contextlib.ExitStack() as stack:
         seen: list[tuple[Page, list[str]]] = []
@@ -58,6 +59,7 @@ def open_page(chromium: "Browser") -> Iterator[OpenPage]:
             width: int = 1280,
             scheme: Literal["light", "dark"] = "light",
             fragment: str = "",
+            allowed: str | None = None,
             **options: Any,
         ) -> "Page":
             context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **options)
@@ -65,7 +67,12 @@ def open_page(chromium: "Browser") -> Iterator[OpenPage]:
             page = context.new_page()
             found: list[str] = []
             seen.append((page, found))
-            page.on("console", lambda line: found.append(line.text) if line.type in {"error", "warning"} else None)
+
+            def note(line: Any) -> None:
+                if line.type in {"error", "warning"} and (allowed is None or allowed not in line.text):
+                    found.append(line.text)
+
+            page.on("console", note)
             page.on("pageerror", lambda error: found.append(str(error)))
             own = path.resolve().as_uri()
             page.on(

@@ -33,6 +33,7 @@ _FILES = {
     "kept.json": "encoding",
     "finished.json": "encoding",
     "scores": "scoring",
+    "explorer.html": "reporting",
     "report.html": "reporting",
 }
 _CHANGES = {"open": "open", "os.rename": "change", "os.remove": "change", "os.rmdir": "change", "os.mkdir": "change"}

@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "Train models side by side, from one seed or many.",
     "score": "Score runs, or codes from anywhere.",
     "report": "Write a page about runs.",
+    "explore": "Write a page that decodes in the browser.",
     "runs": "List the runs in a folder and below it.",
     "datasets": "List the data sets, show one, or fetch one.",
     "datasets list": "List the data sets.",

@@ -35,14 +35,20 @@ def recipe(objective: Objective, num_steps: int) -> RunSpec:
 
 def train_and_report(num_steps: int, seeds: Sequence[int], out: Path, device: str) -> None:
     """Trains a VAE and a beta-TCVAE from each seed, prints their scores and writes a page about them."""
+    from unbraid.explorer.explorer import MAX_RUNS, write_explorer
     from unbraid.report import write_report
 
     runs = placed([recipe(objective, num_steps) for objective in (VAE(), BetaTCVAE(beta=4.0))], seeds, out)
     train_and_tell(runs, TrainingOptions(device, resume=True))
     output().print(score_table(score_runs(finished_among(runs, "score"), MIG())))
-    with stage("Writing the report"):
+    finished = finished_among(runs, "show")
+    with stage("Writing the explorer and the report"):
+        explorer = write_explorer(
+            finished[:MAX_RUNS], out / "explorer.html", title="The quickstart: move the latents yourself"
+        )
         report = write_report(
             runs, out / "report.html", title="The quickstart: a VAE and a beta-TCVAE on small sprites"
         )
     say(f"The report is in {report.resolve().as_uri()}")
+    say(f"The explorer is in {explorer.resolve().as_uri()}")
     say("Next, train on what you like: unbraid train --help")

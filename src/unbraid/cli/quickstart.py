@@ -18,9 +18,9 @@ def quickstart(
 ) -> None:
     """Train, score and show a few small models.
 
-    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and a page about them
-    is written. It needs no download and no GPU. Stopped half-way, the same command goes on; finished, it only writes
-    the report again.
+    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and two pages about
+    them are written: a report, and an explorer in which sliders move the latents. It needs no download and no GPU.
+    Stopped half-way, the same command goes on; finished, it only writes the pages again.
 
     Examples:
       unbraid quickstart

@@ -1,1 +1,3 @@
 """Runs or any decoder in, one HTML file out that decodes codes in the browser."""
+
+from unbraid.explorer.explorer import write_explorer as write_explorer

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 Precision = Literal["auto", "half", "int8"]
@@ -30,7 +30,7 @@ class Packer:
         too large for half precision make their tensor single.
         """
         values = tensor.detach().cpu().numpy()
-        if kind == "half" and not np.isfinite(values.astype(np.float16)).all():
+        if kind == "half" and np.abs(values).max(initial=0) > np.finfo(np.float16).max:
             kind = "float32"
         content = _bytes(values, kind)
         self._index[name] = {"kind": kind, "start": sum(map(len, self._parts)), "size": len(content)}
@@ -53,17 +53,16 @@ def chosen_precision(asked: Precision, num_weights: int) -> Literal["half", "int
 
 
 def _bytes(values: np.ndarray, kind: Kind) -> bytes:
-    with np.errstate(over="ignore"):
-        if kind == "int8":
-            scales = np.abs(values).max(axis=1, keepdims=True) / 127
-            steps = np.rint(values / np.where(scales > 0, scales, 1)).astype(np.int8)
-            return scales.astype("<f4").tobytes() + steps.tobytes()
-        if kind == "unit16":
-            return np.rint(values.clip(0, 1) * 65535).astype("<u2").tobytes()
-        types = {"float32": "<f4", "int32": "<i4", "uint8": "u1", "half": "<f2"}
-        return values.astype(types[kind]).tobytes()
+    if kind == "int8":
+        scales = np.abs(values).max(axis=1, keepdims=True) / 127
+        steps = np.rint(values / np.where(scales > 0, scales, 1)).astype(np.int8)
+        return scales.astype("<f4").tobytes() + steps.tobytes()
+    if kind == "unit16":
+        return np.rint(values.clip(0, 1) * 65535).astype("<u2").tobytes()
+    types = {"float32": "<f4", "int32": "<i4", "uint8": "u1", "half": "<f2"}
+    return values.astype(types[kind]).tobytes()
 
 
-def as_bytes(images: Float[Tensor, "image channel height width"]) -> Tensor:
+def as_bytes(images: Float[Tensor, "*shape"]) -> UInt8[Tensor, "*shape"]:
     """Returns intensities as bytes; those outside of [0, 1] are clipped."""
     return (images.clamp(0, 1) * 255).round().byte()
