@@ -1,5 +1,15 @@
 """Chen et al. 2018: beta-TCVAE and the mutual information gap."""
 
+from unbraid.papers.chen2018.ablations import ABLATIONS
+from unbraid.papers.chen2018.boxes import FIGURE3A, FIGURE3B, FIGURE3B_STAND_IN
+from unbraid.papers.chen2018.sweep import (
+    FIGURE2A,
+    FIGURE2B,
+    FIGURE2B_STAND_IN,
+    FIGURE4A,
+    FIGURE4B,
+    FIGURE4B_STAND_IN,
+)
 from unbraid.papers.chen2018.table1 import TABLE1
 from unbraid.papers.chen2018.table2 import TABLE2
 from unbraid.papers.item import Paper
@@ -9,5 +19,18 @@ PAPER = Paper(
     authors="Chen, Li, Grosse, Duvenaud",
     title="Isolating Sources of Disentanglement in Variational Autoencoders",
     reference="NeurIPS 2018, arXiv:1802.04942v5",
-    items=(TABLE1, TABLE2),
+    items=(
+        TABLE1,
+        TABLE2,
+        FIGURE2A,
+        FIGURE2B,
+        FIGURE2B_STAND_IN,
+        ABLATIONS,
+        FIGURE3A,
+        FIGURE3B,
+        FIGURE3B_STAND_IN,
+        FIGURE4A,
+        FIGURE4B,
+        FIGURE4B_STAND_IN,
+    ),
 )

@@ -241,8 +241,9 @@ TABLE1 = Item(
     ),
     draw=draw_turns,
     notes=(
-        "The paper's table holds yes and no; each of its nine cells is a claim here, with limits that were fixed "
-        "before. One cell is not reproduced: Kim & Mnih's metric does not notice turned axes. In a batch that shares "
+        "The paper's table holds yes and no; each of its nine cells is a claim here, with limits of ours: those of "
+        "turned axes were fixed before, the others when first numbers were known, from which they lie well apart. One "
+        "cell is not reproduced: Kim & Mnih's metric does not notice turned axes. In a batch that shares "
         "one of two factors, the variances of the two turned latents are sin² and cos² of the turn, times the same "
         "number, so the vote names the right latent at every turn below 45 degrees, while the gap of MIG closes "
         "steadily. At 45 degrees the vote is a coin toss, and Z-diff fails as well. Of the settings of Kim & Mnih's "

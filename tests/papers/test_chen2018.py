@@ -1,0 +1,126 @@
+"""The items of Chen et al.: they exist at every scale, share their runs, and are drawn from scores alone."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from unbraid.data import Factor
+from unbraid.data.published import basel_faces
+from unbraid.papers.chen2018 import PAPER
+from unbraid.papers.chen2018.boxes import METHODS
+from unbraid.papers.item import Item
+from unbraid.papers.work import StudyWork, TunedWork, digest_of
+from unbraid.studies.execute import StudyOptions
+from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+
+QUIET = StudyOptions(device="cpu", num_scorers=0, progress=False)
+ITEMS = {item.name: item for item in PAPER.items}
+
+
+def settings_of(item: Item, scale: str) -> dict[str, str]:
+    """Returns the digest of each setting by its label."""
+    work = item.at(scale)
+    if isinstance(work, TunedWork):
+        return {each.label: each.spec.digest for each in (*work.study.settings, *work.candidates)}
+    assert isinstance(work, StudyWork)
+    return {each.label: each.spec.digest for each in work.study.settings}
+
+
+def made_up(item: Item, scale: str) -> StudyScores:
+    """Returns scores of every setting and metric, of six seeds, which rise with the setting and the seed."""
+    empty = item.at(scale).empty()
+    runs, numbers = [], []
+    for place, label in enumerate(empty.settings):
+        for seed in range(6):
+            run = f"{label}-{seed}"
+            runs.append(ScoredRun(label, seed, run, "finished", 1.0, 5))
+            numbers += [
+                Number(label, seed, metric, "", "value", "", 0.1 + 0.05 * place + 0.02 * seed, 0.0, 1.0, run)
+                for metric in empty.metrics
+            ]
+    return replace(empty, runs=tuple(runs), numbers=tuple(numbers))
+
+
+@pytest.mark.parametrize("item", PAPER.items, ids=lambda item: item.name)
+def test_every_item_is_whole_at_every_scale(item: Item) -> None:
+    digests = {scale: digest_of(item.at(scale)) for scale in item.scales}
+    assert digests == {scale: digest_of(item.at(scale)) for scale in item.scales}
+    for scale in item.scales:
+        work = item.at(scale)
+        assert work.claims
+        assert work.num_runs >= len(work.empty().settings)
+        assert all(claim.sentence.endswith(".") for claim in work.claims)
+    if item.trains:
+        assert len(set(digests.values())) == len(digests)
+        assert item.choices
+        assert item.notes
+    assert set(item.columns) <= set(item.at("smoke").empty().metrics)
+
+
+@pytest.mark.parametrize("item", [item for item in PAPER.items if item.trains], ids=lambda item: item.name)
+def test_every_figure_is_drawn_from_scores_alone(item: Item) -> None:
+    pytest.importorskip("matplotlib")
+    if item.draw is not None:
+        drawn = item.draw(made_up(item, item.scales[1]))
+        assert (drawn if isinstance(drawn, tuple) else (drawn,))[0].figure.axes
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_figures_2_3_4_and_the_ablations_share_runs(scale: str) -> None:
+    sweep, others = settings_of(ITEMS["figure2a"], scale), settings_of(ITEMS["figure4a"], scale)
+    assert sweep == others
+    boxes, ablations = settings_of(ITEMS["figure3a"], scale), settings_of(ITEMS["ablations"], scale)
+    for label in METHODS[:3]:
+        assert boxes[label] == sweep[label]
+    assert ablations["beta-TCVAE 6"] == sweep["beta-TCVAE 6"]
+    asked = [ITEMS[name].at(scale).definition() for name in ("figure2a", "figure3a", "figure4a", "ablations")]
+    assert all(each["metrics"] == asked[0]["metrics"] for each in asked)
+    assert all(each["scorings"] == asked[0]["scorings"] for each in asked)
+
+
+def test_a_stand_in_does_as_the_original_on_other_images() -> None:
+    stand_ins = [item for item in PAPER.items if item.stands_in_for]
+    assert len(stand_ins) >= 3
+    for item in stand_ins:
+        original = ITEMS[item.stands_in_for.partition("/")[2]]
+        assert original.stand_in == item.id
+        assert original.needs
+        ours, theirs = settings_of(item, "quick"), settings_of(original, "quick")
+        assert ours.keys() == theirs.keys()
+        assert not set(ours.values()) & set(theirs.values())
+        assert [claim.sentence for claim in item.at("quick").claims] == [
+            claim.sentence for claim in original.at("quick").claims
+        ]
+
+
+def test_factor_vae_is_tuned_on_seeds_that_are_not_tested_and_takes_twice_the_steps() -> None:
+    work = ITEMS["figure3a"].at("quick")
+    assert isinstance(work, TunedWork)
+    beta_vae = next(each for each in work.study.settings if each.label == "beta-VAE 4")
+    assert all(each.spec.num_steps == 2 * beta_vae.spec.num_steps for each in work.candidates)
+    assert not set(work.seeds) & {seed for each in work.candidates for seed in each.seeds}
+
+
+@pytest.fixture
+def few_basel_faces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file in the official format, of two people in place of fifty."""
+    sizes = (2, 3, 2, 2)
+    factors = tuple(Factor(f.name, size, f.ordered) for f, size in zip(basel_faces._FACTORS, sizes, strict=True))
+    monkeypatch.setattr(basel_faces, "_FACTORS", factors)
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "basel-faces"
+    folder.mkdir(parents=True)
+    images = (torch.arange(math.prod(sizes))[:, None, None] * 10 + torch.arange(64)).to(torch.uint8)
+    torch.save(images.expand(-1, 64, -1).clone(), folder / "basel_face_renders.pth")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_basel_faces")
+def test_figures_2_and_4_run_on_a_file_in_the_official_format(tmp_path: Path) -> None:
+    work = ITEMS["figure2b"].at("smoke")
+    assert work.run(tmp_path / "runs", QUIET).failures == {}
+    assert ITEMS["figure4b"].at("smoke").run(tmp_path / "runs", QUIET).num_trained == 0
+    assert len(work.scores(tmp_path / "runs").values("beta-TCVAE 6", "mig")) == 2
