@@ -1,13 +1,13 @@
 from unbraid.objectives import DIPVAE, VAE, BetaVAE
-from unbraid.report.groups import group_members
-from unbraid.report.members import Ranking
+from unbraid.report.groups import group_members, seed_text
+from unbraid.report.measures import Measure
 from unbraid.schedule import Linear
 
 
 def test_members_of_one_spec_are_a_group(member):
     groups = group_members([member(0.1, seed=1), member(0.3, seed=0), member(0.2, objective=BetaVAE())])
     assert [(group.index, group.label, group.seeds) for group in groups] == [
-        (0, "vae", "0, 1"),
+        (0, "vae", "0-1"),
         (1, "beta-vae, beta 4", "0"),
     ]
 
@@ -26,5 +26,21 @@ def test_schedules_and_weights_that_were_left_out_find_their_place_among_numbers
 
 def test_a_group_knows_its_median_best_and_worst(member):
     (group,) = group_members([member(0.1), member(seed=3), member(0.5, seed=1), member(0.2, seed=2)])
-    assert group.values(Ranking("MIG")) == [0.5, 0.2, 0.1]
-    assert group.median(Ranking("MIG")) == 0.2
+    assert group.values(Measure("mig")) == [0.5, 0.2, 0.1]
+    assert group.median(Measure("mig")) == 0.2
+
+
+def test_seeds_are_told_as_one_types_them():
+    assert seed_text([3, 0, 1, 2, 7]) == "0-3,7"
+    assert seed_text([5]) == "5"
+
+
+def test_the_colour_of_a_group_is_that_of_its_family_in_every_report(member):
+    alone = group_members([member(objective=BetaVAE(2.0))])
+    among = group_members([member(objective=o) for o in (VAE(), BetaVAE(8.0), BetaVAE(2.0))])
+    assert {group.colour for group in (*alone, *among) if group.family == "beta-vae"} == {"g1"}
+    assert {group.label: group.shade for group in among} == {
+        "vae": 1.0,
+        "beta-vae, beta 2": 0.4,
+        "beta-vae, beta 8": 1.0,
+    }

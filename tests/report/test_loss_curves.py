@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis.strategies import floats, lists
 
 from unbraid.objectives import BetaVAE
-from unbraid.report.loss_curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, loss_panels, spread_labels
+from unbraid.report.loss_curves import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    loss_panels,
+    spread_labels,
+    spread_within,
+)
 from unbraid.runs import History
 
 
@@ -54,6 +64,26 @@ def test_the_first_steps_may_leave_the_plot(member):
     assert panel.y_ticks[-1][1] != "1k"
 
 
+def test_the_axis_ends_where_training_did(member):
+    (panel,) = loss_panels([[member(history=History(("step", "rate"), [(0.0, 1.0), (1600.0, 2.0)]))]])
+    assert panel.x_ticks == ((LEFT, "0"), (LEFT + (WIDTH - LEFT - RIGHT) * 0.625, "1k"), (WIDTH - RIGHT, "1.6k"))
+
+
+def test_the_label_at_the_end_knows_where_its_line_ends_and_stays_inside(member):
+    groups = [
+        [member(objective=BetaVAE(float(b)), history=history([0.0, v]))] for b, v in ((1, 0.0), (2, 0.01), (3, 4.0))
+    ]
+    (panel,) = loss_panels(groups)
+    assert [label.end_y for label in panel.labels] == [HEIGHT - BOTTOM, 163.6, TOP]
+    assert [label.y for label in panel.labels][2] == TOP
+    assert all(TOP <= label.y <= HEIGHT - BOTTOM for label in panel.labels)
+
+
+def test_of_many_members_only_the_medians_are_drawn(member):
+    (panel,) = loss_panels([[member(seed=s, history=history([1.0, 2.0])) for s in range(30)]])
+    assert [line.is_median for line in panel.lines] == [True]
+
+
 def test_runs_without_a_history_have_no_panels(member):
     assert loss_panels([[member()]]) == []
 
@@ -82,3 +112,10 @@ def test_a_part_that_was_measured_now_and_then_has_a_line_through_those_steps(me
     held_out, _ = loss_panels([[member(history=sparse), member(seed=1, history=never)]])
     assert held_out.name == "ELBO of held-out images"
     assert [len(line.points.split()) for line in held_out.lines] == [2]
+
+
+@given(lists(floats(-50, 150), max_size=7))
+def test_labels_stay_between_the_ends_where_there_is_room(places):
+    moved = sorted(spread_within(places, 12.0, 0.0, 100.0))
+    assert all(-1e-6 <= place <= 100 + 1e-6 for place in moved)
+    assert all(b - a > 12 - 1e-6 for a, b in itertools.pairwise(moved))

@@ -15,7 +15,7 @@ from unbraid.models import Critic
 from unbraid.models.trained.elbo import hard_elbo
 from unbraid.objectives import AAE, BetaVAE
 from unbraid.report import write_report
-from unbraid.report.members import Ranking, rank, read_members, shown_members, why_left_out
+from unbraid.report.members import read_members, why_left_out
 from unbraid.runs import History, Run
 from unbraid.training import train
 
@@ -46,36 +46,6 @@ def test_the_elbo_of_a_model_with_discrete_latents_is_that_of_hard_categories(sp
     assert f"from {len(run.spec.training_data.open())} images: only so it is a bound" in page
 
 
-def test_members_are_ordered_best_first_and_those_without_a_value_last(member):
-    members = [member(), member(0.1), member(0.7), member(0.3)]
-    assert [m.mig.value for m in Ranking("MIG").order(members)[:3]] == [0.7, 0.3, 0.1]
-    assert Ranking("MIG").order(members)[3] is members[0]
-
-
-def test_without_any_mig_the_elbo_orders(member):
-    good, bad = (
-        member(history=parts(distortion=[10.0], rate=[1.0])),
-        member(history=parts(distortion=[20.0], rate=[1.0])),
-    )
-    assert rank([bad, good]) == Ranking("ELBO")
-    assert rank([bad, member(0.1)]) == Ranking("MIG")
-    assert shown_members([bad, good], Ranking("ELBO")) == {"best": good, "worst": bad}
-
-
-@pytest.mark.parametrize(
-    ("migs", "roles"),
-    [
-        ([0.3], {"only": 0.3}),
-        ([0.3, 0.5], {"best": 0.5, "worst": 0.3}),
-        ([0.3, 0.5, 0.4], {"best": 0.5, "median": 0.4, "worst": 0.3}),
-        ([0.1, 0.2, 0.3, 0.4], {"best": 0.4, "median": 0.2, "worst": 0.1}),
-    ],
-)
-def test_best_median_and_worst_are_shown_as_far_as_there_are(member, migs, roles):
-    shown = shown_members([member(mig) for mig in migs], Ranking("MIG"))
-    assert {role: m.mig.value for role, m in shown.items()} == roles
-
-
 def test_a_run_without_a_score_is_scored_and_keeps_it(trained, tmp_path):
     run = copied(trained[0], tmp_path)
     (run.folder / "scores.json").unlink(missing_ok=True)
@@ -91,6 +61,19 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
         with warned("never vary"):
             run.score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantised", "quantised"]
+
+
+def test_every_kept_score_is_known_by_the_name_that_one_types(trained, tmp_path):
+    run = copied(trained[0], tmp_path)
+    (run.folder / "scores.json").unlink(missing_ok=True)
+    with warned("never vary"):
+        run.score("sap,mig:quantised:num_bins=20,mig")
+    (read,) = read_members([run])
+    assert list(read.values) == [
+        *("mig", "sap", "mig:quantised:num_bins=20", "training-elbo", "training-distortion", "training-rate")
+    ]
+    assert read.values["mig"] == read.mig.value
+    assert read.values["sap"] == run.named_scores()["sap"].value
 
 
 def test_scores_of_different_settings_are_never_compared(trained, tmp_path):

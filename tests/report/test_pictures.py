@@ -56,3 +56,15 @@ def test_small_frames_are_shown_with_square_pixels():
 def test_the_same_frames_make_the_same_bytes():
     frames = torch.linspace(0, 1, 3 * 40 * 40).reshape(1, 1, 3, 40, 40)
     assert sheet(frames) == sheet(frames)
+
+
+def test_a_sheet_says_how_to_move_through_its_columns():
+    made = sheet(torch.zeros(2, 5, 1, 8, 8))
+    assert (made.num_columns, made.frame_width) == (5, 8)
+    assert made.style.endswith(f"--r:44/17;--n:5;--f:8/17;--w:{100 * 44 / 8:.2f}%")
+
+
+def test_a_sheet_may_be_smaller_and_lossy():
+    noise = torch.rand(2, 4, 1, 32, 32, generator=torch.Generator().manual_seed(0))
+    made = sheet(noise, 16, lossy=True)
+    assert (opened(made).format, made.width) == ("WEBP", 4 * 17 - 1)

@@ -49,6 +49,6 @@ def test_each_subset_has_its_own_originals_whatever_its_images_are_drawn_by(trai
     name = dataset.factors[0].name
     half = replace(spec(VAE(), dataset), subset=RowRange(stop=dataset.num_images // 2), batch_size=4)
     members = read_members(train([half, replace(half, sampling=UniformJoint((name,)))], [0], folder=tmp_path))
-    shown = reconstructions({"best": read_members(trained[:1])[0], "median": members[0], "worst": members[1]})
-    assert [list(each.by_role) for each in shown] == [["best"], ["median", "worst"]]
+    shown = reconstructions({"best": read_members(trained[:1])[0], "middle": members[0], "worst": members[1]})
+    assert [list(each.by_role) for each in shown] == [["best"], ["middle", "worst"]]
     assert shown[0].originals != shown[1].originals

@@ -1,4 +1,6 @@
+import base64
 import datetime
+import hashlib
 import itertools
 import os
 import re
@@ -11,17 +13,19 @@ import numpy as np
 import pytest
 import torch
 
-import unbraid.report
+import unbraid.report.page
 from tests.runs.finished_runs import fail
+from tests.told import warned
 from unbraid import files
 from unbraid.data import FromArrays
-from unbraid.errors import RunError
+from unbraid.errors import RunError, SpecError
 from unbraid.objectives import VAE, BetaVAE
 from unbraid.report import write_report
 from unbraid.report.members import read_members
-from unbraid.report.report import render
+from unbraid.report.page import render
 from unbraid.runs import Run
 from unbraid.training import train
+from unbraid.version import __version__
 
 DATE = datetime.date(2026, 2, 3)
 SCRIPT = "<script>alert(1)</script>"
@@ -33,6 +37,7 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
+        self.html = html
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.pieces: list[str] = []
         self.feed(html)
@@ -55,19 +60,28 @@ def page(runs, tmp_path, **options) -> Page:
     return Page(write_report(runs, tmp_path / "report.html", date=DATE, **options).read_text())
 
 
+def dots(shown: Page) -> list[str]:
+    """The models whose dots are in the strips that are seen at first."""
+    (strips,) = re.findall(r'data-measure="0".*?data-measure="1"', shown.html, re.DOTALL)
+    return re.findall(r'<circle class="dot[^"]*" data-m="(\d+)" cx="[\d.]+%', strips)
+
+
 def copied(run: Run, folder: Path) -> Run:
     return Run.open(shutil.copytree(run.folder, folder))
 
 
-def assert_nothing_runs_and_nothing_is_fetched(shown: Page) -> None:
-    assert not shown.all("script", "iframe", "object", "embed", "link", "base", "form", "foreignobject", "use", "image")
+def assert_nothing_else_runs_and_nothing_is_fetched(shown: Page) -> None:
+    assert not shown.all("iframe", "object", "embed", "link", "base", "foreignobject", "use", "image")
+    assert len(shown.all("script")) == 1
+    assert [a["method"] for a in shown.all("form")] == ["dialog"]
     for tag, attributes in shown.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             if name in {"src", "href", "xlink:href", "srcset", "action"}:
-                assert re.match(r"data:image/(png|webp);base64,|#[a-z]+$", value), (tag, value)
+                assert re.match(r"data:image/(png|webp);base64,|#[a-z]+\d*$", value), (tag, value)
             if name == "style":
-                assert re.fullmatch(r"--share:[01]\.\d{3}", value), (tag, value)
+                picture = r"--s:url\(data:image/(png|webp);base64,[\w+/=]+\)(;--[rnfw]:[\d./]+%?){4}"
+                assert re.fullmatch(rf"--share:[01]\.\d+|{picture}", value), (tag, value)
     style = shown.pieces[shown.pieces.index(next(piece for piece in shown.pieces if ":root" in piece))]
     assert "url(" not in style
     assert "@import" not in style
@@ -77,21 +91,27 @@ def test_the_page_shows_every_part(trained, tmp_path):
     shown = page(trained, tmp_path)
     headings = [
         "Scores",
+        "All models and metrics",
         "What each latent knows",
         "What each latent does",
+        "Codes and factors",
         "Reconstructions",
         "Samples",
+        "Every model",
         "Training",
+        "Data",
         "What was trained",
+        "How to repeat it",
     ]
     assert all(heading in shown.text for heading in headings)
     assert "vae and beta-tcvae on from-arrays 4 models, 2 objectives, 24 images of 8 × 8. Best: " in shown.text
     assert "2026-02-03" in shown.text
-    assert len([a for a in shown.all("circle") if a["class"].startswith("dot")]) == 4
-    assert len([a for a in shown.all("table") if a.get("class") == "heat"]) == 3
+    assert sorted(dots(shown)) == ["1", "2", "3", "4"]
+    assert len([a for a in shown.all("table") if a.get("class") == "heat"]) == 4
     assert "Constant in these images, so without a gap: nothing." in shown.text
-    assert "objective beta – 4" in shown.text
-    assert "model encoder hidden 8" in shown.text
+    assert "setting --objective --objective.beta vae vae beta-tcvae, beta 4 beta-tcvae 4" in shown.text
+    assert "--model.encoder.hidden 8" in shown.text
+    assert "--seeds 0-1" in shown.text
 
 
 def test_the_page_is_written_where_it_was_asked_for(trained, tmp_path):
@@ -111,11 +131,13 @@ def test_today_is_the_date_unless_told(trained, tmp_path):
     assert any(day.isoformat() in content for day in (before, before + datetime.timedelta(days=1)))
 
 
-def test_the_page_needs_no_script_and_no_network(trained, tmp_path):
+def test_the_page_has_one_script_that_its_policy_allows_and_no_network(trained, tmp_path):
     shown = page(trained, tmp_path)
-    assert_nothing_runs_and_nothing_is_fetched(shown)
+    assert_nothing_else_runs_and_nothing_is_fetched(shown)
     (policy,) = (a["content"] for a in shown.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
-    assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+    (script,) = re.findall("<script>(.*?)</script>", shown.html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}'; img-src data:; style-src ")
 
 
 def test_no_name_can_put_html_into_the_page(spec, tmp_path):
@@ -133,7 +155,7 @@ def test_no_name_can_put_html_into_the_page(spec, tmp_path):
     (renamed[2].folder / "finished.json").unlink()
     fail(renamed[2], step=1)
     shown = page(renamed, tmp_path, title=f"{SCRIPT}{IMAGE}")
-    assert_nothing_runs_and_nothing_is_fetched(shown)
+    assert_nothing_else_runs_and_nothing_is_fetched(shown)
     for text in (f"{SCRIPT}{IMAGE}", f"0{IMAGE}<b>", f"2{IMAGE}<b> failed", str(path), f"x' onload='{SCRIPT}"):
         assert text in shown.text
 
@@ -153,11 +175,11 @@ def test_a_single_run_has_a_page(trained, tmp_path):
 def test_images_without_factors_have_a_page_without_mig(spec, tmp_path):
     unlabelled = FromArrays.of(np.arange(24 * 64, dtype=np.uint8).reshape(24, 8, 8))
     shown = page(train([spec(VAE(), unlabelled), spec(BetaVAE(), unlabelled)], [0, 1], folder=tmp_path), tmp_path)
-    assert "no MIG" in shown.text
-    assert "ELBO" in shown.text
+    assert "no mig" in shown.text
+    assert "training-elbo, higher is better" in shown.text
     assert "What each latent knows" not in shown.text
     assert "nats" in shown.text
-    assert_nothing_runs_and_nothing_is_fetched(shown)
+    assert_nothing_else_runs_and_nothing_is_fetched(shown)
 
 
 def test_images_in_colour_have_a_page(spec, tmp_path):
@@ -177,13 +199,13 @@ def test_runs_that_are_not_finished_are_named_and_left_out(trained, tmp_path):
     assert "Not in the figures: 2 of 4 runs." in shown.text
     assert "of-failure failed: its loss or gradient was not finite, at step 1 of 2." in shown.text
     assert "of-haste is not finished" in shown.text
-    assert len([a for a in shown.all("circle") if a["class"].startswith("dot")]) == 2
+    assert sorted(dots(shown)) == ["1", "2"]
 
 
 def test_labelled_and_unlabelled_runs_share_a_page(trained, spec, tmp_path):
     unlabelled = FromArrays.of(np.arange(24 * 64, dtype=np.uint8).reshape(24, 8, 8))
     shown = page([*trained[:2], *train([spec(VAE(), unlabelled)], [0], folder=tmp_path)], tmp_path)
-    assert "Without a MIG:" in shown.text
+    assert "Without a mig:" in shown.text
     assert "2 data sets" in shown.text
 
 
@@ -219,6 +241,7 @@ def test_every_picture_says_what_it_shows(trained, tmp_path):
     assert shown.all("img")
     assert all(a["alt"] for a in shown.all("img"))
     assert all(a.get("aria-label") or a.get("aria-hidden") for a in shown.all("svg") if "x" not in a)
+    assert all(a.get("aria-label") for a in shown.all("span") if "frames" in (a.get("class") or ""))
 
 
 def test_every_link_leads_to_a_place_on_the_page(trained, tmp_path):
@@ -252,18 +275,62 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def rendered(members, **options) -> Page:
+    return Page(render(unbraid.report.page.Page.of(members), [], None, DATE, **options))
+
+
 def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
     used = [replace(member, num_unused=1) for member in read_members(trained)]
-    assert "ollapsed" not in Page(render(used, [], None, DATE)).text
-    assert "describe noise" not in Page(render(used, [], None, DATE)).text
+    assert "ollapsed" not in rendered(used).text.split('"use strict"')[0].split("collapse; font")[-1]
+    assert not badges(rendered(used))
     (first, *others), badge = used, "3 of 3 latents unused: these scores describe noise"
-    text = Page(render([replace(first, num_unused=3), *others], [], None, DATE)).text
-    assert "1 of 4 models have fewer than two latents in use" in text
-    assert f"vae, seed 0: {badge}." in text
-    assert ", 1 of 2 collapsed" in text  # beside the median of its strip
-    assert "2 (1 collapsed)" in text  # and in the table of medians
-    every = Page(render([replace(member, num_unused=3) for member in used], [], None, DATE)).text
-    assert re.search(rf"seed \d, MIG 0\.\d\d over [\w ,]+\. {badge}\.", every)  # in the summary, of the best
+    shown = rendered([replace(first, num_unused=3), *others])
+    assert "1 of 4 models have fewer than two latents in use" in shown.text
+    assert f"vae, seed 0 : {badge}." in shown.text
+    assert ", 1 of 2 collapsed" in shown.text  # beside the median of its strip
+    assert "2 (1 collapsed)" in shown.text  # in the table of settings
+    assert len(badges(shown)) >= 2  # in the table of models and on its card
+    every = rendered([replace(member, num_unused=3) for member in used]).text
+    assert re.search(rf"seed \d, mig 0\.\d{{3}} over [\w ,]+\. {badge}\.", every)  # in the summary, of the best
+
+
+def badges(shown: Page) -> list[str]:
+    return [a["title"] for a in shown.all("span") if a.get("class") == "badge"]
+
+
+def test_every_model_has_a_card_and_a_row_that_leads_to_it(trained, tmp_path):
+    shown = page(trained, tmp_path)
+    assert [a["id"] for a in shown.all("details") if a.get("class") == "card"] == ["m1", "m2", "m3", "m4"]
+    assert {a["href"] for a in shown.all("a")} >= {"#m1", "#m2", "#m3", "#m4"}
+    assert all(run.name in shown.text for run in trained)
+
+
+def test_models_may_be_sorted_by_any_score_that_they_have(trained, tmp_path):
+    runs = [copied(run, tmp_path / run.name) for run in trained]
+    with warned("never vary"):
+        for run in runs:
+            run.score("sap")
+    shown = page(runs, tmp_path, by="sap")
+    assert f"sap {max(run.named_scores()['sap'].value for run in runs):.3f}." in shown.text
+    assert re.findall(r'<option value="\d">([\w-]+)', shown.html)[:2] == ["sap", "mig"]
+    assert "unbraid report" in shown.text
+    assert "--by sap" in shown.text
+    with pytest.raises(SpecError, match="by 'dci', which no run here has a score of"):
+        page(runs, tmp_path, by="dci")
+
+
+def test_an_explorer_beside_the_report_is_linked_to(trained, tmp_path):
+    assert "the explorer" not in page(trained[:1], tmp_path).text
+    (tmp_path / "explorer.html").touch()
+    (link,) = (a["href"] for a in page(trained[:1], tmp_path).all("a") if a.get("class") == "explorer")
+    assert link == "explorer.html"
+
+
+def test_the_page_tells_by_what_it_was_made_and_how_to_repeat_it(trained, tmp_path):
+    text = page(trained, tmp_path).text
+    assert f"unbraid {__version__} torch {torch.__version__} device CPU training" in text
+    assert re.search(r"unbraid train --dataset from-arrays\S* .*--objective beta-tcvae:beta=4 .*--seeds 0-1", text)
+    assert f"unbraid report {trained[0].folder.parent.name}" in text
 
 
 def test_the_latents_that_a_run_does_not_use_are_counted(trained, monkeypatch):

@@ -5,7 +5,7 @@ from unbraid.distributions import GaussianLatents
 from unbraid.models import MLP, Autoencoder
 from unbraid.objectives import VAE, BetaTCVAE
 from unbraid.optimisers import Adam
-from unbraid.report.spec_table import spec_table
+from unbraid.report.spec_table import flag_of, spec_table
 from unbraid.runs import RunSpec
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
@@ -16,12 +16,20 @@ SPEC = RunSpec(
 
 def test_what_specs_share_is_told_once_and_the_rest_side_by_side():
     table = spec_table([SPEC, replace(SPEC, objective=BetaTCVAE(beta=4.0))])
-    assert table.differing["objective"] == ["vae", "beta-tcvae"]
-    assert table.differing["objective beta"] == ["–", "4"]
-    assert table.differing["objective analytic kl"] == ["–", "no"]
-    assert table.shared["batch size"] == "64"
+    assert table.differing == {"--objective": ["vae", "beta-tcvae"], "--objective.beta": ["", "4"]}
+    assert table.shared["--batch-size"] == "64"
+    assert table.shared["--model.encoder.hidden"] == "128,64"
     assert not table.shared.keys() & table.differing.keys()
+
+
+def test_what_only_one_objective_has_and_nobody_changed_is_no_difference():
+    table = spec_table([SPEC, replace(SPEC, objective=BetaTCVAE(beta=4.0))])
+    assert table.shared["--objective.analytic-kl"] == "false (beta-tcvae)"
 
 
 def test_one_spec_differs_in_nothing():
     assert spec_table([SPEC]).differing == {}
+
+
+def test_fields_are_named_as_one_types_them():
+    assert flag_of("objective.analytic_kl") == "--objective.analytic-kl"

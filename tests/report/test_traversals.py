@@ -5,7 +5,7 @@ from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLat
 from unbraid.evaluation.latent_readings import Reading
 from unbraid.models import MLP, Autoencoder
 from unbraid.report.pictures import sheet
-from unbraid.report.traversals import MAX_LATENTS, POSITIONS, traversals
+from unbraid.report.traversals import MAX_LATENTS, POSITIONS, traversal_sheet, traversals
 
 
 def test_a_strip_moves_one_latent_and_leaves_the_others(trained):
@@ -22,7 +22,7 @@ def test_strips_come_in_the_order_of_the_readings_and_unused_ones_apart(trained)
     readings = [Reading(1, nats=2.0), Reading(2, nats=0.5), Reading(0, nats=0.001, is_unused=True)]
     made = traversals(trained[0].model(), trained[0].codes(), readings)
     assert [reading.latent for reading, _ in made.used] == [1, 2]
-    assert [reading.latent for reading, _ in made.unused] == [0]
+    assert [reading.latent for reading in made.unused] == [0]
 
 
 def test_no_more_latents_are_drawn_than_a_page_can_hold(trained):
@@ -45,3 +45,9 @@ def test_a_discrete_latent_is_put_at_each_of_its_categories_and_the_others_stand
         assert [strip for _, strip in made.strips] == [
             sheet(model.decode(torch.tensor(code))[None]) for code in expected
         ]
+
+
+def test_a_model_is_one_sheet_with_a_row_for_each_latent(trained):
+    model, codes = trained[0].model(), trained[0].codes()
+    made = traversal_sheet(model, codes, [Reading(0, 1.0), Reading(2, 0.5)], 5, 64, lossy=False)
+    assert (made.width, made.height, made.num_columns) == (5 * 9 - 1, 2 * 9 - 1, 5)

@@ -23,18 +23,27 @@ def report(
             show_default=False,
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="The kept score that models are sorted and coloured by. Default: mig.",
+            show_default=False,
+        ),
+    ] = None,
     packages: Packages = None,
     trust_source: TrustSource = False,
 ) -> None:
     """Write a page about runs.
 
-    It shows their scores, what each latent does and how training went. It is a single file that needs nothing else and
-    no network.
+    It shows their scores, what each latent does and how training went, and every model. It is a single file that needs
+    nothing else and no network. An explorer.html beside it is linked to.
 
     Examples:
       unbraid report runs
       unbraid report runs/sweep --out sweep.html --title "A sweep of beta"
       unbraid report runs --factors scale,orientation,position_x,position_y
+      unbraid report runs --by dci
     """
     from unbraid.cli.run_folders import finished_among, open_runs
     from unbraid.report import write_report
@@ -45,7 +54,6 @@ def report(
     runs = open_runs(what, parse_trust(packages, trust_source))
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
-        written = write_report(
-            runs, out, title=title, factors=[name.strip() for name in (factors or "").split(",") if name.strip()]
-        )
+        named = [name.strip() for name in (factors or "").split(",") if name.strip()]
+        written = write_report(runs, out, title=title, factors=named, by=by)
     say(f"The report is in {written.resolve().as_uri()}")

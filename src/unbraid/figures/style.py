@@ -35,8 +35,15 @@ class Look:
 
 def family_look(family: str) -> Look:
     """Returns the look of a family, which depends on its name alone: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
+    return _look(family_number(family))
+
+
+def family_number(family: str) -> int:
+    """Returns the number that the look of a family follows from. Pages number their colours in the same order, so that
+    a family has one hue everywhere.
+    """
     name = re.sub("[^a-z0-9]", "", family.lower().replace("β", "beta"))
-    return _look(_KNOWN.index(name) if name in _KNOWN else _hashed(family))
+    return _KNOWN.index(name) if name in _KNOWN else _hashed(family)
 
 
 def look_of_number(number: int) -> Look:

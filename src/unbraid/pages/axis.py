@@ -9,9 +9,10 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class Axis:
-    """A scale that ends on round numbers, which are its `ticks`."""
+    """A scale with round numbers, its `ticks`. It ends on the first and the last of them, or at `ends`."""
 
     ticks: tuple[float, ...]
+    ends: tuple[float, float] | None = None
 
     @classmethod
     def over(cls, values: Sequence[float], *, steps: int = 4) -> "Axis":
@@ -29,9 +30,18 @@ class Axis:
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         return cls(tuple(round(step * k, 12) for k in range(first, last + 1)))
 
+    @classmethod
+    def until(cls, last: float, *, steps: int = 4) -> "Axis":
+        """Returns an axis from 0 that ends where the values do, with a tick there in place of one that is near."""
+        step = round_step(last / steps)
+        round_numbers = [round(step * k, 12) for k in range(math.ceil(last / step))]
+        ticks = [tick for tick in round_numbers if last - tick > 0.4 * step]
+        return cls((*ticks, last), (0.0, last))
+
     def share(self, value: float) -> float:
-        """Returns where the value lies: 0 at the first tick, 1 at the last."""
-        return (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+        """Returns where the value lies: 0 at the beginning of the axis, 1 at its end."""
+        low, high = self.ends or (self.ticks[0], self.ticks[-1])
+        return (value - low) / (high - low)
 
 
 def tick_text(value: float) -> str:

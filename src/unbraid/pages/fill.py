@@ -2,22 +2,32 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+Filter = Callable[..., Any]
 
-def filled(template: str, values: Mapping[str, Any], filters: Mapping[str, Callable[..., Any]]) -> str:
+
+def filled(template: str, values: Mapping[str, Any], filters: Mapping[str, Filter]) -> str:
     """Returns the template of this name with its values. All of them are escaped, and a missing one is an error."""
+    return _environment(tuple(filters.items())).get_template(template).render(**values)
+
+
+@cache
+def _environment(filters: tuple[tuple[str, Filter], ...]) -> Environment:
+    """Returns what knows the templates: made once, since it keeps those that it has compiled."""
     environment = Environment(
         loader=PackageLoader("unbraid.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
-    environment.filters |= {"fixed": fixed, **filters}
-    return environment.get_template(template).render(**values)
+    environment.filters |= {"fixed": fixed, **dict(filters)}
+    return environment
 
 
 def fixed(value: Any, decimals: int = 2) -> str:

@@ -6,28 +6,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.report.members import Ranking, ReportedRun
+from unbraid.names import kebab_case
+from unbraid.pages.families import family_class
+from unbraid.report.measures import Measure
+from unbraid.report.members import ReportedRun
 from unbraid.runs.run_labels import run_labels
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import extremes
+
+_FAINTEST = 0.4
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A group of members that differ only in their seeds. `index` gives them their colour."""
+    """A group of members that differ only in their seeds. `shade` tells it from other groups of its family, whose
+    colour it has: from 0.4, faint, to 1.
+    """
 
     index: int
     label: str
     members: tuple[ReportedRun, ...]
+    shade: float = 1.0
 
     @property
     def spec(self) -> RunSpec:
         return self.members[0].run.spec
 
     @property
+    def family(self) -> str:
+        return family_of(self.spec)
+
+    @property
+    def colour(self) -> str:
+        """Returns the classes of the page that give its family its colour."""
+        return family_class(self.family)
+
+    @property
     def seeds(self) -> str:
-        return ", ".join(str(seed) for seed in sorted(member.run.seed for member in self.members))
+        """Returns the seeds as one types them: "0-3,7"."""
+        return seed_text([member.run.seed for member in self.members])
 
     @property
     def num_collapsed(self) -> int:
@@ -39,12 +57,28 @@ class Group:
         """Returns what to say beside a median, if there is anything."""
         return f"{self.num_collapsed} of {len(self.members)} collapsed" if self.num_collapsed else ""
 
-    def values(self, ranking: Ranking) -> list[float]:
+    def values(self, measure: Measure) -> list[float]:
         """Returns the values that are known, best first."""
-        return sorted((value for value in map(ranking.value, self.members) if not math.isnan(value)), reverse=True)
+        return [value for value in map(measure.value, measure.order(self.members)) if not math.isnan(value)]
 
-    def median(self, ranking: Ranking) -> float:
-        return statistics.median(self.values(ranking) or [math.nan])
+    def median(self, measure: Measure) -> float:
+        return statistics.median(self.values(measure) or [math.nan])
+
+
+def family_of(spec: RunSpec) -> str:
+    """Returns the family that gives a spec its colour: its objective."""
+    return kebab_case(type(spec.objective))
+
+
+def seed_text(seeds: Sequence[int]) -> str:
+    """Returns seeds as one types them: 0, 1, 2, 3 and 7 are "0-3,7"."""
+    ranges: list[list[int]] = []
+    for seed in sorted(seeds):
+        if ranges and seed == ranges[-1][-1] + 1:
+            ranges[-1].append(seed)
+        else:
+            ranges.append([seed])
+    return ",".join(f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
 
 
 def group_members(members: Sequence[ReportedRun]) -> list[Group]:
@@ -58,7 +92,17 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
     specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
     order = sorted(specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), _weights(specs[digest])))
     labels = run_labels([by_digest[digest][0].run for digest in order])
-    return [Group(index, labels[index], tuple(by_digest[digest])) for index, digest in enumerate(order)]
+    families = [family_of(specs[digest]) for digest in order]
+    return [
+        Group(index, labels[index], tuple(by_digest[digest]), _shade(index, families))
+        for index, digest in enumerate(order)
+    ]
+
+
+def _shade(index: int, families: Sequence[str]) -> float:
+    """Returns how strong the colour of a group is: the last of a family is the strongest."""
+    kin = [place for place, family in enumerate(families) if family == families[index]]
+    return 1.0 if len(kin) == 1 else round(_FAINTEST + (1 - _FAINTEST) * kin.index(index) / (len(kin) - 1), 2)
 
 
 def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:

@@ -15,6 +15,9 @@ from unbraid.runs.spec_words import in_words
 WIDTH, HEIGHT = 330.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 40.0, 42.0, 8.0, 26.0
 _NUM_POINTS = 80
+# Of more members than this only the medians are drawn; of many settings, with fewer points.
+MAX_THIN = 24
+_MAX_SETTINGS, _FEW_POINTS = 32, 24
 # The first steps from random weights dwarf all that follows: they may leave the plot.
 _BEGINNING = 0.05
 _LABEL_DISTANCE = 12.0
@@ -43,11 +46,12 @@ class Line:
 @final
 @dataclass(frozen=True)
 class EndLabel:
-    """Shows the last value of a group's median, beside its end."""
+    """Shows the last value of a group's median. `end_y` is where the line ends that it belongs to."""
 
     y: float
     text: str
     group: int
+    end_y: float = 0.0
 
 
 @final
@@ -67,9 +71,11 @@ def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
     """Returns every part that any objective logs, in the order of the first, the loss itself last."""
     parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     names = sorted(parts, key=lambda part: part == "loss")
-    curves = {name: [[_thinned(m.history, name) for m in group] for group in groups] for name in names}
+    count = _NUM_POINTS if len(groups) <= _MAX_SETTINGS else _FEW_POINTS
+    curves = {name: [[_thinned(m.history, name, count) for m in group] for group in groups] for name in names}
     known = {name: [[curve for curve in group if curve.size] for group in found] for name, found in curves.items()}
-    return [_panel(name, found) for name, found in known.items() if any(found)]
+    last = max((m.history.column("step")[-1] for group in groups for m in group if m.history.rows), default=0.0)
+    return [_panel(name, found, last) for name, found in known.items() if any(found)]
 
 
 def spread_labels(places: Sequence[float], distance: float) -> list[float]:
@@ -88,6 +94,17 @@ def spread_labels(places: Sequence[float], distance: float) -> list[float]:
     return moved
 
 
+def spread_within(places: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+    """Returns places so far apart that lie between two ends, as far as there is room: the last below the high end."""
+    moved = spread_labels(places, distance)
+    order = sorted(range(len(places)), key=lambda i: moved[i])
+    for number, index in enumerate(order):
+        moved[index] = max(moved[index], low + distance * number)
+    for number, index in enumerate(reversed(order)):
+        moved[index] = min(moved[index], high - distance * number)
+    return moved
+
+
 def _top(block: Sequence[int], places: Sequence[float], distance: float) -> float:
     return sum(places[i] for i in block) / len(block) - distance * (len(block) - 1) / 2
 
@@ -96,7 +113,7 @@ def _bottom(block: Sequence[int], places: Sequence[float], distance: float) -> f
     return _top(block, places, distance) + distance * (len(block) - 1)
 
 
-def _thinned(history: History, part: str) -> np.ndarray:
+def _thinned(history: History, part: str, count: int) -> np.ndarray:
     """Returns steps and values (2, point): the means over equal stretches of training. There are no points where none
     is known.
     """
@@ -106,13 +123,14 @@ def _thinned(history: History, part: str) -> np.ndarray:
     table = table[:, ~np.isnan(table[1])]
     if table.size == 0:
         return table
-    stretches = np.array_split(table, min(_NUM_POINTS, table.shape[1]), axis=1)
-    return np.stack([stretch.mean(axis=1) for stretch in stretches], axis=1)
+    total, count = table.shape[1], min(count, table.shape[1])
+    first = np.arange(count) * (total // count) + np.minimum(np.arange(count), total % count)
+    return np.add.reduceat(table, first, axis=1) / np.diff([*first, total])
 
 
-def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
+def _panel(name: str, groups: Sequence[Sequence[np.ndarray]], last: float) -> Panel:
     curves = [curve for group in groups for curve in group]
-    x_axis = Axis.over([0.0, max(float(curve[0, -1]) for curve in curves)], steps=3)
+    x_axis = Axis.until(last or 1.0, steps=3)
     y_axis = Axis.over([value for curve in curves for value in curve[1, int(_BEGINNING * curve.shape[1]) :].tolist()])
     title, meaning = _IN_WORDS.get(name, (in_words(name), ""))
     medians = {index: _median(group) for index, group in enumerate(groups) if group}
@@ -120,7 +138,7 @@ def _panel(name: str, groups: Sequence[Sequence[np.ndarray]]) -> Panel:
         Line(_points(curve, x_axis, y_axis), index, False)
         for index, group in enumerate(groups)
         for curve in group
-        if len(group) > 1
+        if len(group) > 1 and len(curves) <= MAX_THIN
     ]
     thick = [Line(_points(curve, x_axis, y_axis), index, True) for index, curve in medians.items()]
     return Panel(
@@ -144,13 +162,17 @@ def _median(group: Sequence[np.ndarray]) -> np.ndarray:
 
 def _end_labels(medians: dict[int, np.ndarray], y_axis: Axis) -> tuple[EndLabel, ...]:
     ends = {index: float(curve[1, -1]) for index, curve in medians.items()}
-    places = spread_labels([min(max(_y(y_axis, end), TOP), HEIGHT - BOTTOM) for end in ends.values()], _LABEL_DISTANCE)
+    lowest = HEIGHT - BOTTOM
+    drawn = [min(max(_y(y_axis, end), TOP), lowest) for end in ends.values()]
+    places = spread_within(drawn, _LABEL_DISTANCE, TOP, lowest)
     return tuple(
-        EndLabel(
-            round(place, 1), f"{end:.{2 if abs(end) < 10 else 1 if abs(end) < 100 else 0}f}".replace("-", "−"), index
-        )
-        for (index, end), place in zip(ends.items(), places, strict=True)
+        EndLabel(round(place, 1), _short(end), index, round(end_y, 1))
+        for (index, end), place, end_y in zip(ends.items(), places, drawn, strict=True)
     )
+
+
+def _short(value: float) -> str:
+    return f"{value:.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}".replace("-", "−")
 
 
 def _points(curve: np.ndarray, x_axis: Axis, y_axis: Axis) -> str:

@@ -3,9 +3,10 @@
 import contextlib
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
 
 from unbraid.errors import CodesError
 from unbraid.evaluation.evaluate import evaluate
@@ -18,7 +19,11 @@ from unbraid.models.trained.elbo import HardELBO, hard_elbo
 from unbraid.runs.history import History
 from unbraid.runs.run import Run
 
-Role = Literal["only", "best", "median", "worst"]
+Named = tuple[str, Score]
+"""A score behind its name."""
+
+TRAINING = ("training-elbo", "training-distortion", "training-rate")
+"""What the log of training ends with, by the names of its measures."""
 
 
 @final
@@ -27,24 +32,32 @@ class ReportedRun:
     """Holds a finished run and what was measured of it. `mig` is None where MIG does not apply: no factors, or
     continuous ones.
 
-    `scores` are all that the run has kept. `hard` is the ELBO of a model with discrete latents, with hard categories:
-    its log adds the rate of categories to the distortion of relaxed codes, which is no bound. `num_unused` is how many
-    of its latents say nothing of the image.
+    `scores` are all that the run has kept, by the names that one types; `mig` is known by `mig_name`. `hard` is the
+    ELBO of a model with discrete latents, with hard categories: its log adds the rate of categories to the distortion
+    of relaxed codes, which is no bound. `num_unused` is how many of its latents say nothing of the image.
     """
 
     run: Run
     history: History
     mig: Score | None = None
-    scores: tuple[Score, ...] = ()
+    scores: Mapping[str, Score] = field(default_factory=dict)
     hard: HardELBO | None = None
     num_unused: int = 0
+    mig_name: str = "mig"
 
-    @property
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Returns every number that the member may be sorted by: its scores, and the ends of its log."""
+        scored = {} if self.mig is None else {self.mig_name: self.mig.value}
+        scored |= {name: score.value for name, score in self.scores.items() if name != self.mig_name}
+        return scored | dict(zip(TRAINING, (self.elbo, self.distortion, self.rate), strict=True))
+
+    @cached_property
     def distortion(self) -> float:
         """Returns the distortion in nats per image: at the end of training, or with hard categories."""
         return self.history.at_the_end("distortion") if self.hard is None else self.hard.distortion
 
-    @property
+    @cached_property
     def rate(self) -> float:
         return self.history.at_the_end("rate") if self.hard is None else self.hard.rate
 
@@ -53,48 +66,10 @@ class ReportedRun:
         """Returns what to know of its scores if it is collapsed; else an empty text."""
         return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
-    @property
+    @cached_property
     def elbo(self) -> float:
         """Returns -(distortion + rate), in nats per image: it means the same for every objective that logs both."""
         return -(self.distortion + self.rate)
-
-
-@final
-@dataclass(frozen=True)
-class Ranking:
-    """Orders the members by a number: MIG, or the ELBO where no member has a MIG. Of both, more is better."""
-
-    name: Literal["MIG", "ELBO"]
-
-    def value(self, member: ReportedRun) -> float:
-        """Returns the number of the member; NaN where it has none."""
-        if self.name == "ELBO":
-            return member.elbo
-        return math.nan if member.mig is None else member.mig.value
-
-    def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
-        """Returns the members, best first; those without a value last, in the order given."""
-        values = [self.value(member) for member in members]
-        places = sorted(
-            range(len(members)), key=lambda i: (math.isnan(values[i]), -values[i] if math.isfinite(values[i]) else 0.0)
-        )
-        return [members[i] for i in places]
-
-
-def rank(members: Sequence[ReportedRun]) -> Ranking:
-    return Ranking("ELBO" if all(member.mig is None for member in members) else "MIG")
-
-
-def shown_members(members: Sequence[ReportedRun], ranking: Ranking) -> dict[Role, ReportedRun]:
-    """Returns the best, the median and the worst member; fewer where there are fewer. Of an even number the median is
-    the lower middle one.
-    """
-    ordered = ranking.order([member for member in members if not math.isnan(ranking.value(member))]) or list(members)
-    if len(ordered) == 1:
-        return {"only": ordered[0]}
-    if len(ordered) == 2:
-        return {"best": ordered[0], "worst": ordered[1]}
-    return {"best": ordered[0], "median": ordered[len(ordered) // 2], "worst": ordered[-1]}
 
 
 def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[ReportedRun]:
@@ -104,16 +79,19 @@ def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[Re
     Where the codes of a run have no densities, the MIG of all is taken through bins.
     """
     scoring = scoring or Scoring()
-    kept = [run.scores(scoring) for run in runs]
-    settings = _common_settings([[score for score in scores if score.metric == "MIG"] for scores in kept])
+    kept = [run.named_scores(scoring) for run in runs]
+    settings = _common_settings([[score for score in scores.values() if score.metric == "MIG"] for scores in kept])
     migs = [_matching(scores, settings) or _score(run, MIG(), scoring) for run, scores in zip(runs, kept, strict=True)]
     if any(mig is None for mig in migs):
         binned = [_score(run, MIG(Quantised()), scoring) for run in runs]
         if sum(mig is None for mig in binned) < sum(mig is None for mig in migs):
             migs = binned
-    found = zip(runs, migs, kept, strict=True)
+    name = next((named[0] for named in migs if named is not None), "mig")
+    found = [
+        (run, None if named is None else named[1], scores) for run, named, scores in zip(runs, migs, kept, strict=True)
+    ]
     return [
-        ReportedRun(run, run.history, mig, tuple(scores), _hard(run), _num_unused(run, mig))
+        ReportedRun(run, run.history, mig, _of_one_mig(scores, mig), _hard(run), _num_unused(run, mig), name)
         for run, mig, scores in found
     ]
 
@@ -161,18 +139,31 @@ def _common_settings(kept: Sequence[Sequence[Score]]) -> dict[str, Any]:
     return default if default in shared or not shared else shared[0]
 
 
-def _matching(scores: Sequence[Score], settings: dict[str, Any]) -> Score | None:
-    return next((score for score in scores if score.metric == "MIG" and _question(score) == settings), None)
+def _matching(scores: Mapping[str, Score], settings: dict[str, Any]) -> Named | None:
+    return next(
+        ((name, score) for name, score in scores.items() if score.metric == "MIG" and _question(score) == settings),
+        None,
+    )
 
 
-def _score(run: Run, metric: MIG, scoring: Scoring) -> Score | None:
+def _of_one_mig(scores: Mapping[str, Score], mig: Score | None) -> dict[str, Score]:
+    """Returns the scores without those that answer the same question as the MIG in another way."""
+    return {
+        name: score
+        for name, score in scores.items()
+        if mig is None or score is mig or score.metric != "MIG" or _question(score) != _question(mig)
+    }
+
+
+def _score(run: Run, metric: MIG, scoring: Scoring) -> Named | None:
     if not run.spec.dataset.factors:
         return None
     try:
         with _said_on_the_page():
-            return run.score([metric], scoring)[0]
+            card = run.score([metric], scoring)
     except CodesError:
         return None
+    return card.names[0], card.scores[0]
 
 
 @contextlib.contextmanager

@@ -9,10 +9,13 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid import draws
+from unbraid.codes import Codes
 from unbraid.data.dataset import FactorDataset
+from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.decode import likeliest
-from unbraid.report.members import ReportedRun, Role
+from unbraid.report.members import ReportedRun
 from unbraid.report.pictures import Sheet, sheet
+from unbraid.report.shown import Role
 from unbraid.sampling import Subset
 
 NUM_IMAGES = 8
@@ -58,6 +61,17 @@ def _of_images(members: Mapping[Role, ReportedRun]) -> Reconstructions:
         originals=sheet(images.batch(rows)[None]),
         by_role={role: sheet(_decoded(member, rows)[None]) for role, member in members.items()},
     )
+
+
+@torch.no_grad()
+def reconstructed(
+    member: ReportedRun, model: AutoencoderModule, codes: Codes
+) -> Float[Tensor, "row column channel height width"]:
+    """Returns some images that a member was trained on, and below them what the model makes of their codes."""
+    images = member.run.spec.training_data.open()
+    rows = some_rows(len(images), NUM_IMAGES)
+    decoded = model.decode(likeliest(codes, rows, model.latents.widths))
+    return torch.stack([images.batch(rows).to(decoded), decoded])
 
 
 @torch.no_grad()

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from unbraid.report.members import ReportedRun, Role
+from unbraid.report.members import ReportedRun
 from unbraid.report.pictures import Sheet, sheet
+from unbraid.report.shown import Role
 
 NUM_ROWS, NUM_COLUMNS = 2, 8
 

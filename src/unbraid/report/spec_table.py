@@ -1,18 +1,23 @@
-"""What was trained, as a table: what all specs share, and what differs."""
+"""What was trained, as a table: what all specs share, and what differs, by the flags that one types."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
+from unbraid.recipes.paths import fields_of
+from unbraid.recipes.registry import short_name
+from unbraid.recipes.text import text_of
 from unbraid.runs.spec import RunSpec
-from unbraid.runs.spec_words import describe_spec
+from unbraid.runs.spec_words import worth_a_word
+from unbraid.schedule import Schedule
 
 
 @final
 @dataclass(frozen=True)
 class SpecTable:
-    """Holds fields by their names in words: those that all specs share, and those that differ, with a value for each
-    spec (or "–").
+    """Holds fields by their flags: those that all specs share that have them (behind the value, of which objectives, if
+    not of all), and those that differ, with a value for each spec, empty where it has no such field.
     """
 
     shared: dict[str, str]
@@ -20,10 +25,51 @@ class SpecTable:
 
 
 def spec_table(specs: Sequence[RunSpec]) -> SpecTable:
-    described = [describe_spec(spec) for spec in specs]
+    """Returns the table. A field that some objectives lack differs only where it is not what it is by default."""
+    described = [_described(spec) for spec in specs]
     names = list(dict.fromkeys(name for fields in described for name in fields))
-    values = {name: [fields.get(name, "–") for fields in described] for name in names}
+    values = {name: [fields[name] for fields in described if name in fields] for name in names}
+    worth = {f"--objective.{name}" for spec in specs for name in map(_dashed, worth_a_word(spec.objective))}
+    differing = [
+        name
+        for name, given in values.items()
+        if len(set(given)) > 1 or (len(given) < len(specs) and (name in worth or not name.startswith("--objective.")))
+    ]
+    owners = {
+        name: dict.fromkeys(
+            short_name(spec.objective) for spec, fields in zip(specs, described, strict=True) if name in fields
+        )
+        for name in names
+        if len(values[name]) < len(specs)
+    }
     return SpecTable(
-        shared={name: given[0] for name, given in values.items() if len(set(given)) == 1},
-        differing={name: given for name, given in values.items() if len(set(given)) > 1},
+        shared={
+            name: given[0] + (f" ({', '.join(owners[name])})" if name in owners else "")
+            for name, given in values.items()
+            if name not in differing
+        },
+        differing={name: [fields.get(name, "") for fields in described] for name in differing},
     )
+
+
+def flag_of(path: str) -> str:
+    """Returns the flag that one types for a field: `--objective.analytic-kl`."""
+    return f"--{_dashed(path)}"
+
+
+def _dashed(path: str) -> str:
+    return path.replace("_", "-")
+
+
+def _described(spec: RunSpec) -> dict[str, str]:
+    """Returns every field that is set, by its flag."""
+    return {
+        flag_of(path): _text(value)
+        for path, value in fields_of(spec).items()
+        if value is not None and (path != "model" or not dataclasses.is_dataclass(value))
+    }
+
+
+def _text(value: Any) -> str:
+    is_recipe = dataclasses.is_dataclass(value) and not isinstance(value, Schedule)
+    return short_name(value) if is_recipe else text_of(value)

@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 
 from unbraid.report.groups import Group
-from unbraid.report.members import Ranking, ReportedRun
-from unbraid.runs.spec_words import describe_spec, in_words
+from unbraid.report.measures import Measure
+from unbraid.report.members import ReportedRun
+from unbraid.runs.spec_words import describe_spec
 
 
 def title_of(groups: Sequence[Group]) -> str:
@@ -14,20 +15,18 @@ def title_of(groups: Sequence[Group]) -> str:
     return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
 
 
-def summary_of(groups: Sequence[Group], ranking: Ranking, best: ReportedRun, factors: Sequence[str] = ()) -> str:
-    """Returns how many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG
-    0.33 over scale and shape.". `factors` are those that MIG is over.
+def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, factors: Sequence[str] = ()) -> str:
+    """Returns how many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, mig
+    0.330 over scale and shape.". `factors` are those that MIG is over, if the measure is one.
     """
     num_members = sum(len(group.members) for group in groups)
     parts = [_count(num_members, "model"), _settings(groups), _images(groups)]
-    value = ranking.value(best)
+    value = measure.value(best)
     if math.isnan(value):
         return ", ".join(parts) + "."
     label = next(group.label for group in groups if best in group.members)
-    over = f" over {_and([in_words(name) for name in factors])}" if factors else ""
-    number = (
-        f"MIG {value:.2f}{over}" if ranking.name == "MIG" else f"ELBO {value:,.1f} nats per image".replace("-", "−")
-    )
+    over = f" over {_and(factors)}" if factors and measure.name == best.mig_name else ""
+    number = f"{measure.name} {measure.text(value)}{over}"
     sentence = f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
     return f"{sentence} {best.badge}." if best.badge else sentence
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
+
 from unbraid.codes import Codes
 from unbraid.evaluation.latent_readings import Reading
 from unbraid.models.autoencoder import AutoencoderModule
@@ -32,12 +34,30 @@ class Traversals:
         return [(reading, frames) for reading, frames in self.strips if not reading.is_unused]
 
     @property
-    def unused(self) -> list[tuple[Reading, Sheet]]:
-        return [(reading, frames) for reading, frames in self.strips if reading.is_unused]
+    def unused(self) -> list[Reading]:
+        return [reading for reading, _ in self.strips if reading.is_unused]
 
 
 def traversals(model: AutoencoderModule, codes: Codes, readings: Sequence[Reading]) -> Traversals:
+    """Returns the strips of the latents that say most, those that are unused among them."""
     drawn = readings[:MAX_LATENTS]
     made = traverse(model, codes, latents=[reading.latent for reading in drawn])
     strips = [(reading, sheet(strip.frames[None])) for reading, strip in zip(drawn, made.strips, strict=True)]
     return Traversals(made.strips[0].start, tuple(strips), num_hidden=len(readings) - len(drawn))
+
+
+def traversal_sheet(
+    model: AutoencoderModule,
+    codes: Codes,
+    readings: Sequence[Reading],
+    num_frames: int,
+    max_pixels: int,
+    *,
+    lossy: bool,
+) -> Sheet:
+    """Returns a row for each of these latents as one picture; a discrete one stays at its last category where it has
+    fewer than others have frames.
+    """
+    made = traverse(model, codes, latents=[reading.latent for reading in readings], num_frames=num_frames)
+    rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
+    return sheet(torch.stack(rows), max_pixels, lossy=lossy)

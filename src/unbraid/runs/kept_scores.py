@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +34,15 @@ class KeptScores:
     folder: Path
     sum_of_codes: Any
 
-    def read(self) -> list[Score]:
-        """Returns the scores that were kept, the oldest question first; none where there is no file."""
+    def read(self, changes: Mapping[str, Any] | None = None) -> list[tuple[str, Score]]:
+        """Returns the scores that were kept, each behind the name that one types for its metric, the oldest question
+        first: all, or those of the scoring that changes this. There are none where there is no file.
+        """
         try:
-            return [score_from_json(content) for content in self._record()["scores"]]
+            kept = [(_name_in(content), score_from_json(content)) for content in self._record()["scores"]]
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise self._senseless() from None
+        return [(name, score) for name, score in kept if changes is None or score.scoring == changes]
 
     def add(self, card: Scorecard) -> None:
         """Keeps the scores of a card beside those of other questions, and of those that it refuses, why."""
@@ -56,7 +60,10 @@ class KeptScores:
         new = [{"name": name, **score_to_json(score)} for name, score in scores.items()]
         keys = {question_key(name, scoring.changes()): why for name, why in refused.items()}
         # A process that scores the same run meanwhile has scores of its own to add.
-        with files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.folder.name}"):
+        with (
+            _unless_read_only(self.folder.name),
+            files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.folder.name}"),
+        ):
             old = self._record()
             contents = {score_key(content): content for content in [*old["scores"], *new]}
             answers = {
@@ -94,8 +101,13 @@ class KeptScores:
         return self.folder / "scores.json"
 
 
+def _name_in(content: dict[str, Any]) -> str:
+    """Returns the name that is kept with a score; where none is, that of its metric."""
+    return str(content.get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", content["metric"]).lower())
+
+
 @contextlib.contextmanager
-def unless_read_only(name: str) -> Iterator[None]:
+def _unless_read_only(name: str) -> Iterator[None]:
     """Keeps scores of the run of this name within the block. Where its folder may not be written, that is logged."""
     try:
         yield

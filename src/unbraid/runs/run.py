@@ -35,7 +35,7 @@ from unbraid.names import kebab_case
 from unbraid.recipes.annotations import check_value, in_short
 from unbraid.runs.extras import STATE
 from unbraid.runs.history import History
-from unbraid.runs.kept_scores import KeptScores, unless_read_only
+from unbraid.runs.kept_scores import KeptScores
 from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
 from unbraid.runs.run_source import changed_source, read_spec_of, source_changes
@@ -328,22 +328,22 @@ class Run:
                 card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place), fitted_on)
             except CodesError as error:  # not one of them is defined
                 refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
-                with unless_read_only(self.name):
-                    self._kept_scores.add_answers({}, refused, scoring)
+                self._kept_scores.add_answers({}, refused, scoring)
                 raise
-        with unless_read_only(self.name):
-            self._kept_scores.add(card)
+        self._kept_scores.add(card)
         return card
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
-        """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has no codes, and
-        so no scores.
-        """
-        kept = self._kept_scores.read() if self.status == "finished" else []
-        if scoring is None:
-            return kept
-        changes = settled(self.spec, scoring).changes()
-        return [score for score in kept if score.scoring == changes]
+        """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has none."""
+        return [score for _, score in self._kept(scoring)]
+
+    def named_scores(self, scoring: Scoring | None = None) -> dict[str, Score]:
+        """Returns the kept scores of one scoring (by default, as `score` scores) by the names that one types."""
+        return dict(self._kept(scoring or Scoring()))
+
+    def _kept(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
+        changes = None if scoring is None else settled(self.spec, scoring).changes()
+        return self._kept_scores.read(changes) if self.status == "finished" else []
 
     @property
     def _kept_scores(self) -> KeptScores:

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from unbraid.pages.axis import round_step
+from unbraid.pages.families import family_class
 from unbraid.studies.study_scores import StudyScores
 
 WIDTH, ROW = 640, 26
@@ -18,14 +19,14 @@ _MOST_TICKS = 6
 @final
 @dataclass(frozen=True)
 class StripRow:
-    """A setting: where its seeds lie, where their median, and its colour as a number."""
+    """A setting: where its seeds lie, where their median, and the classes that give it the colour of its family."""
 
     label: str
     y: float
     xs: tuple[float, ...]
     median: float | None
     title: str
-    colour: int
+    colour: str
 
 
 @final
@@ -46,7 +47,6 @@ def strip_of(scores: StudyScores, metric: str) -> Strip:
     values = {label: list(scores.values(label, metric).values()) for label in scores.settings}
     finite = [value for each in values.values() for value in each if math.isfinite(value)]
     low, high = _ends(finite)
-    families = list(dict.fromkeys(scores.families.values()))
 
     def place(value: float) -> float:
         return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low), 1)
@@ -58,7 +58,7 @@ def strip_of(scores: StudyScores, metric: str) -> Strip:
             tuple(place(value) for value in each if math.isfinite(value)),
             place(float(np.median(each))) if each and math.isfinite(float(np.median(each))) else None,
             f"{label}: " + (", ".join(f"{value:.3g}" for value in sorted(each)) or "no scores"),
-            families.index(scores.families[label]) % 7,
+            family_class(scores.families[label]),
         )
         for number, (label, each) in enumerate(values.items())
     )

@@ -1,0 +1,191 @@
+"""What a report shows, and the page that it is shown on."""
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from unbraid.evaluation.latent_readings import Reading, read_latents
+from unbraid.evaluation.usage import UNUSED
+from unbraid.pages.fill import filled
+from unbraid.pages.policy import policy_of, script_of
+from unbraid.report import code_curves, loss_curves, strip_plot, sweep_plot, traversals
+from unbraid.report.cards import cards
+from unbraid.report.code_maps import CodeMaps, code_maps
+from unbraid.report.data_shown import data_shown
+from unbraid.report.groups import Group, group_members
+from unbraid.report.heat_map import HeatMap, heat_map
+from unbraid.report.made import made
+from unbraid.report.measures import Measure, measures_of
+from unbraid.report.members import TRAINING, ReportedRun
+from unbraid.report.plane import Plane, plane
+from unbraid.report.reconstructions import reconstructions
+from unbraid.report.samples import prior_samples
+from unbraid.report.score_tables import model_rows, setting_rows
+from unbraid.report.shown import Role, shown_members
+from unbraid.report.spec_table import spec_table
+from unbraid.report.summary import summary_of, title_of
+from unbraid.report.sweeps import Sweep, sweeps_of
+from unbraid.version import __version__
+
+# So many dots are drawn in all, so that the page of many models with many scores stays small.
+_MAX_DOTS = 12_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasureFigures:
+    """Holds the figures of one measure: a plot for each sweep, strips for all other settings, and the plane."""
+
+    measure: Measure
+    sweeps: tuple[sweep_plot.SweepPlot, ...]
+    strips: strip_plot.StripPlot | None
+    plane: Plane | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MemberPanel:
+    """Holds one of the members that are shown in full."""
+
+    role: Role
+    member: ReportedRun
+    group: Group
+    readings: list[Reading]
+    heat_map: HeatMap | None
+    traversals: traversals.Traversals
+    curves: code_curves.CodeCurves | None
+    maps: CodeMaps | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Page:
+    """Holds what a report is made from: its members in groups, what they are measured by (the first of which sorts
+    them), and which of them are shown in full.
+    """
+
+    members: tuple[ReportedRun, ...]
+    groups: tuple[Group, ...]
+    measures: tuple[Measure, ...]
+    shown: dict[Role, ReportedRun]
+    sweeps: tuple[Sweep, ...]
+    others: tuple[Group, ...]
+
+    @classmethod
+    def of(cls, members: Sequence[ReportedRun], by: str | None = None) -> "Page":
+        """Returns the page of these members, sorted by the measure of this name."""
+        measures, groups = measures_of(members, by), group_members(members)
+        sweeps, others = sweeps_of(groups)
+        shown = shown_members(members, measures[0])
+        return cls(tuple(members), tuple(groups), tuple(measures), shown, tuple(sweeps), tuple(others))
+
+    @property
+    def measure(self) -> Measure:
+        return self.measures[0]
+
+    @cached_property
+    def ordered(self) -> list[tuple[ReportedRun, Group]]:
+        """Returns every member with its group, best first."""
+        return [(member, self.group_of(member)) for member in self.measure.order(self.members)]
+
+    @cached_property
+    def figures(self) -> list[MeasureFigures]:
+        """Returns the figures of as many measures as the page has room for, the first in any case."""
+        most = max(1, _MAX_DOTS // (2 * len(self.members)))
+        return [self._figures(measure) for measure in self.measures[:most]]
+
+    @cached_property
+    def panels(self) -> list[MemberPanel]:
+        return [self._panel(role, member) for role, member in self.shown.items()]
+
+    @cached_property
+    def gap_names(self) -> list[str]:
+        """Returns the factors that have a gap in some member."""
+        scores = [member.mig for member in self.members if member.mig is not None]
+        found = (name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
+        return list(dict.fromkeys(found))
+
+    def group_of(self, member: ReportedRun) -> Group:
+        return self._groups_by_member[id(member)]
+
+    @cached_property
+    def _groups_by_member(self) -> dict[int, Group]:
+        return {id(member): group for group in self.groups for member in group.members}
+
+    def _figures(self, measure: Measure) -> MeasureFigures:
+        by_group = [group.members for group in self.others]
+        return MeasureFigures(
+            measure,
+            tuple(sweep_plot.sweep_plot(sweep, measure) for sweep in self.sweeps),
+            strip_plot.strip_plot(by_group, measure, self.shown) if by_group else None,
+            plane(self.groups, self.sweeps, measure),
+        )
+
+    def _panel(self, role: Role, member: ReportedRun) -> MemberPanel:
+        codes = member.run.codes()
+        readings = read_latents(codes, member.mig)
+        order = [reading.latent for reading in readings]
+        return MemberPanel(
+            role,
+            member,
+            self.group_of(member),
+            readings,
+            None if member.mig is None else heat_map(member.mig, order),
+            traversals.traversals(member.run.model(), codes, readings),
+            code_curves.code_curves(codes, readings),
+            code_maps(codes, readings),
+        )
+
+
+def render(
+    page: Page,
+    left_out: Sequence[tuple[str, str]],
+    title: str | None,
+    date: datetime.date,
+    *,
+    command: str = "unbraid report",
+    explorer: str | None = None,
+) -> str:
+    """Returns the page as text."""
+    script = script_of("report.js")
+    best = next(iter(page.shown.values()))
+    numbers = {id(member): number for number, (member, _) in enumerate(page.ordered, 1)}
+    values: Mapping[str, Any] = {
+        "page": page,
+        "title": title or title_of(page.groups),
+        "summary": summary_of(page.groups, page.measure, best, page.gap_names),
+        "date": date,
+        "version": __version__,
+        "script": script,
+        "policy": policy_of(script),
+        "explorer": explorer,
+        "left_out": left_out,
+        "measure": page.measure,
+        "groups": page.groups,
+        "panels": page.panels,
+        "cards": cards(page.ordered, page.shown),
+        "setting_rows": setting_rows(page.groups, page.measures),
+        "model_rows": model_rows(page.ordered, page.measures, page.gap_names),
+        "reconstructions": reconstructions(page.shown),
+        "samples": prior_samples(page.shown),
+        "loss_panels": loss_curves.loss_panels([group.members for group in page.groups]),
+        "spec": spec_table([group.spec for group in page.groups]),
+        "data": data_shown(page.groups),
+        "made": made(page.groups, command),
+        "mig_settings": {} if best.mig is None else best.mig.settings,
+        "gap_names": page.gap_names,
+        "unscored": [m.run.name for m in page.members if math.isnan(page.measure.value(m))],
+        "curves": loss_curves,
+        "strips": strip_plot,
+        "plots": sweep_plot,
+        "sparks": code_curves,
+        "positions": traversals.POSITIONS,
+        "unused": UNUSED,
+        "training": TRAINING,
+        "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),
+        "number_of": lambda member: numbers[id(member)],
+    }
+    return filled("report.html", values, {})
