@@ -4,6 +4,7 @@ other weights; and no two of these are mixed up.
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -20,7 +21,8 @@ from unbraid.models import encode
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.objectives import AAE
 from unbraid.runs import Run
-from unbraid.sampling import Correlated, RandomSplit, Rows, UniformJoint, image_weights
+from unbraid.sampling import ChenDesign, Correlated, RandomSplit, Rows, UniformJoint, image_weights
+from unbraid.studies import Setting, Study, collect
 
 CORRELATED = Correlated(("row", "column"), 0.3)
 SPLIT = replace(SPEC, subset=RandomSplit(0.75, seed=2))
@@ -102,6 +104,32 @@ def test_a_run_trained_on_correlated_factors_can_be_scored_as_the_data_are(tmp_p
     as_the_data = run.score("mig:quantised", sampling="data")
     assert as_the_data[0].value == whole.score("mig:quantised")[0].value != run.score("mig:quantised")[0].value
     assert run.score("mig:quantised", sampling=CORRELATED).scoring == Scoring()  # that is how it was trained
+
+
+def test_a_run_trained_under_a_design_of_chen_is_scored_under_it_and_under_uniform(tmp_path):
+    """The correlation of latents, by numpy: weighted by the table of design D, and unweighted."""
+    design = ChenDesign("D", ("row", "column"))
+    run = finish(Run.place(tmp_path, replace(SPEC, sampling=design), 3), seed=7)
+    mean = run.codes().mean.double().numpy()
+    by_table = design.table((6, 6)).flatten().numpy()[places(run.codes())]
+    expected = {None: np.cov(mean, rowvar=False, aweights=by_table), "data": np.cov(mean, rowvar=False)}
+    expected[UniformJoint(("row", "column"))] = expected["data"]
+    for sampling, covariance in expected.items():
+        score = run.score("correlations", sampling=sampling)[0]
+        correlation = covariance / np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
+        np.testing.assert_allclose(score.tables["deterministic"], correlation, atol=1e-6)
+    # A study asks for both: numbers of the second scoring have a name of their own.
+    study = Study(
+        "design",
+        (Setting("D", run.spec, (3,)),),
+        metrics=("correlations",),
+        scorings=(Scoring(), Scoring(sampling="data")),
+    )
+    values = [
+        collect(study, tmp_path).values("D", "correlations", scoring=told) for told in ("", '{"sampling": "data"}')
+    ]
+    assert values == [{3: run.score("correlations", sampling=sampling)[0].value} for sampling in (None, "data")]
+    assert values[0] != values[1]
 
 
 # ---- kept scores

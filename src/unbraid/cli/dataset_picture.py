@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from dataclasses import MISSING, fields
+from collections.abc import Sequence
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from unbraid.data.training_data import TrainingData
 from unbraid.errors import RunError, SpecError
 from unbraid.names import kebab_case
 from unbraid.runs.spec_words import in_words, value_in_words
+from unbraid.sampling import Joint
 
 
 def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, seed: int, *, force: bool) -> None:
@@ -23,12 +25,13 @@ def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, s
     dataset_name = kebab_case(named(name), FactorDataset)
     path = Path(f"{dataset_name}.png") if out is None else out
     _check_place(path, force)
-    shown = _only(build(TrainingData, {"dataset": [dataset_name], **given}, known_flags("train")))
-    shown.check()
+    shown, designs = _one_and_designs(build(TrainingData, {"dataset": [dataset_name], **given}, known_flags("train")))
+    for sampling in designs or (None,):
+        replace(shown, sampling=sampling).check()
     pair = None if joint is None else _pair(joint, shown.dataset)
     images = shown.open()
     with stage(f"Drawing {path}"):
-        _write(path, shown, images, pair, seed)
+        _write(path, shown, images, designs, pair, seed)
     say(f"The picture is in {path.resolve().as_uri()}")
 
 
@@ -40,12 +43,19 @@ def _check_place(path: Path, force: bool) -> None:
         raise RunError(f"{path} exists. Name another file with --out, or replace it with --force.")
 
 
-def _only(built: list[TrainingData]) -> TrainingData:
-    if len(built) > 1:
+def _one_and_designs(built: list[TrainingData]) -> tuple[TrainingData, list[Joint]]:
+    """Returns what the picture is of, and the joints whose tables are drawn beside it. Where several joints were given,
+    images are shown as they are without any.
+    """
+    shown, designs = built[0], [each.sampling for each in built if each.sampling is not None]
+    if len(built) == 1:
+        return shown, designs
+    if len({(each.dataset, each.subset) for each in built}) > 1:
         raise SpecError(
-            f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value."
+            f"The flags describe {len(built)} data sets, and a picture shows one. Give each number one value; only "
+            "--sampling and its fields may have several, whose tables are drawn side by side."
         )
-    return built[0]
+    return replace(shown, sampling=None), designs
 
 
 def _pair(joint: str, dataset: FactorDataset) -> list[str]:
@@ -56,7 +66,14 @@ def _pair(joint: str, dataset: FactorDataset) -> list[str]:
     return names
 
 
-def _write(path: Path, shown: TrainingData, images: FactorImages, pair: list[str] | None, seed: int) -> None:
+def _write(
+    path: Path,
+    shown: TrainingData,
+    images: FactorImages,
+    designs: Sequence[Joint],
+    pair: list[str] | None,
+    seed: int,
+) -> None:
     from unbraid.report.dataset_sheet import write_dataset_sheet
     from unbraid.report.joint_map import map_of_images, maps_of_joint
 
@@ -65,8 +82,8 @@ def _write(path: Path, shown: TrainingData, images: FactorImages, pair: list[str
     notes, maps = [what, ", ".join([images_in_words(len(images), images.image_shape), *_settings(shown.dataset)])], []
     if shown.subset is not None:
         notes.append(f"Subset: {value_in_words(shown.subset)}")
-    if shown.sampling is not None:
-        maps += maps_of_joint(shown.sampling, images.factor_table, f"Asked for: {value_in_words(shown.sampling)}")
+    for sampling in designs:
+        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_in_words(sampling)}")
     if pair is not None:
         maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
     write_dataset_sheet(path, images, kebab_case(type(shown.dataset), FactorDataset), notes, maps, seed)

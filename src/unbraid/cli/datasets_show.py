@@ -57,12 +57,14 @@ def datasets_show(
 
     It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for
     each of its values. With --sampling it also shows the table of probabilities that is asked for, and the samples are
-    drawn accordingly. Fields of the data set, --sampling and --subset are those of `unbraid train`.
+    drawn accordingly; of several samplings (--sampling.design A,B,C,D) it shows the tables side by side. Fields of the
+    data set, --sampling and --subset are those of `unbraid train`.
 
     Examples:
       unbraid datasets show dsprites
       unbraid datasets show dsprites --resolution 32 --shapes heart --out hearts.png
       unbraid datasets show dsprites --sampling correlated --sampling.factors scale,position_x --sampling.strength 0.2
+      unbraid datasets show shaded-faces --sampling chen-design --sampling.design A,B,C,D
     """
     from unbraid.cli.dataset_picture import draw_dataset
 

@@ -58,7 +58,7 @@ def draw_dataset_sheet(
     marked = any(sweep.is_alone for sweep in shown)
     body = drawing.stacked([lines.samples(seed), about, *(lines.sweep(sweep, marked) for sweep in shown)], _SPACE)
     if maps:
-        body = drawing.beside([body, drawing.stacked([draw_joint_map(each) for each in maps], 2 * _SPACE)], _BESIDE)
+        body = drawing.beside([body, _side_by_side([draw_joint_map(each) for each in maps])], _BESIDE)
     head = drawing.stacked(
         [
             drawing.paragraph(title, body.width, TITLE),
@@ -67,6 +67,13 @@ def draw_dataset_sheet(
         4,
     )
     return drawing.with_margin(drawing.stacked([head, body], _SPACE), _MARGIN)
+
+
+def _side_by_side(maps: Sequence[Image.Image]) -> Image.Image:
+    """Returns the maps below each other; four or more in rows of two."""
+    across = 2 if len(maps) > 3 else 1
+    rows = [drawing.beside(maps[first : first + across], 2 * _SPACE) for first in range(0, len(maps), across)]
+    return drawing.stacked(rows, 2 * _SPACE)
 
 
 def _about(swept: Sweeps) -> str:
