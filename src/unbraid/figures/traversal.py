@@ -89,7 +89,7 @@ class Traversal:
         drawing whose labels are text (.svg). Returns its path.
         """
         path = Path(path)
-        kinds: Mapping[str, Callable[[], bytes]] = {".png": self._png, ".gif": self._gif, ".svg": self._svg}
+        kinds: Mapping[str, Callable[[], bytes]] = {".png": self.png, ".gif": self._gif, ".svg": self._svg}
         if path.suffix.lower() not in kinds:
             raise CodesError(
                 f"A traversal was to be saved as {path.name}; its name may end in {', '.join(kinds)}. "
@@ -99,9 +99,10 @@ class Traversal:
         return path
 
     def _repr_png_(self) -> bytes:
-        return self._png()
+        return self.png()
 
-    def _png(self) -> bytes:
+    def png(self) -> bytes:
+        """Returns the picture as a PNG file."""
         stream = io.BytesIO()
         self.image().save(stream, format="PNG", optimize=True)
         return stream.getvalue()
