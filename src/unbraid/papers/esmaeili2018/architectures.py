@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
-from torch import nn
+import torch
 
 from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.distributions.posteriors.latents import Latents
@@ -78,11 +78,13 @@ def _work(name: str) -> Callable[[], Calculation]:
     nets = _TABLES[name]
 
     def compute(label: str, seed: int) -> Mapping[str, float]:
-        made = {
-            "encoder": lambda: nets.net.make_encoder(nets.image_shape, nets.latents),
-            "decoder": lambda: nets.net.make_decoder(nets.num_inputs, nets.image_shape),
-        }[label]()
-        return {"weights": _num_weights(made)}
+        with torch.device("meta"):  # weights are counted, not made
+            made = (
+                nets.net.make_encoder(nets.image_shape, nets.latents)
+                if label == "encoder"
+                else nets.net.make_decoder(nets.num_inputs, nets.image_shape)
+            )
+        return {"weights": sum(parameter.numel() for parameter in made.parameters())}
 
     def work() -> Calculation:
         return Calculation(
@@ -97,10 +99,6 @@ def _work(name: str) -> Callable[[], Calculation]:
         )
 
     return work
-
-
-def _num_weights(net: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in net.parameters())
 
 
 def _item(name: str, data: str, notes: str) -> Item:

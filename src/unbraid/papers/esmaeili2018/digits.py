@@ -1,5 +1,6 @@
 """Figures 5, 6 and 11 and section 6.3: digits and clothes, one set of runs."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from unbraid.papers.item import Choice, Item, Scale
 from unbraid.papers.work import StudyWork, Work
 from unbraid.runs.spec import RunSpec
 from unbraid.sampling import Rows
+from unbraid.studies.best import best_runs
 from unbraid.studies.claims import Claim, Higher, Near, Within
-from unbraid.studies.collect import collect
 from unbraid.studies.figures import draw
 from unbraid.studies.study import Setting, Study
 from unbraid.studies.study_scores import StudyScores
@@ -171,14 +172,11 @@ def _pictures(work: Work, folder: Path) -> Mapping[str, bytes]:
     """Returns, of the best run of each setting, its latents from -3 to 3 and draws from the prior by category."""
     if not isinstance(work, StudyWork):
         return {}
-    scores, found = collect(work.study, folder), dict[str, bytes]()
-    for setting in work.study.settings:
-        values = scores.values(setting.label, ACCURACY)
-        runs = {each.run.seed: each.run for each in work.study.runs(folder) if each.setting is setting}
-        best = runs[max(values, key=lambda seed: values[seed])]
-        name = setting.label.lower().replace(" ", "-").replace("(", "").replace(")", "").replace(",", "")
-        found[f"{name}-latents"] = best.traverse(latents=range(10), range=(-3.0, 3.0)).png()
-        found[f"{name}-categories"] = category_samples(best.model(), num_draws=12, seed=0).png()
+    found: dict[str, bytes] = {}
+    for label, run in best_runs(work.study, folder).items():
+        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+        found[f"{name}-latents"] = run.traverse(latents=range(10), range=(-3.0, 3.0)).png()
+        found[f"{name}-categories"] = category_samples(run.model(), num_draws=12, seed=0).png()
     return found
 
 

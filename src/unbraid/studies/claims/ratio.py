@@ -21,11 +21,11 @@ class Ratio(Claim):
     ours: str
     theirs: str
     low: float = 0.0
-    high: float = float("inf")
+    high: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.low <= self.high:
+        if self.high is not None and self.low > self.high:
             raise SpecError(f"Ratio: low is {self.low} and high is {self.high}; expected low <= high.")
 
     def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -40,7 +40,9 @@ class Ratio(Claim):
             return Decision("undecided", f"{self.metric} of {self.theirs} is not above 0, so there is no ratio to it.")
         found = of_medians(groups, lambda medians: medians["ours"] / medians["theirs"])
         low, high = found.interval
-        verdict: Verdict = "reproduced" if low <= self.high and high >= self.low else "not reproduced"
+        verdict: Verdict = (
+            "reproduced" if (self.high is None or low <= self.high) and high >= self.low else "not reproduced"
+        )
         if min(map(len, groups.values())) < 2:
             verdict = "undecided"
         reason = (
@@ -50,6 +52,6 @@ class Ratio(Claim):
         return Decision(verdict, reason, {"ratio": found.value, "low": low, "high": high})
 
     def _range(self) -> str:
-        if self.high == float("inf"):
+        if self.high is None:
             return f"at least {self.low:g}"
         return f"{self.low:g} to {self.high:g}" if self.low else f"at most {self.high:g}"

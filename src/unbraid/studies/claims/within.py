@@ -12,18 +12,19 @@ from unbraid.studies.study_scores import StudyScores
 @final
 @dataclass(frozen=True)
 class Within(Claim):
-    """Every run of the settings has a number from `low` to `high`, both included. No test is made: it is for numbers
-    that do not depend on chance, such as the size of a data set, and for laws that hold for every run.
+    """Every run of the settings has a number from `low` to `high`, both included; without one of them the range is
+    open there. No test is made: it is for numbers that do not depend on chance, such as the size of a data set, and for
+    laws that hold for every run.
     """
 
     metric: str
     settings: tuple[str, ...]
-    low: float = float("-inf")
-    high: float = float("inf")
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.low <= self.high:
+        if self.low is not None and self.high is not None and self.low > self.high:
             raise SpecError(f"Within: low is {self.low} and high is {self.high}; expected low <= high.")
 
     def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -33,7 +34,7 @@ class Within(Claim):
         found = {
             (label, seed): value for label in self.settings for seed, value in scores.values(label, self.metric).items()
         }
-        outside = {run: value for run, value in found.items() if not self.low <= value <= self.high}
+        outside = {run: value for run, value in found.items() if not self._holds(value)}
         least, greatest = min(found.values()), max(found.values())
         where = f"is {least:,.6g}" if least == greatest else f"lies from {least:.4g} to {greatest:.4g}"
         reason = (
@@ -45,9 +46,12 @@ class Within(Claim):
         numbers = {"least": least, "greatest": greatest, "outside": float(len(outside))}
         return Decision("not reproduced" if outside else "reproduced", reason, numbers)
 
+    def _holds(self, value: float) -> bool:
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
     def _range(self) -> str:
-        if self.low == self.high:
-            return f"{self.low:,.6g}"
-        if self.low == float("-inf"):
-            return f"at most {self.high:g}"
-        return f"at least {self.low:g}" if self.high == float("inf") else f"{self.low:g} to {self.high:g}"
+        if self.low is None:
+            return f"at most {self.high:,.6g}"
+        if self.high is None:
+            return f"at least {self.low:,.6g}"
+        return f"{self.low:,.6g}" if self.low == self.high else f"{self.low:,.6g} to {self.high:,.6g}"
