@@ -11,8 +11,11 @@ from unbraid.data import Factor
 from unbraid.data.published import basel_faces
 from unbraid.papers.chen2018 import PAPER
 from unbraid.papers.chen2018.boxes import METHODS
+from unbraid.papers.chen2018.joint_designs import DESIGNS, table_numbers
+from unbraid.papers.chen2018.precision import PRECISIONS
 from unbraid.papers.item import Item
 from unbraid.papers.work import StudyWork, TunedWork, digest_of
+from unbraid.sampling.chen_design import Design
 from unbraid.studies.execute import StudyOptions
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
@@ -46,10 +49,10 @@ def made_up(item: Item, scale: str) -> StudyScores:
 
 @pytest.mark.parametrize("item", PAPER.items, ids=lambda item: item.name)
 def test_every_item_is_whole_at_every_scale(item: Item) -> None:
-    digests = {scale: digest_of(item.at(scale)) for scale in item.scales}
-    assert digests == {scale: digest_of(item.at(scale)) for scale in item.scales}
-    for scale in item.scales:
-        work = item.at(scale)
+    works = {scale: item.at(scale) for scale in item.scales}
+    digests = {scale: digest_of(work) for scale, work in works.items()}
+    assert digests["smoke"] == digest_of(item.at("smoke"))
+    for work in works.values():
         assert work.claims
         assert work.num_runs >= len(work.empty().settings)
         assert all(claim.sentence.endswith(".") for claim in work.claims)
@@ -57,7 +60,7 @@ def test_every_item_is_whole_at_every_scale(item: Item) -> None:
         assert len(set(digests.values())) == len(digests)
         assert item.choices
         assert item.notes
-    assert set(item.columns) <= set(item.at("smoke").empty().metrics)
+    assert set(item.columns) <= set(works["smoke"].empty().metrics)
 
 
 @pytest.mark.parametrize("item", [item for item in PAPER.items if item.trains], ids=lambda item: item.name)
@@ -104,6 +107,33 @@ def test_factor_vae_is_tuned_on_seeds_that_are_not_tested_and_takes_twice_the_st
     assert not set(work.seeds) & {seed for each in work.candidates for seed in each.seeds}
 
 
+def test_figure_5_is_scored_under_the_design_and_under_the_uniform_one() -> None:
+    biased, uniform = (ITEMS[name].at("quick").definition() for name in ("figure5b", "figure5b-uniform"))
+    assert biased["scorings"] == uniform["scorings"][::-1]
+    assert biased["settings"] == uniform["settings"]
+    assert len(biased["settings"]) == 12
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_tables_of_figure_5_are_what_the_paper_says(design: Design) -> None:
+    found = table_numbers(design)
+    assert found["least probability"] > 0
+    assert found["likeliest to least likely"] == pytest.approx(1 if design == "A" else 4)
+    assert (abs(found["correlation"]) > 1e-9) == (design == "D")
+    assert (abs(found["mutual information"]) > 1e-9) == (design in "CD")
+    assert (abs(found["missing entropy"]) > 1e-9) == (design == "B")
+
+
+def test_precisions_are_compared_with_the_same_seeds_and_nothing_else_differs() -> None:
+    work = ITEMS["precision"].at("quick")
+    assert isinstance(work, StudyWork)
+    specs = {each.label: each for each in work.study.settings}
+    for name, count in (("sprites", 200), ("dSprites", 10)):
+        settings = [specs[f"{name}, {precision}"] for precision in PRECISIONS]
+        assert all(each.seeds == tuple(range(count)) for each in settings)
+        assert len({replace(each.spec, precision="float32").digest for each in settings}) == 1
+
+
 @pytest.fixture
 def few_basel_faces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file in the official format, of two people in place of fifty."""
@@ -119,8 +149,12 @@ def few_basel_faces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_basel_faces")
-def test_figures_2_and_4_run_on_a_file_in_the_official_format(tmp_path: Path) -> None:
-    work = ITEMS["figure2b"].at("smoke")
+@pytest.mark.parametrize(
+    ("name", "sharing", "setting"),
+    [("figure2b", "figure4b", "beta-TCVAE 6"), ("figure5b", "figure5b-uniform", "D, beta-TCVAE 6")],
+)
+def test_figures_run_on_a_file_in_the_official_format(tmp_path: Path, name: str, sharing: str, setting: str) -> None:
+    work = ITEMS[name].at("smoke")
     assert work.run(tmp_path / "runs", QUIET).failures == {}
-    assert ITEMS["figure4b"].at("smoke").run(tmp_path / "runs", QUIET).num_trained == 0
-    assert len(work.scores(tmp_path / "runs").values("beta-TCVAE 6", "mig")) == 2
+    assert ITEMS[sharing].at("smoke").run(tmp_path / "runs", QUIET).num_trained == 0
+    assert len(work.scores(tmp_path / "runs").values(setting, "mig")) == 2

@@ -2,6 +2,14 @@
 
 from unbraid.papers.chen2018.ablations import ABLATIONS
 from unbraid.papers.chen2018.boxes import FIGURE3A, FIGURE3B, FIGURE3B_STAND_IN
+from unbraid.papers.chen2018.joint_designs import (
+    FIGURE5A,
+    FIGURE5B,
+    FIGURE5B_STAND_IN,
+    FIGURE5B_UNIFORM,
+    FIGURE5B_UNIFORM_STAND_IN,
+)
+from unbraid.papers.chen2018.precision import PRECISION
 from unbraid.papers.chen2018.sweep import (
     FIGURE2A,
     FIGURE2B,
@@ -32,5 +40,11 @@ PAPER = Paper(
         FIGURE4A,
         FIGURE4B,
         FIGURE4B_STAND_IN,
+        FIGURE5A,
+        FIGURE5B,
+        FIGURE5B_STAND_IN,
+        FIGURE5B_UNIFORM,
+        FIGURE5B_UNIFORM_STAND_IN,
+        PRECISION,
     ),
 )
