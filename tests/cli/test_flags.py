@@ -109,10 +109,10 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({}, "--dataset is missing. Choose one of background-dsprites, "),
+        ({}, "--dataset is missing. Choose one of attribute-faces, "),
         ({"dataset": "dsprite"}, "--dataset is 'dsprite'. Did you mean 'dsprites'?"),
         ({"dataset": "from-arrays"}, "--dataset.path is missing. --dataset from-arrays needs it."),
-        ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: background-dsprites, "),
+        ({"dataset__resolution": "32"}, "--dataset.resolution needs --dataset. Valid: attribute-faces, "),
         (
             {"dataset": "dsprites", "model__decoder__hidden": "3"},
             "--model.decoder.hidden needs --model.decoder. Valid: ",

@@ -3,6 +3,7 @@
 from unbraid.data.dataset import Factor as Factor
 from unbraid.data.dataset import FactorDataset as FactorDataset
 from unbraid.data.dataset import FactorImages as FactorImages
+from unbraid.data.drawn.attribute_faces import AttributeFaces as AttributeFaces
 from unbraid.data.drawn.background_dsprites import BackgroundDSprites as BackgroundDSprites
 from unbraid.data.drawn.colour_dsprites import ColourDSprites as ColourDSprites
 from unbraid.data.drawn.dsprites import DSprites as DSprites

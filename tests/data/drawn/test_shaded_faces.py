@@ -12,8 +12,7 @@ from scipy import ndimage
 
 from tests.told import told_to
 from unbraid.data import Factor, ShadedFaces
-from unbraid.data.drawing import shading
-from unbraid.data.drawn import shaded_faces
+from unbraid.data.drawing import drawn_ahead, shading
 from unbraid.errors import DataError, SpecError
 from unbraid.files import sha256
 
@@ -171,7 +170,7 @@ def test_the_bytes_are_those_of_version_1():
 
 def test_the_number_of_threads_and_the_place_to_start_change_nothing(monkeypatch):
     whole = np.concatenate(list(SMALL._blocks(0)))
-    monkeypatch.setattr(shaded_faces, "_NUM_THREADS", 1)
+    monkeypatch.setattr(drawn_ahead, "_NUM_THREADS", 1)
     for start in (1, 17, 18):
         np.testing.assert_array_equal(np.concatenate(list(SMALL._blocks(start))), whole[start:])
     assert list(SMALL._blocks(36)) == []

@@ -21,6 +21,7 @@ FRAME = 1.25  # units of length from the middle of the image to its edge
 AMBIENT = 0.2  # the part of the light that comes from everywhere; the lamp gives the rest to a surface that faces it
 
 MAX_ELEVATION = math.radians(30)
+_LAMP_HEIGHT = math.radians(25)  # the lamp stays above the level of the eyes, wherever it moves
 
 _SAMPLES = 2  # along each side of a pixel
 _ROTATION_UNIT = 2**13
@@ -41,6 +42,13 @@ def spacing_for(resolution: int) -> float:
     holds one of its points.
     """
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
+
+
+def lamps_at(angles: Sequence[float]) -> Float64[Tensor, "lamp 3"]:
+    """Returns unit vectors towards lamps, each turned by an angle (in radians) from the viewer to the right."""
+    turned = torch.tensor(angles, dtype=torch.float64)
+    level, up = math.cos(_LAMP_HEIGHT), math.sin(_LAMP_HEIGHT)
+    return torch.stack([level * turned.sin(), torch.full_like(turned, up), level * turned.cos()], dim=1)
 
 
 def draw(

@@ -3,27 +3,24 @@ invented people.
 """
 
 import math
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import torch
-from jaxtyping import Float64, UInt8
+from jaxtyping import UInt8
 from torch import Tensor
 
 from unbraid import files
 from unbraid.data.dataset import Factor, FactorDataset, FactorImages
 from unbraid.data.drawing import heads, shading
+from unbraid.data.drawing.drawn_ahead import drawn_ahead
 from unbraid.data.drawing.surface_points import SurfacePoints, points_of
 from unbraid.data.grid import grid_rows
 from unbraid.data.image_store import ImageStore, Plan
 from unbraid.errors import SpecError
 
-# More would wait for the interpreter, which holds one at a time between the sums.
-_NUM_THREADS = 2
 # Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a
 # pixel.
 _DRAWING_VERSION = 1
@@ -34,8 +31,8 @@ _MAX_VALUES = 181
 # Forty gigabytes at 64 pixels: more is a slip of the keyboard.
 _MAX_IMAGES = 10_000_000
 
-# How far a factor goes to either side of its middle. The lamp stays above the level of the eyes, wherever it moves.
-_MAX_AZIMUTH, _MAX_LIGHTING, _LAMP_HEIGHT = math.radians(90), math.radians(90), math.radians(25)
+# How far a factor goes to either side of its middle.
+_MAX_AZIMUTH, _MAX_LIGHTING = math.radians(90), math.radians(90)
 
 
 @final
@@ -107,23 +104,14 @@ class ShadedFaces(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-        """Yields the images from number `start` on, in order; a block is what one person shows at one azimuth."""
+        """Returns the images from number `start` on, in order; a block is what one person shows at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
-        with ThreadPoolExecutor(_NUM_THREADS) as threads:
-            drawn: deque[Future[Tensor]] = deque()
-            for drawing in self._drawings(first, threads):
-                drawn.append(drawing)
-                # A few are drawn ahead, so that no thread waits for the one that writes; not more, to bound memory.
-                if len(drawn) > 2 * _NUM_THREADS:
-                    yield drawn.popleft().result().numpy()[skipped:]
-                    skipped = 0
-            for drawing in drawn:
-                yield drawing.result().numpy()[skipped:]
-                skipped = 0
+        return drawn_ahead(lambda threads: self._drawings(first, threads), skipped)
 
     def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
         """Yields a drawing under way for each person and azimuth, from number `first` on."""
-        elevations, lamps = _angles(self.num_elevations, shading.MAX_ELEVATION), _lamps(self.num_lightings)
+        elevations = _angles(self.num_elevations, shading.MAX_ELEVATION)
+        lamps = shading.lamps_at(_angles(self.num_lightings, _MAX_LIGHTING))
 
         def drawing(points: Future[SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
             # Begun before this, by the same threads: a thread that waits here waits for one that works.
@@ -140,13 +128,6 @@ class ShadedFaces(FactorDataset):
 def _angles(number: int, end: float) -> list[float]:
     """Returns angles evenly from -end to end, both included; a single one is 0."""
     return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
-
-
-def _lamps(number: int) -> Float64[Tensor, "lamp 3"]:
-    """Returns unit vectors towards the lamp, from the left of the viewer to the right."""
-    angles = torch.tensor(_angles(number, _MAX_LIGHTING), dtype=torch.float64)
-    level, up = math.cos(_LAMP_HEIGHT), math.sin(_LAMP_HEIGHT)
-    return torch.stack([level * angles.sin(), torch.full_like(angles, up), level * angles.cos()], dim=1)
 
 
 def _check_whole(name: str, value: int, least: int, most: int) -> None:
