@@ -40,7 +40,9 @@ def make(folder: Path, *, skip: tuple[str, ...] = (), png: bool = False) -> None
 
 def _save_as_png(names: dict[str, Any]) -> None:
     newest = max(Path().glob("*.svg"), key=lambda path: path.stat().st_mtime_ns)
-    figures.save(names["panels" if newest.stem == "designs" else "axes"], newest.with_suffix(".png"))
+    figures.save(
+        names["panels" if newest.stem in ("designs", "code-curves", "code-map") else "axes"], newest.with_suffix(".png")
+    )
 
 
 if __name__ == "__main__":

@@ -35,3 +35,14 @@ def test_the_factors_that_scores_are_over_are_chosen_and_named(unbraid, trained,
     assert "gap of position_y" not in page
     outcome = unbraid("report", trained, "--out", tmp_path / "page.html", "--factors", "scales")
     assert (outcome.code, "Did you mean 'scale'" in outcome.err) == (2, True)
+
+
+def test_figures_are_written_where_they_were_asked_for(unbraid, trained, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("unbraid.report.report.write_figures", lambda page, folder: asked.append(folder))
+    folder = tmp_path / "figures"
+    outcome = unbraid("report", trained, "--out", tmp_path / "page.html", "--by", "training-elbo", "--figures", folder)
+    assert outcome.code == 0, outcome.err
+    assert asked == [folder]
+    assert outcome.out.endswith(f"Its figures are in {folder}\n")
+    assert 'Best first, by <span class="sorted-by">training-elbo' in (tmp_path / "page.html").read_text()

@@ -31,6 +31,10 @@ def report(
             show_default=False,
         ),
     ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write each figure there too, as SVG and PNG.", show_default=False),
+    ] = None,
     packages: Packages = None,
     trust_source: TrustSource = False,
 ) -> None:
@@ -43,7 +47,7 @@ def report(
       unbraid report runs
       unbraid report runs/sweep --out sweep.html --title "A sweep of beta"
       unbraid report runs --factors scale,orientation,position_x,position_y
-      unbraid report runs --by dci
+      unbraid report runs --by dci --figures figures
     """
     from unbraid.cli.run_folders import finished_among, open_runs
     from unbraid.report import write_report
@@ -55,5 +59,7 @@ def report(
     finished = finished_among(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
         named = [name.strip() for name in (factors or "").split(",") if name.strip()]
-        written = write_report(runs, out, title=title, factors=named, by=by)
+        written = write_report(runs, out, title=title, factors=named, by=by, figures=figures)
     say(f"The report is in {written.resolve().as_uri()}")
+    if figures is not None:
+        say(f"Its figures are in {figures}")

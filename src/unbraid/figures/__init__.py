@@ -2,6 +2,8 @@
 
 from unbraid.figures.box_plot import box_plot as box_plot
 from unbraid.figures.canvas import data_of as data_of
+from unbraid.figures.code_views import code_map as code_map
+from unbraid.figures.code_views import mean_code_curves as mean_code_curves
 from unbraid.figures.error_bars import error_bars as error_bars
 from unbraid.figures.heat_map import heat_map as heat_map
 from unbraid.figures.joint_tables import joint_tables as joint_tables

@@ -11,6 +11,7 @@ from unbraid.evaluation.scoring import Scoring, named
 from unbraid.recipes.annotations import in_short
 from unbraid.report.members import read_members, why_left_out
 from unbraid.report.page import Page, render
+from unbraid.report.report_figures import write_figures
 from unbraid.runs.run import Run
 
 EXPLORER = "explorer.html"
@@ -25,6 +26,7 @@ def write_report(
     date: datetime.date | None = None,
     factors: str | Sequence[str] = (),
     by: str | None = None,
+    figures: Path | str | None = None,
 ) -> Path:
     """Writes a page that shows these runs, and returns its path: one file that needs no network, and that reads without
     scripts too.
@@ -32,7 +34,7 @@ def write_report(
     Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and
     left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
     names of those that scores are over; by default, all. Models are sorted and coloured `by` a score that they have
-    kept, by its name; by default "mig".
+    kept, by its name; by default "mig". With a folder for `figures`, each figure is written there too, as SVG and PNG.
     """
     if isinstance(runs, (str, Path, Run)) or not all(isinstance(run, Run) for run in runs):
         raise RunError(
@@ -52,6 +54,8 @@ def write_report(
     html = render(page, left_out, title, day, command=_command(finished, factors, by), explorer=explorer)
     # A folder's name need not be valid Unicode; the page must be.
     files.write_bytes(path, html.encode("utf-8", errors="replace"))
+    if figures is not None:
+        write_figures(page, Path(figures))
     return path
 
 
