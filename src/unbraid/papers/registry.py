@@ -8,7 +8,7 @@ from unbraid.errors import SpecError
 from unbraid.names import suggestion
 from unbraid.papers.item import Item, Paper
 
-_MODULES = ("chen2018", "kumar2017", "split2020", "esmaeili2018")  # in the order of pages
+_MODULES = ("chen2018", "kumar2017", "split2020", "esmaeili2018", "do2020")  # in the order of pages
 
 
 @functools.cache

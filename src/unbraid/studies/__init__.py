@@ -7,6 +7,7 @@ from unbraid.studies.claims import AveragesCorrelated as AveragesCorrelated
 from unbraid.studies.claims import Claim as Claim
 from unbraid.studies.claims import Correlated as Correlated
 from unbraid.studies.claims import Decision as Decision
+from unbraid.studies.claims import Difference as Difference
 from unbraid.studies.claims import Dominated as Dominated
 from unbraid.studies.claims import Equivalent as Equivalent
 from unbraid.studies.claims import EquivalentPairs as EquivalentPairs

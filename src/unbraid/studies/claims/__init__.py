@@ -7,6 +7,7 @@ from unbraid.studies.claims.claim import Decision as Decision
 from unbraid.studies.claims.claim import Verdict as Verdict
 from unbraid.studies.claims.claim import decide_all as decide_all
 from unbraid.studies.claims.correlated import Correlated as Correlated
+from unbraid.studies.claims.difference import Difference as Difference
 from unbraid.studies.claims.dominated import Dominated as Dominated
 from unbraid.studies.claims.equivalent import Equivalent as Equivalent
 from unbraid.studies.claims.equivalent_pairs import EquivalentPairs as EquivalentPairs
