@@ -32,6 +32,6 @@ def test_the_controls_are_as_large_as_the_baseline() -> None:
             name: sum(w.numel() for w in net.make_encoder((1, 64, 64), GaussianLatents(10)).parameters())
             for name, net in encoders("paper").items()
         }
-    for name in ("split, equal size", "sharing, equal size"):
+    for name in ("split of equal size", "sharing of equal size"):
         assert abs(sizes[name] / sizes["baseline"] - 1) < 0.02
     assert sizes["split"] > 8 * sizes["baseline"]

@@ -111,7 +111,7 @@ def spec(
     hidden = (16, 16) if scale == "smoke" else (1000,) * 6
     return RunSpec(
         dataset=images.at(scale),
-        model=Autoencoder(encoders(scale)[encoder], decoder(scale), latents),
+        model=Autoencoder(encoders(scale)[encoder], decoder(scale, encoder), latents),
         objective=minimised[objective],
         critic=Critic(hidden=hidden, optimiser=Adam(1e-4, betas=(0.5, 0.9))) if has_critic else None,
         num_steps=size.steps_with_critic if has_critic else size.num_steps,
@@ -153,7 +153,11 @@ def seconds(settings: Sequence[Setting]) -> float:
 
 
 SHARED_CHOICES = (
-    Choice("baseline net", "the last layer is fully connected", "Conv(hidden=256): 383,000 weights in the encoder"),
+    Choice(
+        "baseline net",
+        "the last layer is fully connected",
+        "Conv(hidden=256), 383,000 weights: the kernels of the split encoder",
+    ),
     Choice(
         "split encoder",
         "a convolution and two fully connected layers for each latent",
