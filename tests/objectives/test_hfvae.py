@@ -16,6 +16,8 @@ from unbraid.distributions import DiagonalGaussian, FullGaussian, GaussianLatent
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
 from unbraid.objectives import HFVAE, BetaTCVAE, DecomposedELBO
+from unbraid.objectives.terms.nested_groups import cuts
+from unbraid.recipes import parse, text_of
 from unbraid.runs.spec import RunSpec
 
 SINGLETONS = ((0,), (1,), (2,))
@@ -76,6 +78,89 @@ def test_it_is_equation_9_worked_out_one_density_at_a_time(groups):
         assert loss.parts[name].item() == pytest.approx(value, rel=1e-9, abs=1e-12)
     weighted = sum(weight * value for weight, value in zip((0.5, 4.0, 3.0, 1.0), expected.values(), strict=True))
     assert loss.total.item() == pytest.approx(distortion_by_hand(step) + weighted, rel=1e-10)
+
+
+NESTED = ((0, 1, 2), (0, 1), (3, 4))
+"""The first two latents in a group, which lies in one with the third; the last two in another."""
+
+
+def within_by_hand(step, tree):
+    """The correlation within the groups of a tree, level by level: nested lists, whose entries are latents or lists."""
+    q, p = log_densities_by_hand(step)
+    batch, table = len(step.z), table_by_hand("eq13", len(step.z), step.dataset_size)
+
+    def leaves(node):
+        return [node] if isinstance(node, int) else [leaf for each in node for leaf in leaves(each)]
+
+    def log_ratio(i, node):
+        latents = leaves(node)
+        terms = [math.log(table[i][n]) + sum(q[i][n][e] for e in latents) for n in range(batch)]
+        return logsumexp(terms) - sum(p[i][e] for e in latents)
+
+    def correlation(node):
+        return sum(log_ratio(i, node) - sum(log_ratio(i, each) for each in node) for i in range(batch)) / batch
+
+    levels, nodes = [], [node for node in tree if not isinstance(node, int)]
+    while nodes:
+        levels.append(sum(correlation(node) for node in nodes))
+        nodes = [each for node in nodes for each in node if not isinstance(each, int)]
+    return levels
+
+
+@pytest.mark.parametrize(
+    ("groups", "tree"),
+    [
+        (NESTED, [[[0, 1], 2], [3, 4]]),
+        (((0, 1, 2, 3, 4), (0, 1, 2), (0, 1), (3, 4)), [[[[0, 1], 2], [3, 4]]]),
+        (((1, 4), (0, 2, 3), (2, 3), (1,)), [[1, 4], [0, [2, 3]]]),
+    ],
+)
+def test_groups_within_groups_have_a_weight_at_every_level(groups, tree):
+    step = a_mixed_step()
+    of_levels = within_by_hand(step, tree)
+    deeper = (0.7, 5.0)[: len(of_levels) - 1]
+    outermost = HFVAE(0.5, 4.0, 0.0, groups=cuts(groups)[0])(step)
+    expected = outermost.total.item() + sum(
+        weight * value for weight, value in zip((3.0, *deeper), of_levels, strict=True)
+    )
+    loss = HFVAE(0.5, 4.0, 3.0, groups=groups, deeper=deeper)(step)
+    assert loss.total.item() == pytest.approx(expected, rel=1e-10)
+    assert loss.parts["total_correlation_within"].item() == pytest.approx(sum(of_levels), rel=1e-9)
+
+
+def test_the_last_of_the_deeper_weights_is_for_all_levels_below():
+    step, groups = a_mixed_step(), ((0, 1, 2, 3, 4), (0, 1, 2), (0, 1), (3, 4))
+    one, same = (HFVAE(groups=groups, deeper=deeper)(step).total for deeper in ((0.7,), (0.7, 0.7)))
+    torch.testing.assert_close(one, same)
+
+
+@pytest.mark.parametrize("deeper", [(), (3.0,)])
+def test_groups_within_groups_with_the_weight_of_those_around_them_change_nothing(deeper):
+    step = a_mixed_step()
+    plain = HFVAE(groups=((0, 1, 2), (3, 4)))(step).total
+    torch.testing.assert_close(HFVAE(groups=NESTED, deeper=deeper)(step).total, plain)
+
+
+def test_under_mws_the_shown_loss_of_nested_groups_is_without_constants():
+    step, settings = a_mixed_step(), {"groups": NESTED, "deeper": (0.7,)}
+    shown, naive = (HFVAE(**settings, estimator=each)(step).shown for each in ("mws", "naive"))
+    torch.testing.assert_close(shown, naive)
+
+
+@pytest.mark.parametrize(
+    ("groups", "deeper"), [(((0, 1), (2,)), (1.0,)), ("each", (1.0,)), (NESTED, (1.0, 1.0)), (NESTED, (math.nan,))]
+)
+def test_weights_of_levels_that_the_groups_do_not_have_are_refused(groups, deeper):
+    with pytest.raises(SpecError, match="HFVAE: deeper is .*; expected at most [01] finite weights"):
+        HFVAE(groups=groups, deeper=deeper)
+
+
+def test_nested_groups_are_typed_and_kept_as_they_are_given():
+    objective = HFVAE(groups=NESTED, deeper=(0.7,))
+    assert parse(text_of(objective), HFVAE, "objective") == objective
+    assert text_of(objective) == "hfvae:groups=(0,1,2;0,1;3,4):deeper=0.7"
+    spec = RunSpec(Squares(), model=Autoencoder(latents=GaussianLatents(5)), objective=objective, batch_size=8)
+    assert spec.objective == objective
 
 
 # Laws

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, final
 
 import torch
@@ -24,12 +25,13 @@ from unbraid.information.aggregate import (
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
+from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Weight
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
-"""Latents that belong together: by number; or "each", every latent by itself; or "model", as the model's latents
-say.
+"""Latents that belong together: by number, where groups may lie within groups; or "each", every latent by itself; or
+"model", as the model's latents say.
 """
 
 
@@ -43,7 +45,9 @@ class DecomposedELBO(Objective):
     its parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1)
     have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
     them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
-    itself, and TC' is 0; or "model", as the model's latents say. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
+    itself, and TC' is 0; or "model", as the model's latents say. Groups may lie within groups: then TC' is a sum over
+    the levels below the outermost groups, and `deeper` gives the second of these levels and those that follow weights
+    of their own. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
     information dropout are cases of this objective, which is why those with the same groups and estimator can share a
     fleet.
 
@@ -67,10 +71,13 @@ class DecomposedELBO(Objective):
     """Latents by number, group by group; or each by itself; or as the model's latents say."""
     estimator: Estimator = "mws"
     """How q(z) is estimated from a batch."""
+    deeper: tuple[float, ...] = ()
+    """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_finite(self)
+        check_deeper(self, self.deeper, self.groups)
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -83,7 +90,7 @@ class DecomposedELBO(Objective):
             (self.rate, rate(step)),
             (self.mutual_information, trained.mutual_information.mean()),
             (self.total_correlation, trained.total_correlation.mean()),
-            (self.total_correlation_within, trained.total_correlation_within.mean()),
+            *zip((self.total_correlation_within, *self.deeper), self._within(step, trained), strict=True),
             (self.dimension_wise_kl, trained.dimension_wise_kl.mean()),
         )
         total = parts["distortion"]
@@ -92,6 +99,13 @@ class DecomposedELBO(Objective):
             if not (isinstance(weight, float) and weight == 0):
                 total = total + weight * term
         return Loss(total=total, parts=parts, constant=constant_of(self, step))
+
+    def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
+        """Returns the total correlation within the outermost groups, level by level: one for each weight."""
+        below = _levels(self.groups, self.deeper)
+        finer = [_decompositions(step, [self.estimator], cut)[0] for cut in below]
+        within = [each.total_correlation_within.mean() for each in (trained, *finer)]
+        return [*(upper - lower for upper, lower in pairwise(within)), within[-1]]
 
 
 def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
@@ -106,11 +120,17 @@ def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
     num_latents = len(step.widths) or step.z.shape[1]
     groups = _groups_of(step, objective.groups)
     num_groups = num_latents if groups is None else len(groups)
+    deeper = getattr(objective, "deeper", ())
+    sizes = [num_groups, *map(len, _levels(objective.groups, deeper)), num_latents]
+    within = sum(
+        weight * (upper - lower)
+        for weight, (upper, lower) in zip((objective.total_correlation_within, *deeper), pairwise(sizes), strict=True)
+    )
     log_mass = -math.log(step.dataset_size) if step.weights is None else step.weights.log().mean()
     return log_mass * (
         -objective.mutual_information
         + (1 - num_groups) * objective.total_correlation
-        + (num_groups - num_latents) * objective.total_correlation_within
+        + within
         + num_latents * objective.dimension_wise_kl
     )
 
@@ -136,16 +156,31 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
     if isinstance(groups, str):
         return
     every = range(model.latents.num_latents)
-    named = sorted(latent for group in groups for latent in group)
-    if named != list(every) or not all(groups):
-        missing = sorted(set(every) - set(named))
-        repeated = sorted({latent for latent in named if named.count(latent) > 1})
-        unknown = sorted(set(named) - set(every))
+    named = {latent for group in groups for latent in group}
+    repeated = shared(groups)
+    if named != set(every) or repeated or not all(groups):
+        missing, unknown = sorted(set(every) - named), sorted(named - set(every))
         raise SpecError(
             f"{type(objective).__name__}: the groups {groups} do not hold each of the latents 0 to {every[-1]} once "
             f"(missing {missing}, repeated "
-            f"{repeated}, unknown {unknown}). Give every latent one group, and leave no group empty."
+            f"{repeated}, unknown {unknown}). Give every latent one group, and leave no group empty; a group may lie "
+            "within another."
         )
+
+
+def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
+    """Refuses weights of levels that the groups do not have."""
+    num_levels = 0 if isinstance(groups, str) else len(cuts(groups)) - 1
+    if len(deeper) > num_levels or not all(map(math.isfinite, deeper)):
+        raise SpecError(
+            f"{type(objective).__name__}: deeper is {deeper}; expected at most {num_levels} finite weights, one for "
+            f"each level of groups that lie within those of {groups!r}."
+        )
+
+
+def _levels(groups: Groups, deeper: tuple[float, ...]) -> list[Cut]:
+    """Returns the groups within the outermost ones, level by level, as far as they have weights of their own."""
+    return [] if isinstance(groups, str) else cuts(groups)[1 : 1 + len(deeper)]
 
 
 def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups) -> list[Decomposition]:
@@ -224,7 +259,7 @@ def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None
                 "the groups."
             )
         return step.groups
-    return None if groups == "each" else groups
+    return None if groups == "each" else cuts(groups)[0]
 
 
 def _with_correlations(

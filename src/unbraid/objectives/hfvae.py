@@ -5,7 +5,7 @@ from typing import final
 
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import DecomposedELBO, Groups, check_groups
+from unbraid.objectives.decomposed_elbo import DecomposedELBO, Groups, check_deeper, check_groups
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.schedule import Weight
 
@@ -19,7 +19,8 @@ class HFVAE(Objective):
     Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are
     tuples of latents, by number (continuous ones first); or "model", as the model's latents say; or "each", every
     latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta has
-    none. The defaults are the authors' for dSprites.
+    none. Groups may lie within groups, to any depth: beta is for the correlation between the outermost ones, gamma for
+    that between what they are made of, and `deeper` for the levels below. The defaults are the authors' for dSprites.
     """
 
     alpha: Weight = 1.0
@@ -32,10 +33,13 @@ class HFVAE(Objective):
     """Latents by number, group by group; or each by itself; or as the model's latents say."""
     estimator: Estimator = "eq13"
     """How q(z) is estimated from a batch."""
+    deeper: tuple[float, ...] = ()
+    """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self)
+        check_deeper(self, self.deeper, self.groups)
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -53,4 +57,5 @@ class HFVAE(Objective):
             dimension_wise_kl=1.0,
             groups=self.groups,
             estimator=self.estimator,
+            deeper=self.deeper,
         )

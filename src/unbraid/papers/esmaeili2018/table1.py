@@ -45,10 +45,14 @@ def _batch(seed: int) -> Step:
 
 def _terms(step: Step, groups: Groups) -> list[float]:
     """Returns each term alone: the loss with its weight 1 and all others 0, less the distortion."""
-    none = DecomposedELBO(**dict.fromkeys(_TERMS, 0.0), groups=groups, estimator="eq13")
+    none = DecomposedELBO(**dict.fromkeys(_TERMS, 0.0), groups=groups, estimator="eq13", deeper=())
     distortion = float(none(step).total)
     return [
-        float(DecomposedELBO(**{**dict.fromkeys(_TERMS, 0.0), name: 1.0}, groups=groups, estimator="eq13")(step).total)
+        float(
+            DecomposedELBO(**{**dict.fromkeys(_TERMS, 0.0), name: 1.0}, groups=groups, estimator="eq13", deeper=())(
+                step
+            ).total
+        )
         - distortion
         for name in _TERMS
     ]

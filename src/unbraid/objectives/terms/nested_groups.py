@@ -1,0 +1,43 @@
+"""Groups of latents that may lie within each other, to any depth."""
+
+from collections.abc import Sequence
+
+Group = tuple[int, ...]
+Cut = tuple[Group, ...]
+"""Groups that hold every latent once: what a tree of groups is cut into at some depth."""
+
+
+def cuts(groups: Sequence[Group]) -> list[Cut]:
+    """Returns the groups level by level: those that lie in no other, then what these are made of, and so on, until
+    there is nothing but single latents. That last level is left out.
+
+    >>> cuts(((0, 1, 2, 3), (0, 1), (4, 5)))
+    [((0, 1, 2, 3), (4, 5)), ((0, 1), (2,), (3,), (4,), (5,))]
+    """
+    groups = [group for group in groups if group]
+    found = [_outermost(groups)]
+    while True:
+        cut = tuple(part for group in found[-1] for part in _parts(group, groups))
+        if all(len(group) == 1 for group in cut):
+            return found
+        found.append(cut)
+
+
+def shared(groups: Sequence[Group]) -> list[int]:
+    """Returns the latents of groups that overlap, and do not lie one within the other."""
+    sets = [frozenset(group) for group in groups]
+    pairs = [(one, other) for place, one in enumerate(sets) for other in sets[:place]]
+    twice = {latent for group in groups for latent in group if group.count(latent) > 1}
+    return sorted(twice.union(*(one & other for one, other in pairs if not (one < other or other < one))))
+
+
+def _outermost(groups: Sequence[Group]) -> Cut:
+    sets = [set(group) for group in groups]
+    return tuple(group for group in groups if not any(set(group) < other for other in sets))
+
+
+def _parts(group: Group, groups: Sequence[Group]) -> Cut:
+    """Returns the largest groups within this one, and the latents of it that are in none of them."""
+    within = _outermost([each for each in groups if set(each) < set(group)])
+    alone = set(group).difference(*within)
+    return (*within, *((latent,) for latent in group if latent in alone))
