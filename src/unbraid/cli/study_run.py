@@ -1,7 +1,7 @@
 """`unbraid study run`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,6 +30,29 @@ def study_run(
             metavar="NUMBER", min=1, help="Processes that compute scores. By default one per core.", show_default=False
         ),
     ] = None,
+    on: Annotated[
+        Literal["local", "ray"], typer.Option("--on", help="Train on this machine, or on a Ray cluster.")
+    ] = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            help="Fleets at a time on this machine, each in a process of its own. By default one per GPU.",
+            show_default=False,
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="With --on ray, the cluster. By default RAY_ADDRESS, or this machine alone.",
+            show_default=False,
+        ),
+    ] = None,
+    autoscaling: Annotated[
+        bool, typer.Option("--autoscaling", help="With --on ray, wait for nodes that are yet to come.")
+    ] = False,
     packages: Packages = None,
 ) -> None:
     """Train and score what is missing of a study.
@@ -40,10 +63,21 @@ def study_run(
     Examples:
       unbraid study run study.json --device cuda
       unbraid study run study.json --budget 20m
+      unbraid study run study.json --on ray --address auto --out /shared/runs
     """
     from unbraid.cli.study_work import read_study, train_and_score
     from unbraid.studies.execute import StudyOptions
 
     names = parse_packages(packages)
-    options = StudyOptions(device, None if budget is None else parse_seconds(budget), fail_fast, scorers, names)
+    options = StudyOptions(
+        device,
+        None if budget is None else parse_seconds(budget),
+        fail_fast,
+        scorers,
+        names,
+        on=on,
+        address=address,
+        num_workers=workers,
+        autoscaling=autoscaling,
+    )
     train_and_score(read_study(file, names, out), file, out, options)

@@ -107,6 +107,11 @@ def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) 
     with training_display([each.run for each in study.runs(out)]):
         outcome = run_study(study, out, options)
     say(f"{outcome.num_trained} runs were trained and {outcome.num_scored} scored.")
+    if outcome.halved:
+        note(
+            f"Memory was short for {len(outcome.halved)} runs side by side with all of their fleet; smaller parts of "
+            "it were trained, as finished.json of each run says. The last bits may differ from those of a whole fleet."
+        )
     if outcome.not_begun:
         left = sum(len(fleet.runs) for fleet in outcome.not_begun)
         say(

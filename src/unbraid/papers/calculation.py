@@ -38,8 +38,6 @@ class Calculation:
     claims: tuple[Claim, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
     version: int = 1
-    reads: tuple[FactorDataset, ...] = ()
-    """The data sets that it opens and that only the user can have."""
 
     def __post_init__(self) -> None:
         for claim in self.claims:
@@ -97,7 +95,8 @@ class Calculation:
         )
 
     def datasets(self) -> Sequence[FactorDataset]:
-        return self.reads
+        """Returns none: a calculation opens what it reads itself."""
+        return ()
 
     def keeping(self, keep: Keep) -> "Calculation":
         """Returns itself: a case leaves nothing but its numbers."""

@@ -56,10 +56,7 @@ class RunWriter:
         if self.run.status == "new":
             return None
         with self.locked():
-            aside = self.run.folder.parent / ".aside"
-            aside.mkdir(exist_ok=True)
-            names = (aside / f"{self.run.name}-{number}" for number in itertools.count(1))
-            return self.run.folder.rename(next(path for path in names if not path.exists()))
+            return move_aside(self.run.folder)
 
     def check_spec(self) -> None:
         """Raises if the folder holds the spec of another run, or one that has meant another since it was written."""
@@ -159,3 +156,11 @@ class RunWriter:
         """Returns the checksums of what was written before the end, so that it is known as this run's."""
         paths = (self.run.folder / "history.csv", self.run.folder / "spec.json")
         return {path.name: files.sha256(path) for path in paths if path.is_file()}
+
+
+def move_aside(folder: Path) -> Path:
+    """Moves the folder of a run to `.aside/` beside it, under a name that is free, and returns that."""
+    aside = folder.parent / ".aside"
+    aside.mkdir(exist_ok=True)
+    names = (aside / f"{folder.name}-{number}" for number in itertools.count(1))
+    return folder.rename(next(path for path in names if not path.exists()))

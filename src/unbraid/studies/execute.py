@@ -4,18 +4,22 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import torch
 
 from unbraid.device import resolve_device
 from unbraid.display import shown
-from unbraid.errors import TrainingError, UnbraidError
+from unbraid.errors import SpecError, TrainingError, UnbraidError
 from unbraid.events import Event, part_of, tell
 from unbraid.runs.run_writer import RunWriter
+from unbraid.studies.cluster.driver import Driver, FleetTask, Patience
+from unbraid.studies.cluster.parcels import receive, settle_arrivals
+from unbraid.studies.cluster.work import fleet_order, with_threads
+from unbraid.studies.cluster.workforce import Where, Workforce, nodes_of_ray, num_workers, processes_here
 from unbraid.studies.index import Index
 from unbraid.studies.keeping import Keeping, let_go, register, registered
 from unbraid.studies.plan import StudyFleet, StudyPlan, plan_study
@@ -40,6 +44,10 @@ class StudyOptions:
     `fail_fast` ends at the first failure. `num_scorers` processes compute scores, by default one per core; with 0
     they are computed in this process, which takes classes of a notebook too. A terminal and a
     notebook show how far it is, unless `progress` is False.
+
+    Several fleets at a time are trained by `num_workers` processes of this machine, by default one per GPU if it has
+    more than one, or `on` "ray" by the cluster at this `address`; docs/cluster.md explains it. With `autoscaling` a
+    fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost.
     """
 
     device: torch.device | str = "auto"
@@ -48,13 +56,19 @@ class StudyOptions:
     num_scorers: int | None = None
     packages: Sequence[str] = ("unbraid",)
     progress: bool = True
+    on: Where = "local"
+    address: str | None = None
+    num_workers: int | None = None
+    autoscaling: bool = False
+    patience: Patience = field(default_factory=Patience)
 
 
 @final
 @dataclass(frozen=True)
 class Outcome:
     """What `run_study` did. `failures` says by run why it has no scores, or not all; `not_begun` are fleets for which
-    the budget was too short, `needed` the seconds that the shortest of them takes.
+    the budget was too short, `needed` the seconds that the shortest of them takes. `halved` says by run beside how many
+    others of its fleet it was trained, itself included, where memory was too short for all: its last bits may differ.
     """
 
     num_trained: int
@@ -62,6 +76,7 @@ class Outcome:
     failures: dict[str, str] = field(default_factory=dict)
     not_begun: tuple[StudyFleet, ...] = ()
     needed: float = 0.0
+    halved: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -87,18 +102,25 @@ class _Execution:
     def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
         self._study, self._folder, self._options = study, folder, options
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
-        self._device = resolve_device(options.device)
+        self._device = resolve_device("cpu" if options.on == "ray" else options.device)
+        self._num_workers = num_workers(options.num_workers, str(options.device)) if options.on == "local" else 0
+        if options.on == "local" and (options.address or options.autoscaling):
+            raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")
+        if options.budget is not None and self._num_workers != 1:
+            raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
         self._speed = Speed(self._device)
         register(study, folder)
         self._questions = Questions(study)
         asking = registered(folder, options.packages)
         self._keeping = Keeping(asking, folder)
         self._failures: dict[str, str] = {}
+        self._halved: dict[str, int] = {}
         self._by_folder: dict[Path, StudyRun] = {}
         self._num_trained, self._num_scored = 0, 0
         self._seconds_of_scoring = 0.0
 
     def run(self) -> Outcome:
+        settle_arrivals(self._folder)
         plan = plan_study(self._study, self._folder)
         for name, why in plan.damaged.items():
             log.warning("%s cannot be read (%s) and is trained again.", name, why)
@@ -107,18 +129,25 @@ class _Execution:
             self._failures[each.name] = plan.records[each.name].reason
         asked = self._options.num_scorers
         count = _num_scorers(self._scoring_device) if asked is None else asked
+        not_begun, needed = tuple[StudyFleet, ...](), 0.0
         with scorers(count, self._scoring_device, list(self._options.packages)) as pool:
             self._order(plan.those_that_need("scoring"), plan.records, pool)
-            not_begun, needed = self._train(plan, pool)
+            if self._num_workers == 1:
+                not_begun, needed = self._train(plan, pool)
+            elif plan.to_train:
+                self._train_by_workers(plan)
             self._wait_for_scores(pool)
         self._let_go(plan.those_that_need("nothing"))  # of which a process that died has left more than is kept
-        return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed)
+        return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed, self._halved)
 
     @property
     def _scoring_device(self) -> str:
         """Returns where scores are computed: on a GPU only if codes are so many that a core alone would take long."""
-        most = max(setting.spec.dataset.num_images for setting in self._study.settings)
-        return str(self._device) if most > _MOST_IMAGES_FOR_A_CORE else "cpu"
+        return str(self._device) if self._has_many_images else "cpu"
+
+    @property
+    def _has_many_images(self) -> bool:
+        return max(s.spec.dataset.num_images for s in self._study.settings) > _MOST_IMAGES_FOR_A_CORE
 
     def _train(self, plan: StudyPlan, pool: Scorers) -> tuple[tuple[StudyFleet, ...], float]:
         """Trains fleet after fleet while the budget lasts. Returns those that were not begun, and the seconds that the
@@ -151,14 +180,11 @@ class _Execution:
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
         """Trains what the fleet needs. An error is told now; the next fleet may do better."""
-        for each in fleet.runs:
-            if plan.needs[each.name] == "training" and plan.records[each.name].state == "finished":
-                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.name)
-                RunWriter(each.run).put_aside()
-        new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
+        new = self._new(fleet, plan)
         began, error = time.monotonic(), ""
         try:
-            train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, resume=True))
+            with with_threads(self._study.threads):
+                train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, resume=True))
         except UnbraidError as raised:
             error = str(raised)
         else:
@@ -169,6 +195,67 @@ class _Execution:
                 self._fail(each, str(failure))
             elif error and each.run.status != "finished":
                 self._fail(each, error)
+
+    def _new(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
+        """Returns the runs of a fleet that are to be trained, with nothing of an earlier training in their way."""
+        new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
+        for each in new:
+            if plan.records[each.name].state == "finished":
+                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.name)
+                RunWriter(each.run).put_aside()
+        return new
+
+    def _train_by_workers(self, plan: StudyPlan) -> None:
+        """Hands all fleets to workers, and takes what comes back until each has come to an end."""
+        fleets = {fleet.runs[0].name: self._new(fleet, plan) for fleet in plan.to_train}
+
+        def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
+            if not answer["is_home"]:
+                receive(parcels, self._folder, task.key)
+            self._take_fleet(fleets[task.key], answer["runs"])
+
+        with self._workforce() as force:
+            driver = Driver(force.workers, take, self._options.patience, name=f"study {self._study.name}")
+            try:
+                driver.run(FleetTask(key, self._fleet_order(runs, force)) for key, runs in fleets.items())
+            finally:
+                driver.cancel()
+        for key, reason in driver.failures.items():
+            for each in fleets[key]:
+                self._fail(each, reason)
+
+    def _workforce(self) -> contextlib.AbstractContextManager[Workforce]:
+        options, threads = self._options, self._study.threads or torch.get_num_threads()
+        if options.on == "local":
+            return processes_here(self._num_workers, str(options.device), threads)
+        return nodes_of_ray(
+            options.address, str(options.device), threads, self._folder, autoscaling=options.autoscaling
+        )
+
+    def _fleet_order(self, runs: Sequence[StudyRun], force: Workforce) -> dict[str, Any]:
+        nothing = RunRecord("new")
+        return fleet_order(
+            [(each, self._missing(each, nothing)) for each in runs],
+            self._folder,
+            device=force.device,
+            scoring_device=force.device if self._has_many_images else "cpu",
+            threads=force.threads,
+            packages=self._options.packages,
+            token=force.token,
+            let_go=all(self._keeping.wants_scores_alone(each) for each in runs),
+        )
+
+    def _take_fleet(self, runs: Sequence[StudyRun], answers: Mapping[str, dict[str, Any]]) -> None:
+        """Puts down what came of a fleet."""
+        for each in runs:
+            told = answers[each.name]
+            if told["status"] != "finished":
+                self._fail(each, told["reason"])
+                continue
+            self._num_trained += 1
+            if told["side_by_side"] < len(runs):
+                self._halved[each.name] = told["side_by_side"]
+            self._took(each.run.folder, told["error"], told["failed"])
 
     def _fail(self, of: StudyRun, reason: str) -> None:
         """Says that a run failed, and ends the study if it is to fail fast."""

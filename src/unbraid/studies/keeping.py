@@ -64,6 +64,10 @@ class Keeping:
         ]
         return list({sibling.name: sibling for sibling in found}.values())
 
+    def wants_scores_alone(self, run: StudyRun) -> bool:
+        """Returns whether every study that asks for the run keeps its scores alone."""
+        return all(study.keep == "scores" for study, _, _ in self._asking.get(run.name, []))
+
     def may_go(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
         """Returns whether weights and codes of the run are wanted by no study any more."""
         record = records[run.name]

@@ -12,6 +12,7 @@ import sys
 import traceback
 import warnings
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,17 @@ from unbraid.studies.questions import Question
 
 def order(folder: Path, questions: list[Question], device: str, packages: list[str]) -> str:
     """Returns the line that asks for these scores of the run in this folder."""
+    return json.dumps(
+        {"folder": str(folder), "device": device, "packages": packages, "asked": asked_in_json(questions)}
+    )
+
+
+def asked_in_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
+    """Returns questions as an order holds them: metrics by scoring."""
     asked: dict[str, list[Any]] = defaultdict(list)
     for question in questions:
         asked[json.dumps(question.scoring.changes())].append(to_json(question.metric))
-    content = {"folder": str(folder), "device": device, "packages": packages, "asked": dict(asked)}
-    return json.dumps(content)
+    return dict(asked)
 
 
 def answer(line: str) -> dict[str, Any]:

@@ -69,6 +69,8 @@ class Study(Recipe):
     `scorings`; tables show the first. `keep` says what stays of a run once it is scored: its "scores" alone, weights
     and codes of the "best" seed of each setting by the metric `best_by`, or "all". Runs that can share a fleet are
     trained in fleets of at most `members_per_fleet`, fixed here so that every machine puts the same fleets together.
+    On a CPU each fleet has so many `threads`, by default as many as torch takes on the machine that runs the study: the
+    last bits of a result depend on them.
     `claims` are sentences that the scores decide.
     """
 
@@ -80,6 +82,7 @@ class Study(Recipe):
     keep: Keep = "all"
     best_by: str = "mig"
     members_per_fleet: int = _MEMBERS_PER_FLEET
+    threads: int | None = None
     claims: tuple[Claim, ...] = ()
 
     def __post_init__(self) -> None:
@@ -95,6 +98,8 @@ class Study(Recipe):
             raise SpecError(f"The study {self.name!r} has no scorings; give at least one, such as Scoring().")
         if self.members_per_fleet < 1:
             raise SpecError(f"members_per_fleet is {self.members_per_fleet}; expected 1 or more.")
+        if self.threads is not None and self.threads < 1:
+            raise SpecError(f"threads is {self.threads}; expected 1 or more, or None.")
         self._check_labels()
         self._check_runs()
         asked = self.asked

@@ -80,7 +80,6 @@ def _work_on_faces() -> Calculation:
         metrics={"largest": None, "correlation": None},
         compute=_of_faces,
         claims=(claim,),
-        reads=(CelebA(),),
     )
 
 
