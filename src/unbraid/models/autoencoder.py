@@ -29,6 +29,7 @@ from unbraid.models.trained.decode import likeliest_code
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.recipes import Recipe
 from unbraid.recipes.annotations import check_value
+from unbraid.source import is_own
 
 _SAMPLES_AT_ONCE = 1024
 
@@ -69,6 +70,17 @@ class Autoencoder(Recipe):
         encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
         with torch.device("meta"):
             model = self._assemble(image_shape)
+        if is_own(type(self.encoder)) or is_own(type(self.decoder or self.encoder)):
+            self._try(model, encoder, decoder)
+        for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
+            _check_layers(name, net)
+
+    def _try(self, model: "AutoencoderModule", encoder: str, decoder: str) -> None:
+        """Refuses nets of the user's own that put out what does not fit. Those of unbraid fit as they are made, and a
+        try would take a second: for tensors without numbers torch imports its compiler.
+        """
+        image_shape = model.image_shape
+        with torch.device("meta"):
             outputs = _tried(f"encoder {encoder}", model.encoder, image_shape, "images")
             if outputs.shape != (2, self.latents.num_parameters):
                 raise SpecError(
@@ -83,8 +95,6 @@ class Autoencoder(Recipe):
                     f"The decoder {decoder} puts out {_numbers(images)} for images of {image_shape}. Make it end in "
                     "the shape of the images."
                 )
-        for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
-            _check_layers(name, net)
 
     def num_features(self, image_shape: ImageShape) -> int:
         """Returns how many numbers the encoder makes of an image before its last layer."""
