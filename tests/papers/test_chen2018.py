@@ -86,7 +86,7 @@ def test_figures_2_3_4_and_the_ablations_share_runs(scale: str) -> None:
 
 def test_a_stand_in_does_as_the_original_on_other_images() -> None:
     stand_ins = [item for item in PAPER.items if item.stands_in_for]
-    assert len(stand_ins) >= 3
+    assert len(stand_ins) == 7
     for item in stand_ins:
         original = ITEMS[item.stands_in_for.partition("/")[2]]
         assert original.stand_in == item.id
@@ -94,9 +94,9 @@ def test_a_stand_in_does_as_the_original_on_other_images() -> None:
         ours, theirs = settings_of(item, "quick"), settings_of(original, "quick")
         assert ours.keys() == theirs.keys()
         assert not set(ours.values()) & set(theirs.values())
-        assert [claim.sentence for claim in item.at("quick").claims] == [
-            claim.sentence for claim in original.at("quick").claims
-        ]
+        assert {each.sentence for each in original.at("quick").claims} <= {
+            each.sentence for each in item.at("quick").claims
+        }
 
 
 def test_factor_vae_is_tuned_on_seeds_that_are_not_tested_and_takes_twice_the_steps() -> None:

@@ -1,5 +1,7 @@
 """Claims about sweeps and shares: averages along a line, peaks, pooled and paired settings, levels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,13 @@ from unbraid.studies import (
     HigherAtMatched,
     LowestAbove,
     MoreCorrelated,
+    MoreFactorsAbove,
     MoreOftenAbove,
     PeaksAt,
     PooledHigher,
 )
 from unbraid.studies.statistics.averages import averaged_pairs, correlations, mean_height
+from unbraid.studies.study_scores import Number
 
 NOISE = (-0.02, -0.01, 0.0, 0.01, 0.02, 0.015)
 
@@ -96,6 +100,21 @@ def test_r_is_pearsons_and_the_seen_one_comes_first() -> None:
     assert points[0] == pytest.approx(means)
     assert correlations(points)[0] == pytest.approx(np.corrcoef(means.T)[0, 1])
     assert points[1:, 0] == pytest.approx(averaged_pairs({"start": pairs["start"]}, num_resamples=10)[1:, 0])
+
+
+def test_factors_with_a_high_score_are_counted_seed_by_seed() -> None:
+    factors = [
+        Number(label, seed, "mig", "", "factor", f"v{k}", 0.1 * k if label == "a 2" else 0.0, 0.0, 0.0, "")
+        for label in ("a 2", "b 2")
+        for seed in range(6)
+        for k in range(5)
+    ]
+    scores = replace(SCORES, numbers=(*SCORES.numbers, *factors))
+    decision = MoreFactorsAbove("more", "mig", "a 2", "b 2", 0.2).decide(scores)
+    assert decision.verdict == "reproduced"
+    assert (decision.numbers["mean"], decision.numbers["other mean"]) == (3.0, 0.0)
+    assert MoreFactorsAbove("fewer", "mig", "b 2", "a 2", 0.2).decide(scores).verdict == "not reproduced"
+    assert MoreFactorsAbove("none", "mig", "b 2", "a 2", 0.9).decide(scores).verdict == "undecided"
 
 
 def test_a_score_that_does_not_vary_has_no_correlation() -> None:

@@ -18,6 +18,7 @@ from unbraid.studies.claims import HigherAtMatched as HigherAtMatched
 from unbraid.studies.claims import Interaction as Interaction
 from unbraid.studies.claims import LowestAbove as LowestAbove
 from unbraid.studies.claims import MoreCorrelated as MoreCorrelated
+from unbraid.studies.claims import MoreFactorsAbove as MoreFactorsAbove
 from unbraid.studies.claims import MoreOftenAbove as MoreOftenAbove
 from unbraid.studies.claims import Near as Near
 from unbraid.studies.claims import PeaksAt as PeaksAt

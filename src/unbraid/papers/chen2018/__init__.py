@@ -20,6 +20,7 @@ from unbraid.papers.chen2018.sweep import (
 )
 from unbraid.papers.chen2018.table1 import TABLE1
 from unbraid.papers.chen2018.table2 import TABLE2
+from unbraid.papers.chen2018.traversals import FIGURE1, FIGURE1_STAND_IN, FIGURE6, FIGURE6_STAND_IN
 from unbraid.papers.item import Paper
 
 PAPER = Paper(
@@ -28,6 +29,8 @@ PAPER = Paper(
     title="Isolating Sources of Disentanglement in Variational Autoencoders",
     reference="NeurIPS 2018, arXiv:1802.04942v5",
     items=(
+        FIGURE1,
+        FIGURE1_STAND_IN,
         TABLE1,
         TABLE2,
         FIGURE2A,
@@ -45,6 +48,8 @@ PAPER = Paper(
         FIGURE5B_STAND_IN,
         FIGURE5B_UNIFORM,
         FIGURE5B_UNIFORM_STAND_IN,
+        FIGURE6,
+        FIGURE6_STAND_IN,
         PRECISION,
     ),
 )

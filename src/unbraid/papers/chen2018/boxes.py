@@ -115,7 +115,7 @@ _NOTES = (
 
 def _figure3(panel: Panel, seconds: Mapping[Scale, float]) -> Item:
     return Item(
-        title="MIG by method",
+        title=f"MIG by method, on {panel.data}",
         claim=(
             "The median MIG of beta-TCVAE is the highest, though half of its runs may be poor. "
             + (

@@ -142,7 +142,7 @@ _NOTES4 = (
 
 def _figure2(panel: Panel, seconds: Mapping[Scale, float]) -> Item:
     return Item(
-        title="ELBO and MIG as beta grows",
+        title=f"ELBO and MIG as beta grows, on {panel.data}",
         claim=(
             "At the same beta, beta-TCVAE has both the higher ELBO and the higher MIG; at high beta, beta-VAE loses "
             "what makes its latents useful. MIG is highest near beta 4 for beta-VAE and near beta 6 for beta-TCVAE."
@@ -159,7 +159,7 @@ def _figure2(panel: Panel, seconds: Mapping[Scale, float]) -> Item:
 
 def _figure4(panel: Panel, seconds: Mapping[Scale, float]) -> Item:
     return Item(
-        title="Average TC against average MIG",
+        title=f"Average TC against average MIG, on {panel.data}",
         claim=(
             "Average TC and average MIG are strongly negatively correlated over beta for beta-TCVAE, and less so for "
             "beta-VAE; at the same TC, beta-TCVAE is the more disentangled."

@@ -19,6 +19,7 @@ from unbraid.studies.claims.higher_at_matched import HigherAtMatched as HigherAt
 from unbraid.studies.claims.interaction import Interaction as Interaction
 from unbraid.studies.claims.lowest_above import LowestAbove as LowestAbove
 from unbraid.studies.claims.more_correlated import MoreCorrelated as MoreCorrelated
+from unbraid.studies.claims.more_factors_above import MoreFactorsAbove as MoreFactorsAbove
 from unbraid.studies.claims.more_often_above import MoreOftenAbove as MoreOftenAbove
 from unbraid.studies.claims.near import Near as Near
 from unbraid.studies.claims.peaks_at import PeaksAt as PeaksAt
