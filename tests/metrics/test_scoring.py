@@ -7,9 +7,9 @@ import pytest
 
 from unbraid import Scorecard, evaluate
 from unbraid.codes import Codes
-from unbraid.errors import SpecError
+from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation import Scoring
-from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Explicitness, FactorVAEScore, ZDiff
+from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, AttributeVector, Explicitness, FactorVAEScore, ZDiff
 from unbraid.sampling import Correlated
 
 RNG = np.random.default_rng(0)
@@ -96,3 +96,60 @@ def test_a_card_knows_its_scoring_and_keeps_it(tmp_path):
     card = evaluate(MIXED, [MIG()], fraction=0.5, factors=["hue"])
     assert card.scoring == Scoring(factors=("hue",), fraction=0.5)
     assert Scorecard.load(card.save(tmp_path / "card.json")).scoring == card.scoring
+
+
+# ---- one attribute for each value
+
+
+def digits(rows=slice(None)):
+    """Each digit from 0 to 2 lies around a corner of a triangle."""
+    digit = (np.arange(300) % 3)[rows]
+    mean = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])[digit] + np.random.default_rng(1).normal(size=(len(digit), 2))
+    return Codes.from_arrays(mean, factors={"digit": digit, "size": np.arange(len(digit)) % 4})
+
+
+def test_a_factor_is_replaced_by_an_attribute_for_each_of_its_values():
+    codes = digits().with_one_vs_rest("digit")
+    assert codes.factor_names == ("digit 0", "digit 1", "digit 2", "size")
+    for value, labels in enumerate(codes.factors[:3]):
+        assert labels.values.tolist() == [int(n % 3 == value) for n in range(300)]
+
+
+def test_attributes_of_digits_are_scored_against_the_rest_by_hand():
+    """Kumar et al.'s attribute vectors: a difference of means, and the bias with the least hinge loss by search."""
+    train, test = digits(slice(200)), digits(slice(200, None))
+    metric = AttributeVector(num_train=1000, num_test=1000)
+    card = evaluate(train, [metric], test=test, one_vs_rest="digit")
+    assert card.factor_names == ("digit 0", "digit 1", "digit 2", "size")
+    assert card.scoring == Scoring(part="test", fit="train", one_vs_rest=("digit",))
+    assert card[0].scoring == {"part": "test", "fit": "train", "one_vs_rest": ["digit"]}
+    for value in range(3):
+        sign, test_sign = (2 * (codes.factors[0].values.numpy() == value) - 1 for codes in (train, test))
+        mean = train.mean.numpy()
+        vector = mean[sign > 0].mean(axis=0) - mean[sign < 0].mean(axis=0)
+        grid = np.linspace(-60, 60, 24_001)
+        losses = [np.maximum(0, 1 - sign * (mean @ vector + bias)).sum() for bias in grid]
+        right = np.sign(test.mean.numpy() @ vector + grid[int(np.argmin(losses))]) == test_sign
+        assert card[0].per_factor[f"digit {value}"] == pytest.approx(right.mean(), abs=0.011)
+    assert card[0].parts["majority"].value == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_a_value_that_only_one_part_has_is_an_attribute_all_the_same():
+    train, test = digits(slice(200)), digits([0, 1, 3, 4])
+    assert evaluate(train, [AttributeVector()], test=test, one_vs_rest=["digit"]).factor_names[:3] == (
+        "digit 0",
+        "digit 1",
+        "digit 2",
+    )
+
+
+def test_factors_that_cannot_be_split_are_told():
+    with pytest.raises(SpecError, match="no factor 'digt' to split"):
+        evaluate(digits(), "sap", one_vs_rest="digt")
+    with pytest.raises(SpecError, match="no factor 'digit' to split"):
+        evaluate(digits(), "sap", factors="size", one_vs_rest="digit")
+    with pytest.raises(CodesError, match="'angle' is continuous"):
+        Codes.from_arrays(MEAN, factors={"angle": MEAN[:, 0]}).with_one_vs_rest("angle")
+    known = Codes.from_arrays(MEAN[:3], factors={"hue": [0, -1, 2]}, missing=-1).with_one_vs_rest(["hue"])
+    assert [labels.name for labels in known.factors] == ["hue 0", "hue 2"]
+    assert known.factors[0].is_known.tolist() == [True, False, True]

@@ -67,3 +67,11 @@ def test_values_have_as_many_decimals_as_one_compares():
         "1,234.6",
         "–",
     ]
+
+
+def test_the_best_is_coloured_strongest_and_noise_not_at_all():
+    assert MIG.shares([0.2, math.nan, 0.6, 0.3]) == [0.0, 0.0, 1.0, 0.25]
+    assert Measure("error", False).shares([0.0, 4.0, 1.0]) == [1.0, 0.0, 0.75]
+    assert MIG.shares([1e-9, 2e-10]) == [0.0, 0.0]
+    assert MIG.shares([math.nan]) == [0.0]
+    assert MIG.colour_ends([0.2, 0.6]) == (0.2, 0.6)

@@ -86,3 +86,7 @@ def test_no_two_labels_touch(places):
 def test_many_dots_at_one_place_do_not_make_the_strip_a_tower(member):
     plot = strip_plot([[member(0.5, seed=seed) for seed in range(40)]], MIG, {})
     assert plot.strips[0].half_height < 60
+
+
+def test_noise_does_not_fill_the_axis(member):
+    assert strip_plot([[member(1e-9), member(3e-9, seed=1)]], MIG, {}).ticks[-1][1] == "0.06"

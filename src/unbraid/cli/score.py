@@ -45,6 +45,14 @@ def score(
             metavar="NAMES", help="The factors to look at, such as scale,position_x. Default: all.", show_default=False
         ),
     ] = None,
+    one_vs_rest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Factors to replace by a binary attribute for each of their values, such as digit. Default: none.",
+            show_default=False,
+        ),
+    ] = None,
     sampling: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +136,14 @@ def score(
     if chosen is not None:
         select(chosen, seed)
     scoring = cards.chosen_scoring(
-        part=part, factors=factors, sampling=sampling, discrete=discrete, fraction=fraction, fit=fit, step=step
+        part=part,
+        factors=factors,
+        sampling=sampling,
+        discrete=discrete,
+        fraction=fraction,
+        fit=fit,
+        step=step,
+        one_vs_rest=one_vs_rest,
     )
     if save is not None:
         check_save(save, what, force=force)

@@ -186,6 +186,14 @@ class Codes:
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
+    def with_one_vs_rest(self, names: str | Sequence[str]) -> "Codes":
+        """Returns the codes with a binary attribute for each value of these factors, in their place: "digit 3" is
+        whether an image has the digit 3 or another.
+        """
+        chosen = self.with_factors(names).factor_names
+        split = (labels.one_vs_rest() if labels.name in chosen else (labels,) for labels in self.factors)
+        return replace(self, factors=tuple(labels for each in split for labels in each))
+
     def with_factors(self, names: str | Sequence[str]) -> "Codes":
         """Returns the same codes with the factors of these names alone, in the order in which the codes have them."""
         names = (names,) if isinstance(names, str) else names

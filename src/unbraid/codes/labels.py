@@ -125,6 +125,19 @@ class Labels:
         numbered[known] = _numbered(self.values[known].long())
         return numbered
 
+    def one_vs_rest(self) -> "tuple[Labels, ...]":
+        """Returns a binary attribute for each value of a discrete factor, called "NAME VALUE": 1 where the label is
+        that value, 0 where it is another. Missing labels stay missing.
+        """
+        if self.is_continuous or self.is_soft:
+            kind = "continuous" if self.is_continuous else "soft"
+            raise CodesError(
+                f"Factor {self.name!r} is {kind}, so no image has one of its values and not the rest. Give value "
+                "indices, as integers."
+            )
+        values = self.values[self.is_known].unique().tolist()
+        return tuple(Labels(f"{self.name} {value}", (self.values == value).long(), self.known) for value in values)
+
     def binned(self, num_bins: int) -> "Labels":
         """Returns a continuous factor as value indices: bins of equal width from the least known label to the greatest.
         Other factors stay as they are.

@@ -38,6 +38,7 @@ def evaluate(
     *,
     test: Codes | None = None,
     factors: str | Sequence[str] = (),
+    one_vs_rest: str | Sequence[str] = (),
     discrete: Discrete | None = None,
     fraction: float = 1.0,
     seed: int | None = None,
@@ -54,14 +55,16 @@ def evaluate(
     is (`unbraid.events.Event`); a terminal and a notebook show it, unless `progress` is False. The work is done where
     the codes are.
 
-    `factors` names those to look at; by default, all. `discrete` is how discrete latents are shown to metrics that do
-    not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the codes below 1
-    is drawn at random, always the same.
+    `factors` names those to look at; by default, all. Those named by `one_vs_rest` are replaced by a binary attribute
+    for each of their values: "digit 3" or another digit. `discrete` is how discrete latents are shown to metrics
+    that do not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the
+    codes below 1 is drawn at random, always the same.
 
     With `test`, codes of other images, predictors are fitted on `codes` and tested on `test`; metrics that fit none are
     left out.
     """
-    scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction)
+    split = named(one_vs_rest)
+    scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction, one_vs_rest=split)
     with shown(progress), listening(*([watch] if watch else [])):
         if test is None:
             return evaluate_as(scoring, codes, metrics, seed)
@@ -116,7 +119,7 @@ def evaluate_as(
         higher_is_better={name: (chosen | selection.model_scores)[name].higher_is_better for name in work.scores},
         num_images=len(codes),
         num_latents=codes.num_latents,
-        factor_names=codes.factor_names,
+        factor_names=work.statistics.codes.factor_names,
         refused=work.refused,
         left_out=left_out,
         failed={name: "".join(traceback.format_exception(error)) for name, error in work.failed.items()},
@@ -180,9 +183,14 @@ def _scored(codes: Codes, scoring: Scoring) -> Codes:
 def _statistics(codes: Codes, scoring: Scoring, fitted_on: Codes | None) -> Statistics:
     """Returns the statistics of the codes, with those that predictors are fitted on before them."""
     if fitted_on is None:
-        return Statistics(codes)
+        return Statistics(_with_attributes(codes, scoring))
     fitted = _scored(Statistics(fitted_on).codes, scoring)
-    return Statistics(fitted.joined(codes), num_fitted=len(fitted))
+    # Joined first: a value that only one of them has is an attribute of both.
+    return Statistics(_with_attributes(fitted.joined(codes), scoring), num_fitted=len(fitted))
+
+
+def _with_attributes(codes: Codes, scoring: Scoring) -> Codes:
+    return codes.with_one_vs_rest(scoring.one_vs_rest) if scoring.one_vs_rest else codes
 
 
 def _rows_note(statistics: Statistics) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ class Scoring(Recipe):
     """The step after which the model is scored, where a run has a snapshot of it; None is the end of training."""
     subset: Subset | None = None
     """Which images of the part "all" are scored, whether they were trained on or not; None for all of them."""
+    one_vs_rest: tuple[str, ...] = ()
+    """The names of factors that are replaced by a binary attribute for each of their values: this digit, or another."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,9 +97,14 @@ class Scoring(Recipe):
             if name not in factor_names:
                 raise SpecError(f"There is no factor {name!r} to score. {suggestion(name, factor_names)}")
         chosen = tuple(name for name in factor_names if name in self.factors)
+        scored = chosen or tuple(factor_names)
+        for name in self.one_vs_rest:
+            if name not in scored:
+                raise SpecError(f"There is no factor {name!r} to split into attributes. {suggestion(name, scored)}")
         return replace(
             self,
             factors=() if len(chosen) == len(factor_names) else chosen,
+            one_vs_rest=tuple(name for name in scored if name in self.one_vs_rest),
             discrete=self.discrete if has_discrete else None,
         )
 
@@ -119,6 +126,8 @@ class Scoring(Recipe):
             said.append(f"after {self.step:,} steps")
         if self.fraction < 1:
             said.append(f"drawn at random ({100 * self.fraction:g} %)")
+        if self.one_vs_rest:
+            said.append(f"with an attribute for each value of {', '.join(self.one_vs_rest)}")
         if self.sampling is not None:
             said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
         return said

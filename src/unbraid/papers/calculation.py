@@ -38,6 +38,8 @@ class Calculation:
     claims: tuple[Claim, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
     version: int = 1
+    reads: tuple[FactorDataset, ...] = ()
+    """The data sets that it opens and that only the user can have."""
 
     def __post_init__(self) -> None:
         for claim in self.claims:
@@ -95,8 +97,7 @@ class Calculation:
         )
 
     def datasets(self) -> Sequence[FactorDataset]:
-        """Returns none: a calculation opens what it reads itself."""
-        return ()
+        return self.reads
 
     def keeping(self, keep: Keep) -> "Calculation":
         """Returns itself: a case leaves nothing but its numbers."""

@@ -29,9 +29,9 @@ class Detail:
 
 # By how many models there may be at most.
 _DETAILS: Mapping[float, Detail] = {
-    12: Detail(16, 11, 64, has_images=True, has_table=True, lossy=False),
-    80: Detail(6, 9, 48, has_images=True, has_table=False, lossy=False),
-    250: Detail(4, 7, 32, has_images=False, has_table=False, lossy=True),
+    12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
+    80: Detail(6, 7, 48, has_images=True, has_table=False, lossy=False),
+    250: Detail(4, 5, 32, has_images=False, has_table=False, lossy=True),
     float("inf"): Detail(3, 5, 32, has_images=False, has_table=False, lossy=True),
 }
 

@@ -172,7 +172,7 @@ def _end_labels(medians: dict[int, np.ndarray], y_axis: Axis) -> tuple[EndLabel,
 
 
 def _short(value: float) -> str:
-    return f"{value:.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}".replace("-", "−")
+    return f"{value:z.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}".replace("-", "−")
 
 
 def _points(curve: np.ndarray, x_axis: Axis, y_axis: Axis) -> str:

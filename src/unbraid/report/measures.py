@@ -13,6 +13,7 @@ from unbraid.evaluation.selection import metric_of
 from unbraid.names import suggestion
 from unbraid.report.members import TRAINING, ReportedRun
 
+_LEAST_DIFFERENCE = 5e-4
 _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortion": False}
 
 
@@ -54,6 +55,20 @@ class Measure:
         """Returns what an axis with these ends leaves out of the values that there can be."""
         best = self.ends[0] if self.higher_is_better is False else self.ends[1]
         return f"the best possible is {best:g}" if math.isfinite(best) and not low <= best <= high else ""
+
+    def shares(self, values: Sequence[float]) -> list[float]:
+        """Returns how strongly each value is coloured: the best 1, the worst 0, and 0 where there is none. Values that
+        are the same to three decimals are the worst, all of them.
+        """
+        faint, strong = self.colour_ends(values)
+        if not abs(strong - faint) > _LEAST_DIFFERENCE:
+            return [0.0] * len(values)
+        return [abs(round((v - faint) / (strong - faint), 3)) if math.isfinite(v) else 0.0 for v in values]
+
+    def colour_ends(self, values: Sequence[float]) -> tuple[float, float]:
+        """Returns the values that are coloured faintest and strongest; NaN where none is known."""
+        finite = [value for value in values if math.isfinite(value)] or [math.nan]
+        return (max(finite), min(finite)) if self.higher_is_better is False else (min(finite), max(finite))
 
     def text(self, value: float) -> str:
         """Returns a value with as many decimals as one compares."""

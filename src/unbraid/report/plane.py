@@ -53,7 +53,7 @@ def plane(groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure) ->
         x = LEFT + (WIDTH - LEFT - RIGHT) * x_axis.share(rate)
         return round(x, 1), round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * y_axis.share(distortion), 1)
 
-    faint, strong = _ends([measure.value(member) for _, member in found], measure)
+    values = [measure.value(member) for _, member in found]
     medians = [
         (series, at, group, place(*_median(group)))
         for sweep in sweeps
@@ -64,8 +64,8 @@ def plane(groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure) ->
     lines = {id(series): series for series, *_ in medians}
     return Plane(
         dots=tuple(
-            PlotDot(*place(m.rate, m.distortion), m, group.colour, _share(measure.value(m), faint, strong))
-            for group, m in found
+            PlotDot(*place(m.rate, m.distortion), m, group.colour, share)
+            for (group, m), share in zip(found, measure.shares(values), strict=True)
         ),
         lines=tuple(
             PlotLine(
@@ -77,7 +77,7 @@ def plane(groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure) ->
         levels=_levels(x_axis, y_axis, place),
         x_ticks=tuple((place(tick, y_axis.ticks[0])[0], tick_text(tick)) for tick in x_axis.ticks),
         y_ticks=tuple((place(x_axis.ticks[0], tick)[1], tick_text(tick)) for tick in y_axis.ticks),
-        coloured=(faint, strong),
+        coloured=measure.colour_ends(values),
     )
 
 
@@ -85,18 +85,6 @@ def _median(group: Group) -> tuple[float, float]:
     rates = [member.rate for member in group.members if math.isfinite(member.rate)]
     distortions = [member.distortion for member in group.members if math.isfinite(member.distortion)]
     return statistics.median(rates or [math.nan]), statistics.median(distortions or [math.nan])
-
-
-def _ends(values: Sequence[float], measure: Measure) -> tuple[float, float]:
-    finite = [value for value in values if math.isfinite(value)] or [math.nan]
-    ends = min(finite), max(finite)
-    return (ends[1], ends[0]) if measure.higher_is_better is False else ends
-
-
-def _share(value: float, faint: float, strong: float) -> float:
-    if not math.isfinite(value) or strong == faint:
-        return 0.0
-    return abs(round((value - faint) / (strong - faint), 2))
 
 
 def _levels(

@@ -47,25 +47,17 @@ def model_rows(
     ordered: Sequence[tuple[ReportedRun, Group]], measures: Sequence[Measure], factors: Sequence[str]
 ) -> list[ModelRow]:
     """Returns a row for each member in this order, with its gaps of these factors."""
-    values = [measures[0].value(member) for member, _ in ordered]
-    finite = [value for value in values if math.isfinite(value)] or [0.0]
-    faint, strong = min(finite), max(finite)
-    if measures[0].higher_is_better is False:
-        faint, strong = strong, faint
-
-    def share(value: float) -> float:
-        return (value - faint) / (strong - faint) if strong != faint and math.isfinite(value) else 0.0
-
+    shares = measures[0].shares([measures[0].value(member) for member, _ in ordered])
     return [
         ModelRow(
             number,
             member,
             group,
             tuple(measure.text(measure.value(member)) for measure in measures),
-            abs(round(share(value), 3)),
+            share,
             tuple(_gap(member, name, measures[0]) for name in factors),
         )
-        for number, ((member, group), value) in enumerate(zip(ordered, values, strict=True), 1)
+        for number, ((member, group), share) in enumerate(zip(ordered, shares, strict=True), 1)
     ]
 
 

@@ -22,6 +22,7 @@ _NARROWEST = 300.0
 _EDGE = 3.0
 # Many dots at one place are stacked no higher than this, however they overlap.
 _MOST_HEIGHT = 42.0
+_LEAST_REACH = 0.05
 _LETTER = 6.6  # pixels that a letter of a label takes across, at most
 
 
@@ -96,9 +97,14 @@ def strip_plot(
 
 
 def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
-    """Returns the axis of a measure over all values that are finite."""
+    """Returns the axis of a measure over all values that are finite. Where a measure has a top, differences of noise do
+    not fill the axis: it reaches a twentieth of it in any case.
+    """
     finite = [value for value in values if math.isfinite(value)]
-    return Axis.over([0.0, *finite] if measure.ends[0] == 0 else finite or [0.0])
+    if measure.ends[0] != 0:
+        return Axis.over(finite or [0.0])
+    least = _LEAST_REACH * measure.ends[1] if math.isfinite(measure.ends[1]) else 0.0
+    return Axis.over([0.0, least, *finite])
 
 
 def swarm(places: Sequence[float], diameter: float) -> list[float]:

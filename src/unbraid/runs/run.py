@@ -303,6 +303,7 @@ class Run:
         fraction: float = 1.0,
         fit: Fit = "part",
         step: int | None = None,
+        one_vs_rest: str | Sequence[str] = (),
         seed: int | None = None,
         device: torch.device | str = "auto",
         watch: Listener | None = None,
@@ -311,10 +312,9 @@ class Run:
         """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json beside those of other
         metrics, settings and scorings. If the folder may not be written, a warning says that they could not be kept.
 
-        `part`, `factors`, `sampling`, `discrete`, `fraction`, `fit` and `step` say which codes are scored and how, as
-        the fields of a `Scoring` do; a `scoring` may be given in place of all of them.
+        `part` to `one_vs_rest` say which codes are scored and how: the fields of a `scoring`, given in their place.
         """
-        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit, step)
+        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit, step, one_vs_rest=named(one_vs_rest))
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)

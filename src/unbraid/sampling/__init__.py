@@ -12,6 +12,7 @@ from unbraid.sampling.joint import Joint as Joint
 from unbraid.sampling.joint_table import Table as Table
 from unbraid.sampling.joint_table import UniformJoint as UniformJoint
 from unbraid.sampling.listed_rows import Rows as Rows
+from unbraid.sampling.outer_values import OuterValues as OuterValues
 from unbraid.sampling.product import Product as Product
 from unbraid.sampling.random_split import RandomSplit as RandomSplit
 from unbraid.sampling.row_range import RowRange as RowRange

@@ -58,3 +58,14 @@ def test_the_real_digits_are_the_well_known_ones(real_data):
     # The mean that every tutorial normalises with.
     assert images.pixels[:].double().mean().item() / 255 == pytest.approx(0.1307, abs=5e-5)
     assert MNIST(root=str(real_data), split="test").load().values[:5, 0].tolist() == [7, 2, 1, 0, 4]
+
+
+@pytest.mark.real_data
+def test_the_real_digits_have_shapes(real_data):
+    """Ones are narrow, zeros are wide, and most digits lean to the right."""
+    images = MNIST(root=str(real_data / "mnist"), split="test", shape_factors=True).load()
+    assert [factor.name for factor in images.factor_table] == ["digit", "thickness", "width", "slant"]
+    digit, thickness, width, slant = images.values.double().T
+    assert width[digit == 1].median() < 5 < 12 < width[digit == 0].median()
+    assert 1.5 < thickness.median() < 4
+    assert slant.median() > 0.05

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float64, UInt8
 
 from unbraid import files
 from unbraid.data.conversion.converted import ConvertedDataset
@@ -66,7 +66,13 @@ class IdxDataset(ConvertedDataset):
             for first in range(start, len(images), _IMAGES_PER_BLOCK):
                 yield images[first : first + _IMAGES_PER_BLOCK, None]
 
-        return Plan(self.image_shape, self.factors, labels[:, None].astype(np.int64), blocks)
+        classes, measured = labels[:, None].astype(np.int64), self.measured(images)
+        columns = classes if measured is None else np.concatenate([classes, measured], axis=1)
+        return Plan(self.image_shape, self.factors, columns, blocks)
+
+    def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
+        """Returns factors that are measured from the pixels, beside the class. By default there are none."""
+        return None
 
 
 def published_files(

@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import numpy as np
+from jaxtyping import Float64, UInt8
+
 from unbraid.data.conversion.idx_dataset import NUM_CLASSES, IdxDataset, published_files
 from unbraid.data.dataset import Factor
+from unbraid.data.pictures.digit_shape import MEASURED, digit_shape
 from unbraid.data.publication import Publication
 
 
@@ -35,6 +39,13 @@ class MNIST(IdxDataset):
         subfolders=("mnist", "MNIST/raw"),
     )
 
+    shape_factors: bool = False
+    """Whether thickness, width and slant, measured from the pixels, are continuous factors beside the digit."""
+
     @property
     def factors(self) -> tuple[Factor, ...]:
-        return (Factor("digit", NUM_CLASSES, ordered=False),)
+        measured = tuple(Factor(name, 0) for name in MEASURED) if self.shape_factors else ()
+        return (Factor("digit", NUM_CLASSES, ordered=False), *measured)
+
+    def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
+        return digit_shape(images) if self.shape_factors else None

@@ -4,6 +4,7 @@ from unbraid.papers.esmaeili2018.architectures import TABLE3, TABLE4, TABLE5
 from unbraid.papers.esmaeili2018.digits import FIGURE5, FIGURE6, FIGURE11, LABELS
 from unbraid.papers.esmaeili2018.faces import FIGURE8, FIGURE8_STAND_IN
 from unbraid.papers.esmaeili2018.figure3 import FIGURE3
+from unbraid.papers.esmaeili2018.figure9 import FIGURE9A, FIGURE9B
 from unbraid.papers.esmaeili2018.table1 import TABLE1
 from unbraid.papers.esmaeili2018.table2 import TABLE2
 from unbraid.papers.item import Paper
@@ -22,6 +23,8 @@ PAPER = Paper(
         LABELS,
         FIGURE8,
         FIGURE8_STAND_IN,
+        FIGURE9A,
+        FIGURE9B,
         FIGURE11,
         TABLE3,
         TABLE4,

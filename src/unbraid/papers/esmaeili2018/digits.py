@@ -19,7 +19,7 @@ from unbraid.papers.esmaeili2018.table2 import TABLE2
 from unbraid.papers.item import Choice, Item, Scale
 from unbraid.papers.work import StudyWork, Work
 from unbraid.runs.spec import RunSpec
-from unbraid.sampling import Rows
+from unbraid.sampling import RowRange
 from unbraid.studies.best import best_runs
 from unbraid.studies.claims import Claim, Higher, Near, Within
 from unbraid.studies.figures import draw
@@ -53,7 +53,7 @@ def mnist_spec(objective: Objective, scale: Scale, *, latents: Latents, dataset:
         num_steps=_STEPS[scale],
         batch_size=64 if is_small else 512,
         optimiser=Adam(1e-3),
-        subset=Rows.of(range(600)) if is_small else None,
+        subset=RowRange(0, 600) if is_small else None,
     )
 
 
@@ -180,7 +180,7 @@ def _pictures(work: Work, folder: Path) -> Mapping[str, bytes]:
     return found
 
 
-_CHOICES = (
+CHOICES = (
     Choice("beta, gamma", "not stated for digits and clothes", "4 and 3, those of dSprites; also 10 and 3"),
     Choice("steps", "not stated", "23,400 of 512 images: 200 epochs"),
     Choice("temperature", "not stated", "0.66, that of the authors' library"),
@@ -195,7 +195,7 @@ FIGURE5 = Item(
     work={scale: _both_traversals(scale) for scale in ("smoke", "quick")},
     data="MNIST and Fashion-MNIST",
     seconds={"quick": 60},
-    choices=_CHOICES,
+    choices=CHOICES,
     draw=_draw_active,
     pictures=_pictures,
     needs=NEEDS_BOTH,
@@ -208,7 +208,7 @@ FIGURE6 = Item(
     work={scale: _pruning(scale) for scale in ("smoke", "quick")},
     data="MNIST",
     seconds={"quick": 120},
-    choices=(*_CHOICES, Choice("I(x; z_d)", "not stated how estimated", "exact, over all images, at the end")),
+    choices=(*CHOICES, Choice("I(x; z_d)", "not stated how estimated", "exact, over all images, at the end")),
     draw=_draw_active,
     needs=NEEDS_MNIST,
     notes=(
@@ -223,7 +223,7 @@ LABELS = Item(
     work={scale: _labels(scale) for scale in ("smoke", "quick")},
     data="MNIST, Fashion-MNIST and dSprites",
     seconds={"quick": 220},
-    choices=(*_CHOICES, Choice("measure of success", "none: pictures", "accuracy under the best matching")),
+    choices=(*CHOICES, Choice("measure of success", "none: pictures", "accuracy under the best matching")),
     draw=_draw_accuracy,
     pictures=None,
     needs=NEEDS_BOTH,
@@ -239,7 +239,7 @@ FIGURE11 = Item(
     work={scale: _traversals(scale, FashionMNIST(), "clothes", "figure11") for scale in ("smoke", "quick")},
     data="Fashion-MNIST",
     seconds={"quick": 30},
-    choices=_CHOICES,
+    choices=CHOICES,
     draw=_draw_active,
     pictures=_pictures,
     needs="the files of Fashion-MNIST (`unbraid datasets fetch fashion-mnist`)",

@@ -2,6 +2,7 @@
 
 from unbraid.papers.item import Paper
 from unbraid.papers.kumar2017.appendix_b import APPENDIX_B, APPENDIX_B_CELEBA
+from unbraid.papers.kumar2017.celeba import FIGURE1_CELEBA, FIGURE1_STAND_IN, TABLE1_CELEBA, TABLE1_STAND_IN
 from unbraid.papers.kumar2017.table1 import FIGURE1, TABLE1
 from unbraid.papers.kumar2017.table3 import FIGURES9_12, TABLE3
 
@@ -10,5 +11,16 @@ PAPER = Paper(
     authors="Kumar, Sattigeri, Balakrishnan",
     title="Variational Inference of Disentangled Latent Concepts from Unlabeled Observations",
     reference="arXiv:1711.00848v1",
-    items=(TABLE1, FIGURE1, TABLE3, FIGURES9_12, APPENDIX_B, APPENDIX_B_CELEBA),
+    items=(
+        TABLE1,
+        TABLE1_CELEBA,
+        TABLE1_STAND_IN,
+        FIGURE1,
+        FIGURE1_CELEBA,
+        FIGURE1_STAND_IN,
+        TABLE3,
+        FIGURES9_12,
+        APPENDIX_B,
+        APPENDIX_B_CELEBA,
+    ),
 )

@@ -80,6 +80,7 @@ def _work_on_faces() -> Calculation:
         metrics={"largest": None, "correlation": None},
         compute=_of_faces,
         claims=(claim,),
+        reads=(CelebA(),),
     )
 
 

@@ -1,4 +1,4 @@
-"""The runs on 2D Shapes, which tables 1 and 3 and figures 1 and 9 to 12 share, and what is asked of them."""
+"""What is trained, for how long, and what is asked of it. Runs on 2D Shapes serve all items but those on faces."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from unbraid.data import DSprites
 from unbraid.data.dataset import FactorDataset
 from unbraid.evaluation.scoring import Scoring
 from unbraid.metrics import MIG, Correlations, TopAttributes, ZDiff
-from unbraid.model_scores import ReconstructionError
+from unbraid.metrics.metric import Metric
+from unbraid.model_scores import ModelScore, ReconstructionError
 from unbraid.models import MLP, Autoencoder
 from unbraid.objectives import DIPVAE, VAE, BetaVAE
 from unbraid.objectives.objective import Objective
@@ -35,17 +36,15 @@ ZDIFF, EXACT_MIG = text_of(ZDiff("svm")), text_of(MIG())
 SQUARED, ABSOLUTE, NATS = (text_of(ReconstructionError(error)) for error in ("squared", "absolute", "cross_entropy"))
 ALL_LATENTS, LIVE_LATENTS, TOP = text_of(_ALL), text_of(_LIVE), text_of(_TOP)
 
-# The same of every run, so that items which share runs find all their scores kept: codes are let go.
-_METRICS = (
+TABLE_METRICS: tuple[Metric | ModelScore, ...] = (
     ZDiff("svm"),
     MIG(),
     ReconstructionError(),
     ReconstructionError("absolute"),
     ReconstructionError("cross_entropy"),
-    _ALL,
-    _LIVE,
-    _TOP,
 )
+# The same of every run, so that items which share runs find all their scores kept: codes are let go.
+_METRICS = (*TABLE_METRICS, _ALL, _LIVE, _TOP)
 TEST = Scoring(part="test")
 _SCORINGS = (TEST, Scoring(part="test", factors=("scale", "orientation", "position_x", "position_y")))
 
@@ -58,7 +57,7 @@ class Size:
     """
 
     dataset: FactorDataset
-    net: MLP
+    model: Autoencoder
     num_steps: int
     batch_size: int
     betas: tuple[float, ...]
@@ -67,12 +66,15 @@ class Size:
     seeds_of_grid: tuple[int, ...]
     tuning_seeds: tuple[int, ...]
     precision: Precision = "bf16"
+    rate: float = 1e-3
+    metrics: tuple[Metric | ModelScore, ...] = _METRICS
+    scorings: tuple[Scoring, ...] = _SCORINGS
 
 
 SIZES: Mapping[Scale, Size] = {
     "smoke": Size(
         dataset=DSprites(resolution=32, num_orientations=2, num_positions=4),
-        net=MLP((16,), (16,)),
+        model=Autoencoder(MLP((16,), (16,))),
         num_steps=20,
         batch_size=64,
         betas=(4.0, 60.0),
@@ -81,10 +83,11 @@ SIZES: Mapping[Scale, Size] = {
         seeds_of_grid=(0, 1),
         tuning_seeds=(100,),
         precision="float32",
+        scorings=(TEST,),
     ),
     "quick": Size(
         dataset=DSprites(),
-        net=MLP(),
+        model=Autoencoder(MLP()),
         num_steps=16_200,
         batch_size=2048,
         betas=(2.0, 4.0, 8.0, 16.0, 60.0),
@@ -95,7 +98,7 @@ SIZES: Mapping[Scale, Size] = {
     ),
     "paper": Size(
         dataset=DSprites(),
-        net=MLP(),
+        model=Autoencoder(MLP()),
         num_steps=16_200,
         batch_size=2048,
         betas=(2.0, 4.0, 8.0, 16.0, 20.0, 25.0, 32.0, 60.0, 64.0, 100.0, 128.0, 200.0, 256.0),
@@ -120,7 +123,7 @@ def dip_vae(weight: float) -> str:
     return f"DIP-VAE {weight:g}"
 
 
-def setting(scale: Scale, label: str, seeds: Sequence[int]) -> Setting:
+def setting(size: Size, label: str, seeds: Sequence[int]) -> Setting:
     """Returns a setting by its label, "VAE" or a family and its weight."""
     family, _, strength = label.partition(" ")
     objectives: Mapping[str, Objective] = {
@@ -128,15 +131,14 @@ def setting(scale: Scale, label: str, seeds: Sequence[int]) -> Setting:
         "beta-VAE": BetaVAE(beta=float(strength or 1)),
         DIP: DIPVAE(kind="i", off_diagonal=float(strength or 1)),
     }
-    return Setting(label, _spec(scale, objectives[family]), tuple(seeds), family)
+    return Setting(label, _spec(size, objectives[family]), tuple(seeds), family)
 
 
-def tuned_work(name: str, scale: Scale, labels: Sequence[str], claims: Sequence[Claim]) -> TunedWork:
+def tuned_work(name: str, size: Size, labels: Sequence[str], claims: Sequence[Claim]) -> TunedWork:
     """Returns a study of these settings and of the DIP-VAE with the best Z-diff on seeds of its own."""
-    size = SIZES[scale]
-    candidates = [setting(scale, dip_vae(weight), size.tuning_seeds) for weight in size.weights]
+    candidates = [setting(size, dip_vae(weight), size.tuning_seeds) for weight in size.weights]
     return TunedWork(
-        study=study(name, scale, [setting(scale, label, size.seeds) for label in labels]),
+        study=study(name, size, [setting(size, label, size.seeds) for label in labels]),
         chosen=DIP,
         candidates=tuple(candidates),
         seeds=size.seeds,
@@ -145,32 +147,41 @@ def tuned_work(name: str, scale: Scale, labels: Sequence[str], claims: Sequence[
     )
 
 
-def study(name: str, scale: Scale, settings: Sequence[Setting], claims: Sequence[Claim] = ()) -> Study:
+def study(name: str, size: Size, settings: Sequence[Setting], claims: Sequence[Claim] = ()) -> Study:
     """Returns a study of these settings, on the images that were held out."""
     return Study(
         name=f"kumar2017-{name}",
         settings=tuple(settings),
-        metrics=_METRICS,
-        scorings=_SCORINGS[:1] if scale == "smoke" else _SCORINGS,
+        metrics=size.metrics,
+        scorings=size.scorings,
         keep="scores",
         claims=tuple(claims),
     )
 
 
-def seconds(num_models: int) -> float:
+def num_of_table(size: Size, num_settings: int) -> int:
+    """Returns how many models a table of so many settings takes, of which one is chosen."""
+    return num_settings * len(size.seeds) + len(size.weights) * len(size.tuning_seeds)
+
+
+def num_of_grid(size: Size) -> int:
+    """Returns how many models the whole grid takes."""
+    return (1 + len(size.betas) + len(size.weights)) * len(size.seeds_of_grid)
+
+
+def seconds(num_models: int, of_one: float = _SECONDS_OF_A_MODEL) -> float:
     """Returns about how long so many models take on one H200."""
-    return round(num_models * _SECONDS_OF_A_MODEL + _SECONDS_OF_COMPILING)
+    return round(num_models * of_one + _SECONDS_OF_COMPILING)
 
 
-def _spec(scale: Scale, objective: Objective) -> RunSpec:
-    size = SIZES[scale]
+def _spec(size: Size, objective: Objective) -> RunSpec:
     return RunSpec(
         dataset=size.dataset,
-        model=Autoencoder(size.net),
+        model=size.model,
         objective=objective,
         num_steps=size.num_steps,
         batch_size=size.batch_size,
-        optimiser=Adam(1e-3),
+        optimiser=Adam(size.rate),
         precision=size.precision,
         subset=RandomSplit(0.9),
     )

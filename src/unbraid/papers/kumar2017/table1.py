@@ -15,8 +15,11 @@ from unbraid.papers.kumar2017.runs import (
     SQUARED,
     VAE_,
     ZDIFF,
+    Size,
     beta_vae,
     dip_vae,
+    num_of_grid,
+    num_of_table,
     seconds,
     setting,
     study,
@@ -47,11 +50,15 @@ def _table1(scale: Scale) -> Callable[[], TunedWork]:
         Ratio("beta-VAE 60 errs 6.6 times as much as the VAE.", SQUARED, _STRONG, VAE_, 4.0, 10.0),
         Ratio("DIP-VAE errs hardly more than the VAE.", SQUARED, DIP, VAE_, high=1.3),
     )
-    return lambda: tuned_work("table1", scale, _LABELS, claims)
+    return lambda: tuned_work("table1", SIZES[scale], _LABELS, claims)
 
 
 def _figure1(scale: Scale) -> Callable[[], StudyWork]:
-    size = SIZES[scale]
+    return lambda: grid_work("figure1", SIZES[scale])
+
+
+def grid_work(name: str, size: Size) -> StudyWork:
+    """Returns the study of the whole grid, with the claims of figure 1."""
     betas, weights = [beta_vae(beta) for beta in size.betas], [dip_vae(weight) for weight in size.weights]
     claims = (
         Dominated(
@@ -64,33 +71,24 @@ def _figure1(scale: Scale) -> Callable[[], StudyWork]:
         Growing("The error of a beta-VAE grows with beta.", SQUARED, (VAE_, *betas)),
         Ratio("The strongest DIP-VAE errs at most 1.5 times as much as the VAE.", SQUARED, weights[-1], VAE_, high=1.5),
     )
-    labels = (VAE_, *betas, *weights)
-    settings = [setting(scale, label, size.seeds_of_grid) for label in labels]
-    return lambda: StudyWork(study("figure1", scale, settings, claims))
+    settings = [setting(size, label, size.seeds_of_grid) for label in (VAE_, *betas, *weights)]
+    return StudyWork(study(name, size, settings, claims))
 
 
-def _draw_table1(scores: StudyScores) -> Any:
+def draw_table1(scores: StudyScores) -> Any:
     """Draws Z-diff and MIG beside each other, without the runs that tuned."""
     table = run_table(scores, [ZDIFF, EXACT_MIG])
-    chosen = type(table)(table.columns, tuple(row for row in table.rows if row[0] in _SHOWN))
+    rows = (row for row in table.rows if row[0] == DIP or row[1] != DIP)
+    chosen = type(table)(table.columns, tuple(rows))
     left, right = side_by_side(["Z-diff", "MIG of the same models"], height=1.7)
     figures.strip_plot(chosen, ZDIFF, label="Z-diff (SVM) ↑", axes=left)
     return figures.strip_plot(chosen, EXACT_MIG, label="MIG (exact) ↑", axes=right)
 
 
-def _draw_figure1(scores: StudyScores) -> Any:
+def draw_figure1(scores: StudyScores) -> Any:
+    """Draws the path of each family through the plane of error and Z-diff."""
     labels = ("squared error per pixel", "Z-diff (SVM)")
     return figures.median_paths(run_table(scores, [SQUARED, ZDIFF]), SQUARED, ZDIFF, labels=labels)
-
-
-def _num_of_table(scale: Scale) -> int:
-    size = SIZES[scale]
-    return len(_SHOWN) * len(size.seeds) + len(size.weights) * len(size.tuning_seeds)
-
-
-def _num_of_figure(scale: Scale) -> int:
-    size = SIZES[scale]
-    return (1 + len(size.betas) + len(size.weights)) * len(size.seeds_of_grid)
 
 
 TABLE1 = Item(
@@ -102,7 +100,7 @@ TABLE1 = Item(
     ),
     work={scale: _table1(scale) for scale in SIZES},
     data="dSprites, exact",
-    seconds={scale: seconds(_num_of_table(scale)) for scale in SIZES if scale != "smoke"},
+    seconds={scale: seconds(num_of_table(SIZES[scale], len(_SHOWN))) for scale in SIZES if scale != "smoke"},
     choices=SHARED_CHOICES,
     printed=(
         *(Printed(label, ZDIFF, zdiff, 100) for label, (zdiff, _) in _PRINTED.items()),
@@ -112,7 +110,7 @@ TABLE1 = Item(
             for label, (_, error) in _PRINTED.items()
         ),
     ),
-    draw=_draw_table1,
+    draw=draw_table1,
     columns=(ZDIFF, EXACT_MIG, SQUARED, ABSOLUTE, NATS),
     notes=(
         "The printed errors stand beside all three norms, because the paper does not say which it took. Z-diff "
@@ -129,9 +127,9 @@ FIGURE1 = Item(
     claim="DIP-VAE reaches a higher Z-diff at little loss of reconstruction; the error of beta-VAE grows steeply.",
     work={scale: _figure1(scale) for scale in SIZES},
     data="dSprites, exact",
-    seconds={scale: seconds(_num_of_figure(scale)) for scale in SIZES if scale != "smoke"},
+    seconds={scale: seconds(num_of_grid(SIZES[scale])) for scale in SIZES if scale != "smoke"},
     choices=SHARED_CHOICES,
-    draw=_draw_figure1,
+    draw=draw_figure1,
     columns=(ZDIFF, EXACT_MIG, SQUARED),
     notes=(
         "No point of the printed figure can be read but those of table 1. At a large beta models collapse, and Z-diff "

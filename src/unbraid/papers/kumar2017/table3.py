@@ -22,6 +22,7 @@ from unbraid.papers.kumar2017.runs import (
     TOP,
     VAE_,
     beta_vae,
+    num_of_table,
     seconds,
     tuned_work,
 )
@@ -48,7 +49,7 @@ def _table3(scale: Scale) -> Callable[[], TunedWork]:
                 f"Latents of beta-VAE 20 are more correlated than those of the VAE, {among}.", metric, _STRONG, VAE_
             ),
         ]
-    return lambda: tuned_work("table3", scale, _LABELS, claims)
+    return lambda: tuned_work("table3", SIZES[scale], _LABELS, claims)
 
 
 def _figures(scale: Scale) -> Callable[[], TunedWork]:
@@ -60,7 +61,7 @@ def _figures(scale: Scale) -> Callable[[], TunedWork]:
         Near("These latents follow nothing else (0.2 or less).", f"{TOP}:runner_up", DIP, 0.1, 0.1),
         Higher("They do so by a larger margin than those of the VAE.", f"{TOP}:margin", DIP, VAE_),
     )
-    return lambda: tuned_work("figures9-12", scale, _LABELS, claims)
+    return lambda: tuned_work("figures9-12", SIZES[scale], _LABELS, claims)
 
 
 def _draw_table3(scores: StudyScores) -> Any:
@@ -144,12 +145,9 @@ def _initials(names: Sequence[str]) -> list[str]:
     return [name.removeprefix("position_")[:2] for name in names]
 
 
-def _num_models(scale: Scale) -> int:
-    size = SIZES[scale]
-    return len(_SHOWN) * len(size.seeds) + len(size.weights) * len(size.tuning_seeds)
-
-
-_SECONDS: Mapping[Scale, float] = {scale: seconds(_num_models(scale)) for scale in SIZES if scale != "smoke"}
+_SECONDS: Mapping[Scale, float] = {
+    scale: seconds(num_of_table(SIZES[scale], len(_SHOWN))) for scale in SIZES if scale != "smoke"
+}
 _SHARING = "Most runs are those of `kumar2017/table1`, of which nothing is trained twice; beta 20 comes on top. "
 
 TABLE3 = Item(
