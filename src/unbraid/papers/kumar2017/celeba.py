@@ -61,8 +61,8 @@ def _sizes(images: FactorDataset, few: FactorDataset, num_steps: int) -> Mapping
         batch_size=16,
         betas=(4.0, 8.0),
         weights=(1.0, 10.0),
-        seeds=(0, 1),
-        seeds_of_grid=(0, 1),
+        seeds=(0,),
+        seeds_of_grid=(0,),
         tuning_seeds=(100,),
         precision="float32",
     )

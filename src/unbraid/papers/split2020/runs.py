@@ -82,7 +82,7 @@ class Size:
 
 
 SIZES: Mapping[Scale, Size] = {
-    "smoke": Size(12, 12, 1e-3, 16, 2, "float32"),
+    "smoke": Size(12, 12, 1e-3, 16, 1, "float32"),
     "quick": Size(60_000, 60_000, 1e-3, 64, 8),
     "paper": Size(300_000, 150_000, 1e-4, 64, 10),
 }
@@ -141,15 +141,18 @@ def work(name: str, settings: Sequence[Setting], claims: Sequence[Claim]) -> Stu
     )
 
 
-def seconds(settings: Sequence[Setting]) -> float:
-    """Returns about how long the settings take on one H200: training, scores, and compiling a fleet for each."""
-    total = 0.0
-    for each in settings:
-        is_split = each.family in (SPLIT, SPLIT_EQUAL)
-        milliseconds = _MILLISECONDS[is_split][each.spec.objective.critic_reads is not None]
-        total += len(each.seeds) * (each.spec.num_steps * milliseconds / 1000 + _SECONDS_OF_SCORES)
-        total += _SECONDS_OF_COMPILING
-    return round(total)
+def seconds(scale: Scale, pairs: Sequence[tuple[str, str]], num_seeds: int | None = None) -> float:
+    """Returns about how long settings, each an objective and an encoder, take on one H200: training, scores, and
+    compiling their fleets. No spec is made for it, because all items are asked when the papers are listed.
+    """
+    size, total = SIZES[scale], 0.0
+    for objective, encoder in pairs:
+        has_critic = objective == FACTOR_VAE
+        milliseconds = _MILLISECONDS[encoder in (SPLIT, SPLIT_EQUAL)][has_critic]
+        num_steps = size.steps_with_critic if has_critic else size.num_steps
+        total += (num_seeds or size.num_seeds) * (num_steps * milliseconds / 1000 + _SECONDS_OF_SCORES)
+    fleets = {(encoder, objective == FACTOR_VAE) for objective, encoder in pairs}
+    return round(total + _SECONDS_OF_COMPILING * len(fleets))
 
 
 SHARED_CHOICES = (

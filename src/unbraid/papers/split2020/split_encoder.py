@@ -42,13 +42,18 @@ class Comparison:
     objectives: tuple[str, ...] = (VAE_, FACTOR_VAE)
     encoders: tuple[str, ...] = SPLITS
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns each objective with each encoder."""
+        return [(objective, encoder) for objective in self.objectives for encoder in self.encoders]
+
     def settings(self, scale: Scale) -> list[Setting]:
         """Returns a setting for each objective and encoder."""
-        return [setting(self.images, scale, one, other) for one in self.objectives for other in self.encoders]
+        return [setting(self.images, scale, *pair) for pair in self.pairs]
 
     def seconds(self) -> dict[Scale, float]:
         """Returns about what each scale costs."""
-        return {scale: seconds(self.settings(scale)) for scale in SIZES if scale != "smoke"}
+        return {scale: seconds(scale, self.pairs) for scale in SIZES if scale != "smoke"}
 
     def work(self, name: str, claims: Callable[[Scale], Sequence[Claim]]) -> dict[Scale, Callable[[], StudyWork]]:
         """Returns the study by scale, with the claims of that scale."""
@@ -89,7 +94,7 @@ def level(objective: str, encoder: str, metric: str, low: float, high: float, ma
 
 def unrelated(comparison: Comparison) -> Claim:
     """Returns the claim that MIG and the FactorVAE score hardly go together."""
-    labels = tuple(label(one, other) for one in comparison.objectives for other in comparison.encoders)
+    labels = tuple(label(*pair) for pair in comparison.pairs)
     return WeaklyCorrelated("MIG and the FactorVAE score hardly go together.", MIG_OF_MEANS, FACTOR_SCORE, labels)
 
 
