@@ -44,6 +44,7 @@ def test_it_trains_scores_and_reports_and_the_second_time_only_reports(unbraid, 
     explorer = page.with_name("explorer.html")
     assert f"The report is in {page.as_uri()}\nThe explorer is in {explorer.as_uri()}\n" in first.out
     assert explorer.read_text().count('"precision":"half"') == 2
+    assert 'href="explorer.html"' in page.read_text()
     assert [line.split()[0] for line in first.out.splitlines() if line.startswith(("vae ", "beta-tcvae, "))] == [
         "vae",
         "beta-tcvae,",

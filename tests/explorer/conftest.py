@@ -12,9 +12,10 @@ from unbraid import DSprites, RunSpec, train
 from unbraid.codes import Codes
 from unbraid.distributions import GaussianLatents
 from unbraid.explorer import write_explorer
-from unbraid.models import Autoencoder, Conv
+from unbraid.models import MLP, Autoencoder
 from unbraid.models.layers.seeded import seeded
-from unbraid.objectives import VAE
+from unbraid.objectives import BetaVAE
+from unbraid.optimisers import Adam
 from unbraid.runs import Run
 
 NUM_IMAGES = 48
@@ -56,10 +57,10 @@ def page_file(decoder: nn.Module, codes: Codes, images: np.ndarray, tmp_path_fac
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    """Two seeds of a small net, hardly trained."""
+    """Two seeds of a small net, whose codes spread after a few steps because they cost little."""
     data = DSprites(resolution=16, shapes=("heart", "square"), num_scales=2, num_orientations=1, num_positions=4)
-    model = Autoencoder(Conv(channels=(4, 4), hidden=8), latents=GaussianLatents(3))
-    spec = RunSpec(data, model, VAE(), num_steps=3, batch_size=8)
+    model = Autoencoder(MLP((32,), decoder_hidden=(32,)), latents=GaussianLatents(3))
+    spec = RunSpec(data, model, BetaVAE(beta=0.01), num_steps=20, batch_size=8, optimiser=Adam(1e-2))
     return train([spec], [0, 1], folder=tmp_path_factory.mktemp("runs"), progress=False, device="cpu")
 
 

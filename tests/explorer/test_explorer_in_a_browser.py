@@ -26,7 +26,7 @@ def explore(open_page: OpenPage) -> OpenPage:
 
     def opened(path: Path, **options: object) -> "Page":
         page = open_page(path, **options)
-        page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+        page.wait_for_selector("html[data-checked=yes]", timeout=20_000)
         return page
 
     return opened
@@ -80,6 +80,15 @@ def test_it_compares_itself_with_python_and_says_so(page_file: Path, explore: Op
     found = re.search(r"on 16 codes: pixels differ by ([\d.]+)/255 at most \(half precision\)\. A picture takes", said)
     assert found, said
     assert float(found[1]) < 1
+
+
+def test_it_warns_where_it_decodes_otherwise_than_python(page_file: Path, explore: OpenPage, tmp_path: Path) -> None:
+    text = page_file.read_text()
+    changed = text.replace('"kind":"tanh"', '"kind":"relu"')
+    assert changed != text
+    (tmp_path / "page.html").write_text(changed)
+    page = explore(tmp_path / "page.html")
+    assert "does not decode as Python does: pixels differ by up to" in page.inner_text("#proof.warning")
 
 
 def test_a_slider_moves_the_picture_to_what_torch_decodes(

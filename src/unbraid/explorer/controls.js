@@ -104,16 +104,20 @@ function sliderOf(state, number, name, row, head, play, swap, page) {
   };
 }
 
-/** Returns a strip of pictures to begin at. */
+/** Returns a strip of pictures to begin at: the originals, or else what is decoded from their codes, one by one. */
 function thumbnails(state, originals, shape, labels, page) {
   const size = shape[0] * shape[1] * shape[2], picture = new Float32Array(size);
-  return Array.from({ length: state.count }, (_, image) => {
-    const canvas = makeCanvas(shape, ""), label = `Image ${image + 1}${labels[image] ? `: ${labels[image]}` : ""}`;
+  const canvases = Array.from({ length: state.count }, () => makeCanvas(shape, ""));
+  const paint = (image) => {
     if (originals) for (let p = 0; p < size; p++) picture[p] = originals[image * size + p] / 255;
     else page.decodeStart(image, picture);
-    canvas.paint(picture);
-    canvas.canvas.setAttribute("aria-hidden", "true");
-    return button(canvas.canvas, label, () => page.pick(image));
+    canvases[image].paint(picture);
+  };
+  const paintAll = async () => { for (let image = 0, since = performance.now(); image < state.count; image++) { paint(image); since = await breathe(since); } };
+  paintAll();
+  return canvases.map(({ canvas }, image) => {
+    canvas.setAttribute("aria-hidden", "true");
+    return button(canvas, `Image ${image + 1}${labels[image] ? `: ${labels[image]}` : ""}`, () => page.pick(image));
   });
 }
 

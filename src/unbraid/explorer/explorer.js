@@ -22,7 +22,7 @@ async function explore() {
     if (models.length === 1) byId("beside").append(other);
     return { model, main, second, other, partner };
   });
-  byId("models").style.setProperty("--columns", models.length <= 4 ? 2 : models.length <= 9 ? 3 : 4);
+  byId("models").style.setProperty("--columns", [1, 1, 2, 3, 2, 3, 3, 4, 4, 3][models.length] ?? 4); // even rows
   const beside = originals ? ["original", "reconstruction"].map((word) => {
     const made = makeCanvas(shape, `The ${word} of the start`), figure = element("figure", { class: "start" }, made.canvas, element("figcaption", {}, word));
     byId("beside").append(figure);
@@ -206,13 +206,13 @@ async function explore() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
   fromAddress();
-  tell(models);
   return { state, models, page };
 }
 
-/** Says what was checked, and how it came out. */
-function tell(models) {
-  const checked = models.filter((model) => model.check);
+/** Compares every model with Python, and says how that came out. */
+async function check(models) {
+  const checked = models.filter((model) => model.graph);
+  for (const model of checked) model.check = await proven(model);
   if (!checked.length) { byId("proof").textContent = "Frames decoded by Python."; return; }
   const worst = checked.reduce((a, b) => b.check.largest / b.check.limit > a.check.largest / a.check.limit || Number.isNaN(b.check.largest) ? b : a);
   const fine = checked.every((model) => model.check.fine), { largest, limit } = worst.check;
@@ -226,9 +226,12 @@ function tell(models) {
   byId("speed").textContent = `A picture takes ${total < 10 ? total.toFixed(1) : Math.round(total)} ms here.`;
 }
 
+const root = document.documentElement;
 const explorer = explore();
-explorer.then(() => { document.documentElement.dataset.ready = "yes"; }, (error) => {
-  byId("proof").textContent = `This page could not start: ${error.message}`;
-  byId("proof").classList.add("warning");
-  console.error(error);
-});
+explorer.then(({ models }) => { performance.mark("ready"); root.dataset.ready = "yes"; return check(models); })
+  .then(() => { performance.mark("checked"); root.dataset.checked = "yes"; })
+  .catch((error) => {
+    byId("proof").textContent = `This page could not start: ${error.message}`;
+    byId("proof").classList.add("warning");
+    console.error(error);
+  });

@@ -50,6 +50,21 @@ def write_explorer(
     themselves in the same order. Weights are written in half precision, and those of a large decoder in int8, which
     `precision` can change.
     """
+    page = render(page_content(runs, decoder=decoder, codes=codes, images=images, title=title, precision=precision))
+    files.write_bytes(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
+
+
+def page_content(
+    runs: Sequence[Run] | None = None,
+    *,
+    decoder: Any = None,
+    codes: Any = None,
+    images: Any = None,
+    title: str | None = None,
+    precision: Precision = "auto",
+) -> dict[str, Any]:
+    """Returns what the page holds, as JSON: all that depends on the models."""
     check_value(precision, Precision, "precision")
     if (runs is None) == (decoder is None) or (decoder is not None and codes is None):
         raise SpecError(
@@ -58,34 +73,29 @@ def write_explorer(
         )
     if runs is not None:
         models, pixels = _of_runs(runs)
-        name = title or _title(models)
     else:
         models, pixels = [ExploredModel.of_decoder(decoder, codes)], None if images is None else unlabelled(images)
-        name = title or "What each latent does"
         if pixels is not None and len(pixels) != len(models[0].codes):
             raise DataError(f"There are {len(pixels)} images and {len(models[0].codes)} codes; give one for each.")
     rows = starting_rows(models[0], len(models[0].codes))
     originals = None if pixels is None else pixels.batch(rows)
     shape = _image_shape(models[0].decode(models[0].columns(rows[:1]))[0], originals)
-    content = render(payload(models, originals, rows, shape, precision), name)
-    files.write_bytes(Path(path), content.encode("utf-8", errors="replace"))
-    return Path(path)
+    headline = title or ("What each latent does" if runs is None else _title(models))
+    return {"title": headline, **payload(models, originals, rows, shape, precision)}
 
 
-def render(content: dict[str, Any], title: str) -> str:
+def render(content: dict[str, Any]) -> str:
     """Returns the page as text. Its policy allows one script and one style sheet, by their hashes, and nothing else."""
     folder = resources.files("unbraid.explorer")
     script = "\n" + "\n".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
     style = "\n" + filled("colours.css", {}, {}) + folder.joinpath("explorer.css").read_text("utf-8")
-    # What JSON says stays data whatever it says: no "<" can end the element that it lies in.
-    data = json.dumps(content | {"title": title}, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    policy = f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; base-uri 'none'"
     values = {
-        "title": title,
-        "policy": policy,
+        "title": content["title"],
+        "policy": f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; base-uri 'none'",
         "style": style,
         "script": script,
-        "data": data,
+        # What JSON says stays data whatever it says: no "<" can end the element that it lies in.
+        "data": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "version": __version__,
         "models": content["models"],
         "reasons": [(model["name"], model["reason"]) for model in content["models"] if model["reason"]],
