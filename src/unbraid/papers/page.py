@@ -23,7 +23,8 @@ _SUMMARY = re.compile(r"<!-- papers[^\n]*-->\n(.*?)<!-- /papers -->", re.DOTALL)
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges: `unbraid papers run "
     'chen2018/table1`. A verdict follows from kept scores by a test that was fixed before, and may be "not '
-    'reproduced". What has not been run says so. This page is written by `unbraid papers page`.'
+    'reproduced". What has not been run says so. [What we found in the papers on the way](errors.md). This '
+    "page is written by `unbraid papers page`."
 )
 
 
@@ -192,7 +193,7 @@ def _draw(item: Item, found: ItemEvidence | None, folder: Path) -> None:
 
 
 def _data(item: Item) -> str:
-    return f"your files: {item.needs}" if item.needs else item.data
+    return f"{item.data}, your files" if item.needs else item.data
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
