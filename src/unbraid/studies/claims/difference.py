@@ -20,16 +20,24 @@ class Difference(Claim):
     first: str
     second: str
     settings: tuple[str, ...]
-    low: float = float("-inf")
-    high: float = float("inf")
+    low: float | None = None
+    high: float | None = None
     share: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.low <= self.high:
+        if not self._low <= self._high:
             raise SpecError(f"Difference: low is {self.low} and high is {self.high}; expected low <= high.")
         if not 0 < self.share <= 1:
             raise SpecError(f"Difference: share is {self.share}; expected a number above 0, and at most 1.")
+
+    @property
+    def _low(self) -> float:
+        return float("-inf") if self.low is None else self.low
+
+    @property
+    def _high(self) -> float:
+        return float("inf") if self.high is None else self.high
 
     def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.settings, (self.first, self.second)
@@ -42,7 +50,7 @@ class Difference(Claim):
         ]
         if not found:
             return Decision("undecided", "No run has both numbers.")
-        inside = sum(self.low <= difference <= self.high for difference in found)
+        inside = sum(self._low <= difference <= self._high for difference in found)
         reason = (
             f"{self.first} less {self.second} lies from {min(found):.4g} to {max(found):.4g} over {len(found)} runs; "
             f"{inside} of them have {self._range()}."
@@ -51,7 +59,7 @@ class Difference(Claim):
         return Decision("reproduced" if inside >= self.share * len(found) else "not reproduced", reason, numbers)
 
     def _range(self) -> str:
-        if self.low == float("-inf"):
-            return f"at most {self.high:g}, as expected"
-        end = f"{self.low:g} to {self.high:g}" if self.high < float("inf") else f"at least {self.low:g}"
+        if self.low is None:
+            return f"at most {self._high:g}, as expected"
+        end = f"at least {self.low:g}" if self.high is None else f"{self.low:g} to {self.high:g}"
         return f"{end}, as expected"
