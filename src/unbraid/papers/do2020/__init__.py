@@ -11,6 +11,17 @@ from unbraid.papers.do2020.estimators import (
     TABLE8,
     TABLE9,
 )
+from unbraid.papers.do2020.faces import (
+    FIGURE9,
+    FIGURE9_FACES,
+    FIGURE13,
+    FIGURE20,
+    FIGURE20_SPRITES,
+    TABLE6,
+    TABLE6_FACES,
+    TABLE7,
+    TABLE7_FACES,
+)
 from unbraid.papers.do2020.facts import TABLE2, TABLE2_CELEBA, TABLE3, TABLE4
 from unbraid.papers.do2020.sweep import FIGURE2, FIGURE3, FIGURE4, FIGURE5, FIGURE6, FIGURE7, FIGURE8
 from unbraid.papers.do2020.table1 import TABLE1
@@ -30,6 +41,13 @@ PAPER = Paper(
         FIGURE6,
         FIGURE7,
         FIGURE8,
+        FIGURE9,
+        FIGURE9_FACES,
+        TABLE6,
+        TABLE6_FACES,
+        TABLE7,
+        TABLE7_FACES,
+        FIGURE13,
         TABLE2,
         TABLE2_CELEBA,
         TABLE3,
@@ -40,6 +58,8 @@ PAPER = Paper(
         FIGURE17,
         FIGURE18,
         FIGURE19,
+        FIGURE20,
+        FIGURE20_SPRITES,
         FIGURE23,
         FIGURE24,
         FIGURE25,

@@ -199,11 +199,14 @@ class Question:
 
 
 def bars(panels: Mapping[str, str]) -> Callable[[StudyScores, Names], Any]:
-    """Returns what draws a panel of bars for each title; a panel is a metric of ours, or a part of it after a colon."""
+    """Returns what draws a panel of bars for each title whose score any model has; a panel is a metric of ours, or a
+    part of it after a colon.
+    """
 
     def drawn(scores: StudyScores, names: Names) -> Any:
-        places = side_by_side(list(panels), height=3.2)
-        for axes, wanted in zip(places, panels.values(), strict=True):
+        known = {title: wanted for title, wanted in panels.items() if scores.with_any_score(named(names, wanted))}
+        places = side_by_side(list(known), height=3.2)
+        for axes, wanted in zip(places, known.values(), strict=True):
             metric = named(names, wanted)
             figures.error_bars(run_table(scores, [metric]), metric, axes=axes, label=wanted)
         return tuple(places)

