@@ -84,6 +84,18 @@ def test_of_many_members_only_the_medians_are_drawn(member):
     assert [line.is_median for line in panel.lines] == [True]
 
 
+def test_latents_share_a_panel_with_a_line_for_each_of_the_first_seed(member):
+    columns = ("step", "rate", "information_z0", "information_z1")
+    told = History(columns, [(0.0, 1.0, 0.0, 0.0), (50.0, 1.0, math.nan, math.nan), (100.0, 1.0, 2.0, 1.0)])
+    rate, latents = loss_panels([[member(seed=seed, history=told) for seed in (0, 1)]])
+    assert (rate.name, latents.name) == ("rate", "information of each latent")
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    assert [points(line) for line in latents.lines] == [
+        [(0.0, height), (width, 0.0)],
+        [(0.0, height), (width, height / 2)],
+    ]
+
+
 def test_runs_without_a_history_have_no_panels(member):
     assert loss_panels([[member()]]) == []
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.pages.axis import Axis, tick_text
 from unbraid.report.members import ReportedRun
-from unbraid.runs.history import History
+from unbraid.runs.history import History, is_latent_column
 from unbraid.runs.spec_words import in_words
 
 # The plot in units of its own; on the page it is scaled by 0.9 to 1.2.
@@ -68,14 +68,21 @@ class Panel:
 
 
 def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
-    """Returns every part that any objective logs, in the order of the first, the loss itself last."""
-    parts = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
-    names = sorted(parts, key=lambda part: part == "loss")
+    """Returns every part that any objective logs, in the order of the first, the loss itself last; and then one with a
+    line for each latent, where it was logged what they say.
+    """
+    logged = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
+    latents = [name for name in logged if is_latent_column(name)]
+    names = sorted((part for part in logged if part not in latents), key=lambda part: part == "loss")
     count = _NUM_POINTS if len(groups) <= _MAX_SETTINGS else _FEW_POINTS
     curves = {name: [[_thinned(m.history, name, count) for m in group] for group in groups] for name in names}
     known = {name: [[curve for curve in group if curve.size] for group in found] for name, found in curves.items()}
     last = max((m.history.column("step")[-1] for group in groups for m in group if m.history.rows), default=0.0)
-    return [_panel(name, found, last) for name, found in known.items() if any(found)]
+    panels = [_panel(name, found, last) for name, found in known.items() if any(found)]
+    # Latents come in any order, so that those of another seed cannot be compared: the first one is shown.
+    told = [[_thinned(m.history, name, count) for m in group[:1] for name in latents] for group in groups]
+    of_latents = [[curve for curve in group if curve.size] for group in told]
+    return [*panels, _latent_panel(of_latents, last)] if any(of_latents) else panels
 
 
 def spread_labels(places: Sequence[float], distance: float) -> list[float]:
@@ -126,6 +133,21 @@ def _thinned(history: History, part: str, count: int) -> np.ndarray:
     total, count = table.shape[1], min(count, table.shape[1])
     first = np.arange(count) * (total // count) + np.minimum(np.arange(count), total % count)
     return np.add.reduceat(table, first, axis=1) / np.diff([*first, total])
+
+
+def _latent_panel(groups: Sequence[Sequence[np.ndarray]], last: float) -> Panel:
+    x_axis = Axis.until(last or 1.0, steps=3)
+    y_axis = Axis.over([value for group in groups for curve in group for value in curve[1].tolist()])
+    return Panel(
+        name="information of each latent",
+        meaning="I(x; z_d), estimated from a batch: a line for each latent of the first seed of a setting",
+        lines=tuple(
+            Line(_points(curve, x_axis, y_axis), index, False) for index, group in enumerate(groups) for curve in group
+        ),
+        labels=(),
+        x_ticks=tuple((_x(x_axis, tick), tick_text(tick)) for tick in x_axis.ticks),
+        y_ticks=tuple((_y(y_axis, tick), tick_text(tick)) for tick in y_axis.ticks),
+    )
 
 
 def _panel(name: str, groups: Sequence[Sequence[np.ndarray]], last: float) -> Panel:

@@ -21,6 +21,11 @@ def latent_column(latent: int) -> str:
     return f"{_OF_LATENT}{latent}"
 
 
+def is_latent_column(name: str) -> bool:
+    """Returns whether a column holds the information of a latent."""
+    return name.startswith(_OF_LATENT)
+
+
 @final
 @dataclass
 class History:
@@ -57,7 +62,7 @@ class History:
         """Returns the steps at which I(x; z_d) was estimated, and a row for each with the number of every latent: what
         `unbraid.figures.latent_curves` draws. Raises if it never was.
         """
-        names = [name for name in self.columns if name.startswith(_OF_LATENT)]
+        names = [name for name in self.columns if is_latent_column(name)]
         if not names:
             raise RunError(
                 "The history does not have the information of each latent. Train with latent_information_every=100 "
