@@ -25,6 +25,8 @@ MIG, ELBO, TOTAL_CORRELATION = "mig", "elbo", "elbo-decomposition"
 METRICS = (MIG, ELBO, "rate", "distortion", TOTAL_CORRELATION)
 """Of every run, so that items which share a run find all that they ask for among its kept scores."""
 NUM_LATENTS, NUM_CODES, NUM_NOISE = 10, 5, 5
+MEMBERS_PER_FLEET = 24
+"""Divides the sweeps into fleets of one size, which are compiled once; convolutions at batch 2048 take much memory."""
 
 
 @final
@@ -93,6 +95,7 @@ class Bench:
             metrics=METRICS,
             scorings=(Scoring(factors=self.factors),),
             keep="scores",
+            members_per_fleet=MEMBERS_PER_FLEET,
             claims=tuple(claims),
         )
 

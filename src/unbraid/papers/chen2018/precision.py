@@ -30,7 +30,7 @@ def specs(scale: Scale) -> dict[str, RunSpec]:
     bench = sprites(scale)
     large = bench.spec(BetaTCVAE(beta=6.0))
     if scale == "smoke":
-        return {_SMALL: replace(large, num_steps=5), _LARGE: large}
+        return {_SMALL: replace(large, num_steps=5), _LARGE: replace(large, num_steps=6)}
     num_steps = bench.num_steps * _EPOCHS // _EPOCHS_OF_THE_PAPER
     return {_SMALL: starting_point("beta-tcvae-sprites"), _LARGE: replace(large, num_steps=num_steps)}
 
