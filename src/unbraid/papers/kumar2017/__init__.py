@@ -2,6 +2,16 @@
 
 from unbraid.papers.item import Paper
 from unbraid.papers.kumar2017.appendix_b import APPENDIX_B, APPENDIX_B_CELEBA
+from unbraid.papers.kumar2017.attributes import (
+    FIGURE2,
+    FIGURES3_8,
+    FIGURES3_8_FACES,
+    TABLE2,
+    TABLE2_DIGITS,
+    TABLE2_FACES,
+    TABLE4,
+    TABLE4_FACES,
+)
 from unbraid.papers.kumar2017.celeba import FIGURE1_CELEBA, FIGURE1_STAND_IN, TABLE1_CELEBA, TABLE1_STAND_IN
 from unbraid.papers.kumar2017.table1 import FIGURE1, TABLE1
 from unbraid.papers.kumar2017.table3 import FIGURES9_12, TABLE3
@@ -18,7 +28,15 @@ PAPER = Paper(
         FIGURE1,
         FIGURE1_CELEBA,
         FIGURE1_STAND_IN,
+        TABLE2,
+        TABLE2_FACES,
+        TABLE2_DIGITS,
         TABLE3,
+        TABLE4,
+        TABLE4_FACES,
+        FIGURE2,
+        FIGURES3_8,
+        FIGURES3_8_FACES,
         FIGURES9_12,
         APPENDIX_B,
         APPENDIX_B_CELEBA,
