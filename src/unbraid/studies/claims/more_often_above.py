@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from scipy import stats
+import scipy
 
 from unbraid.studies.claims.claim import Claim, Decision, judged
 from unbraid.studies.study_scores import StudyScores
@@ -34,7 +34,9 @@ class MoreOftenAbove(Claim):
         limit = self.fraction * max(groups[0])
         good = [sum(value > limit for value in values) for values in groups]
         table = [[count, len(values) - count] for count, values in zip(good, groups, strict=True)]
-        more, fewer = (float(stats.fisher_exact(rows, alternative="greater").pvalue) for rows in (table, table[::-1]))
+        more, fewer = (
+            float(scipy.stats.fisher_exact(rows, alternative="greater").pvalue) for rows in (table, table[::-1])
+        )
         reason = (
             f"{good[0]} of {len(groups[0])} seeds lie above {limit:.3f} in {self.metric}, and {good[1]} of "
             f"{len(groups[1])} of the others; p = {more:.2g}."
