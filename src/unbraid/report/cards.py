@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from unbraid.codes import Codes
 from unbraid.evaluation.latent_readings import Reading, read_latents
+from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.report.groups import Group
 from unbraid.report.heat_map import HeatMap, heat_map
 from unbraid.report.members import ReportedRun
@@ -27,6 +29,9 @@ class Detail:
     lossy: bool
 
 
+# All traversals together, as characters of the page: frames that would take more are made smaller.
+MOST_CHARACTERS = 2_500_000
+_LEAST_PIXELS = 8
 # By how many models there may be at most.
 _DETAILS: Mapping[float, Detail] = {
     12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
@@ -59,12 +64,14 @@ def cards(ordered: Sequence[tuple[ReportedRun, Group]], shown: Mapping[Role, Rep
     roles = {id(member): role for role, member in shown.items()}
     detail = next(detail for most, detail in _DETAILS.items() if len(ordered) <= most)
     return [
-        Card(number, member, group, roles[id(member)]) if id(member) in roles else _card(number, member, group, detail)
+        Card(number, member, group, roles[id(member)])
+        if id(member) in roles
+        else _card(number, member, group, detail, MOST_CHARACTERS // len(ordered))
         for number, (member, group) in enumerate(ordered, 1)
     ]
 
 
-def _card(number: int, member: ReportedRun, group: Group, detail: Detail) -> Card:
+def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
     model, codes = member.run.model(), member.run.codes()
     readings = read_latents(codes, member.mig)
     used = [reading for reading in readings if not reading.is_unused]
@@ -75,7 +82,17 @@ def _card(number: int, member: ReportedRun, group: Group, detail: Detail) -> Car
         group,
         readings=tuple(drawn),
         num_hidden=len(used) - len(drawn) if used else 0,
-        frames=traversal_sheet(model, codes, drawn, detail.num_frames, detail.max_pixels, lossy=detail.lossy),
+        frames=_frames(model, codes, drawn, detail, most),
         images=sheet(reconstructed(member, model, codes), detail.max_pixels) if detail.has_images else None,
         heat_map=heat_map(member.mig, [r.latent for r in readings]) if detail.has_table and member.mig else None,
     )
+
+
+def _frames(model: AutoencoderModule, codes: Codes, drawn: Sequence[Reading], detail: Detail, most: int) -> Sheet:
+    """Returns the traversals, made smaller until they take no more than so many characters."""
+    pixels = detail.max_pixels
+    made = traversal_sheet(model, codes, drawn, detail.num_frames, pixels, lossy=detail.lossy)
+    while len(made.address) > most and pixels > _LEAST_PIXELS:
+        pixels //= 2
+        made = traversal_sheet(model, codes, drawn, detail.num_frames, pixels, lossy=True)
+    return made

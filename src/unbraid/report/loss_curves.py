@@ -17,7 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 40.0, 42.0, 8.0, 26.0
 _NUM_POINTS = 80
 # Of more members than this only the medians are drawn; of many settings, with fewer points.
 MAX_THIN = 24
-_MAX_SETTINGS, _FEW_POINTS = 32, 24
+_MOST_POINTS, _LEAST_POINTS = 40_000, 8
 # The first steps from random weights dwarf all that follows: they may leave the plot.
 _BEGINNING = 0.05
 _LABEL_DISTANCE = 12.0
@@ -74,7 +74,8 @@ def loss_panels(groups: Sequence[Sequence[ReportedRun]]) -> list[Panel]:
     logged = dict.fromkeys(part for group in groups for member in group for part in member.history.columns[1:])
     latents = [name for name in logged if is_latent_column(name)]
     names = sorted((part for part in logged if part not in latents), key=lambda part: part == "loss")
-    count = _NUM_POINTS if len(groups) <= _MAX_SETTINGS else _FEW_POINTS
+    num_lines = sum(map(len, groups)) if sum(map(len, groups)) <= MAX_THIN else len(groups)
+    count = max(_LEAST_POINTS, min(_NUM_POINTS, _MOST_POINTS // max(1, num_lines * len(names))))
     curves = {name: [[_thinned(m.history, name, count) for m in group] for group in groups] for name in names}
     known = {name: [[curve for curve in group if curve.size] for group in found] for name, found in curves.items()}
     last = max((m.history.column("step")[-1] for group in groups for m in group if m.history.rows), default=0.0)

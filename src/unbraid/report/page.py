@@ -30,8 +30,13 @@ from unbraid.report.summary import summary_of, title_of
 from unbraid.report.sweeps import Sweep, sweeps_of
 from unbraid.version import __version__
 
-# So many dots are drawn in all, so that the page of many models with many scores stays small.
-_MAX_DOTS = 12_000
+# So many dots are drawn in all, so that the page of many models with many scores stays small; a strip takes as much
+# room as some dots.
+_MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
+# Of more settings that are in no sweep, so many of the best have a strip.
+MAX_STRIPS = 40
+# With more settings of one model each, the table by setting would be that by model once more.
+_MAX_ALIKE = 40
 
 
 @final
@@ -94,7 +99,7 @@ class Page:
     @cached_property
     def figures(self) -> list[MeasureFigures]:
         """Returns the figures of as many measures as the page has room for, the first in any case."""
-        most = max(1, _MAX_DOTS // (2 * len(self.members)))
+        most = max(1, _MAX_DOTS // (2 * len(self.members) + _DOTS_A_STRIP * len(self.stripped)))
         return [self._figures(measure) for measure in self.measures[:most]]
 
     @cached_property
@@ -108,6 +113,20 @@ class Page:
         found = (name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
         return list(dict.fromkeys(found))
 
+    @cached_property
+    def stripped(self) -> list[Group]:
+        """Returns the groups that have a strip: all that are in no sweep, or the best of them, in their order."""
+        if len(self.others) <= MAX_STRIPS:
+            return list(self.others)
+        best = {id(self.group_of(member)): None for member, group in self.ordered if group in self.others}
+        chosen = list(best)[:MAX_STRIPS]
+        return [group for group in self.others if id(group) in chosen]
+
+    @property
+    def has_settings(self) -> bool:
+        """Returns whether a table by setting says more than that by model."""
+        return len(self.groups) < len(self.members) or len(self.groups) <= _MAX_ALIKE
+
     def group_of(self, member: ReportedRun) -> Group:
         return self._groups_by_member[id(member)]
 
@@ -116,7 +135,7 @@ class Page:
         return {id(member): group for group in self.groups for member in group.members}
 
     def _figures(self, measure: Measure) -> MeasureFigures:
-        by_group = [group.members for group in self.others]
+        by_group = [group.members for group in self.stripped]
         return MeasureFigures(
             measure,
             tuple(sweep_plot.sweep_plot(sweep, measure) for sweep in self.sweeps),
