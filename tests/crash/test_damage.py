@@ -116,8 +116,9 @@ def test_a_damaged_image_cache_is_drawn_again_and_changes_no_result(nursery, und
     undisturbed.assert_finished_by(nursery, tmp_path)
 
 
-def test_a_damaged_report_is_written_again(nursery, undisturbed, tmp_path):
+def test_damaged_pages_are_written_again(nursery, undisturbed, tmp_path):
     shutil.copytree(undisturbed.folder, tmp_path, dirs_exist_ok=True)
-    report = tmp_path / "runs" / "report.html"
-    report.write_bytes(report.read_bytes()[:1000])
+    for name in ("report.html", "explorer.html"):
+        page = tmp_path / "runs" / name
+        page.write_bytes(page.read_bytes()[:1000])
     undisturbed.assert_finished_by(nursery, tmp_path)

@@ -113,6 +113,13 @@ def test_the_most_informative_latent_comes_first_and_is_named_after_its_factor(
     assert rows.nth(1).locator(".follows").inner_text() == HOSTILE
     assert re.search(r"knows of across (100|9\d) %", rows.first.locator(".bars").get_attribute("aria-label") or "")
     assert rows.first.locator(".nats").inner_text().endswith("nats")
+    posterior = rows.first.locator(".band")
+    assert "± 0.20" in (posterior.get_attribute("title") or "")  # two standard deviations of 0.1,
+    track = rows.first.locator(".track").bounding_box()
+    band = posterior.bounding_box()
+    assert track
+    assert band
+    assert band["width"] / track["width"] == pytest.approx(0.4 / 6, rel=0.05)  # on a slider from -3 to 3
     assert page.locator("#unused-latents .latent").count() == 1
 
 
