@@ -15,6 +15,7 @@ from unbraid.report.heat_map import HeatMap
 from unbraid.report.page import MemberPanel, Page
 from unbraid.report.reconstructions import reconstructed
 from unbraid.report.samples import NUM_COLUMNS, NUM_ROWS
+from unbraid.runs.history import is_latent_column
 from unbraid.table import Table
 
 SUFFIXES = (".svg", ".png")
@@ -101,8 +102,8 @@ def _sweep(page: Page, field: str, name: str, label: str) -> Drawn:
 
 def _training(page: Page) -> Iterator[tuple[str, Drawn]]:
     """Yields a figure for each part of the loss, over some steps of training."""
-    parts = dict.fromkeys(part for member in page.members for part in member.history.columns[1:])
-    for part in parts:
+    logged = dict.fromkeys(part for member in page.members for part in member.history.columns[1:])
+    for part in (name for name in logged if not is_latent_column(name)):
         rows = [
             {"setting": group.label, "family": group.family, "step": step, part: value}
             for group in page.groups
