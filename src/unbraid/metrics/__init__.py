@@ -23,6 +23,7 @@ from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
 from unbraid.metrics.pairwise_information import PairwiseInformation as PairwiseInformation
 from unbraid.metrics.ranked_latents import RankedLatents as RankedLatents
+from unbraid.metrics.ranked_pairs import RankedPairs as RankedPairs
 from unbraid.metrics.rmig import RMIG as RMIG
 from unbraid.metrics.sap import SAP as SAP
 from unbraid.metrics.separability import Separability as Separability
