@@ -22,7 +22,7 @@ class ClusterAccuracy(Metric):
     factors.
 
     The matching is optimal (Kuhn, Naval Research Logistics Quarterly 1955), as in Xie, Girshick & Farhadi,
-    arXiv:1511.06335v2, section 4.2. Higher is better. Where there are more categories than values, those without a
+    ICML 2016, section 4.2. Higher is better. Where there are more categories than values, those without a
     value count as wrong. The part "commonest" is the share of the commonest value, which one category for all images
     has.
     """

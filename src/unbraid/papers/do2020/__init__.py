@@ -34,7 +34,7 @@ PAPER = Paper(
     id="do2020",
     authors="Do, Tran",
     title="Theory and Evaluation Metrics for Learning Disentangled Representations",
-    reference="ICLR 2020, arXiv:1908.09961",
+    reference="ICLR 2020, arXiv:1908.09961v4",
     items=(
         TABLE1,
         FIGURE2,
