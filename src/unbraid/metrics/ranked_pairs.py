@@ -40,7 +40,7 @@ class RankedPairs(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         num_latents = statistics.codes.mean.shape[1]
-        if num_latents < 4:
+        if num_latents < 3:
             raise CodesError(
                 f"RankedPairs compares the first three latents with the last three; there are {num_latents}."
             )
