@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from tests.figures.made_runs import made_runs
-from unbraid import figures
+from unbraid import Codes, figures
 from unbraid.errors import UnbraidError
 
 mpl = pytest.importorskip("matplotlib")
 TABLE = made_runs()
+CODES = Codes.from_arrays(np.eye(4)[:, :2], np.ones((4, 2)), factors=[[0], [1], [0], [1]], factor_names=["side"])
 DRAWINGS = {
     "box_plot": lambda: figures.box_plot(TABLE, "mig"),
     "violin_plot": lambda: figures.violin_plot(TABLE, "mig"),
@@ -24,6 +25,8 @@ DRAWINGS = {
     "rate_distortion_plane": lambda: figures.rate_distortion_plane(TABLE),
     "parallel_coordinates": lambda: figures.parallel_coordinates(TABLE, ["mig", "rate"]),
     "metric_correlation": lambda: figures.metric_correlation(TABLE, ["mig", "rate"]),
+    "mean_code_curves": lambda: figures.mean_code_curves(CODES),
+    "code_map": lambda: figures.code_map(CODES, (0, 1)),
     "heat_map": lambda: figures.heat_map(np.eye(2), ["a", "b"], ["c", "d"]),
     "latent_factor_map": lambda: figures.latent_factor_map(np.eye(2), ["scale", "shape"]),
     "latent_latent_map": lambda: figures.latent_latent_map(np.eye(2)),

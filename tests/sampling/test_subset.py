@@ -9,7 +9,16 @@ import torch
 from tests.discovery import concrete_subclasses
 from tests.sampling.columns import GRID, GRID_FACTORS
 from unbraid.errors import DataError
-from unbraid.sampling import ChosenValues, HeldOutCombinations, RandomSplit, RowRange, Rows, Subset, Threshold
+from unbraid.sampling import (
+    ChosenValues,
+    HeldOutCombinations,
+    OuterValues,
+    RandomSplit,
+    RowRange,
+    Rows,
+    Subset,
+    Threshold,
+)
 from unbraid.sampling.subset import whole_share
 
 
@@ -19,6 +28,7 @@ def examples(tmp_path):
     found = [
         ChosenValues("shape", (0, 2)),
         HeldOutCombinations(("shape", "scale"), ((1, 1),)),
+        OuterValues("scale", "shape", 1),
         RandomSplit(0.75),
         RowRange(5, 20),
         Rows(str(tmp_path / "rows.npy")),

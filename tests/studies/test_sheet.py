@@ -43,5 +43,5 @@ def test_without_a_file_nothing_is_written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("given", ["", "abc"])
 def test_a_commit_that_git_cannot_tell_is_unknown_unless_given(given, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
     assert Circumstances.of("benchmarks.some", [], "cpu", given).commit == (given or "unknown")

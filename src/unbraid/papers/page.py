@@ -46,7 +46,7 @@ def write_pages(folder: Path, evidence: Path) -> list[Path]:
 
 def put_summary(path: Path, evidence: Path) -> None:
     """Writes how many items have which verdict between the marks that the file has for it."""
-    text = path.read_text(encoding="utf-8")
+    text = files.read_bytes(path).decode()
     found = _SUMMARY.search(text)
     if found is None:
         raise UnbraidError(
