@@ -1,5 +1,6 @@
 """Encoder, prior and decoder, put together."""
 
+import functools
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -98,9 +99,7 @@ class Autoencoder(Recipe):
 
     def num_features(self, image_shape: ImageShape) -> int:
         """Returns how many numbers the encoder makes of an image before its last layer."""
-        with torch.device("meta"):
-            trunk = trunk_of(self.encoder.make_encoder(image_shape, self.latents))
-            return _tried(f"encoder {type(self.encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
+        return _num_features(self.encoder, self.latents, image_shape)
 
     def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
         return AutoencoderModule(
@@ -287,6 +286,14 @@ def trunk_of(encoder: nn.Module) -> nn.Sequential:
             "its own (InfoGAN: shared_trunk=False)."
         )
     return nn.Sequential(OrderedDict(list(encoder.named_children())[:-1]))
+
+
+@functools.lru_cache(maxsize=256)
+def _num_features(encoder: Architecture, latents: Latents, image_shape: ImageShape) -> int:
+    """Returns how many numbers an encoder makes before its last layer, by one try: specs of a study ask again."""
+    with torch.device("meta"):
+        trunk = trunk_of(encoder.make_encoder(image_shape, latents))
+        return _tried(f"encoder {type(encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:

@@ -30,6 +30,7 @@ from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.compiler import Inductor
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.found_runs import check_specs, name_other_versions, refuse_those_in_use, refuse_unfinished
 from unbraid.training.held_out import check_held_out
 from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
 from unbraid.training.kept_extras import check_extras, name_missing
@@ -42,7 +43,6 @@ from unbraid.training.reporter import Later
 from unbraid.training.sizing import Memory, fleet_sizes, measured
 from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, fleet_key
-from unbraid.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -131,17 +131,17 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
         keep_freed_memory()
     options = replace(options, device=device)
     if options.force:
-        _refuse_those_in_use(runs)
+        refuse_those_in_use(runs)
         for run in runs:
             RunWriter(run).put_aside()
     if not options.resume:
-        _refuse_unfinished(runs)
-    _check_specs(runs)
-    _name_other_versions(runs)
+        refuse_unfinished(runs)
+    check_specs(runs)
+    name_other_versions(runs)
     name_missing(runs, options.extras)
     _tidy_up(runs)
     pending = _pending(runs)
-    _refuse_those_in_use(pending)
+    refuse_those_in_use(pending)
     parts = _parts(runs)
     with naming_runs(runs):
         for part in parts[1:]:  # those of the first are about to be opened
@@ -159,23 +159,6 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     return list(runs)
 
 
-def _refuse_unfinished(runs: Sequence[Run]) -> None:
-    unfinished = [run for run in runs if run.status == "unfinished"]
-    if unfinished:
-        raise RunError(
-            f"{len(unfinished)} of these runs were begun and not finished (the first is {unfinished[0].folder}). "
-            "Go on with them (--resume, or resume=True), or put them aside and start afresh (--force, or force=True)."
-        )
-
-
-def _refuse_those_in_use(runs: Sequence[Run]) -> None:
-    """Raises if a run is in use, before anything is read or made. The runs are locked later, so this only saves a wait
-    in vain.
-    """
-    for run in runs:
-        RunWriter(run).check_unlocked()
-
-
 @contextlib.contextmanager
 def _naming_folders() -> Iterator[None]:
     """Raises a RunError that names a folder which lies in place of a file of a run."""
@@ -185,29 +168,6 @@ def _naming_folders() -> Iterator[None]:
         raise RunError(
             f"{error.filename} is a folder where a file is expected. Move it away, and go on with the same command."
         ) from None
-
-
-def _check_specs(runs: Sequence[Run]) -> None:
-    """Raises if the folder of a run holds the spec of another."""
-    for run in runs:
-        if run.status != "new":
-            RunWriter(run).check_spec()
-
-
-def _name_other_versions(runs: Sequence[Run]) -> None:
-    """Warns once of runs that are found again and were made by another version of unbraid."""
-    found = [(run, run.version) for run in runs if run.status in ("finished", "failed")]
-    others = [(run, version) for run, version in found if version != __version__]
-    if others:
-        versions = " and ".join(sorted({str(version) for _, version in others}))
-        log.warning(
-            "%d of the runs that were found were made by unbraid %s (the first is %s); this is %s. They are used as "
-            "they are; --force (force=True) trains them again.",
-            len(others),
-            versions,
-            others[0][0].folder,
-            __version__,
-        )
 
 
 def _tidy_up(runs: Sequence[Run]) -> None:
