@@ -6,9 +6,12 @@ import pytest
 
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import FactorDataset
+from unbraid.errors import UnbraidError
+from unbraid.papers.item import Item
 from unbraid.papers.registry import papers
 from unbraid.papers.running import run_item
 from unbraid.studies import StudyOptions
+from unbraid.studies.study_scores import StudyScores
 
 OPTIONS = StudyOptions(device="cpu", num_scorers=0, progress=False)
 
@@ -17,12 +20,21 @@ def _is_at_hand(dataset: FactorDataset) -> bool:
     return not isinstance(dataset, ConvertedDataset) or dataset.find() is not None
 
 
+def _draws(item: Item, scores: StudyScores) -> bool:
+    """Returns whether the figure is drawn, or nothing is there to draw: after so few steps no latent may be alive."""
+    try:
+        item.draw(scores)
+    except UnbraidError as error:
+        return "nothing to draw" in str(error)
+    return True
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.id)
 def test_every_item_runs_from_end_to_end(paper, tmp_path) -> None:
     for item in paper.items:
         work = item.at("smoke")
-        if not all(_is_at_hand(dataset) for dataset in work.datasets()):
+        if not all(map(_is_at_hand, work.datasets())) or (item.needs and not work.datasets()):
             continue  # tested elsewhere, on files that tests make in the official format
         ran = run_item(item, "smoke", tmp_path, OPTIONS)
         assert not ran.progress.failures, (item.id, ran.progress.failures)
@@ -35,7 +47,6 @@ def test_every_item_runs_from_end_to_end(paper, tmp_path) -> None:
         assert ran.evidence is None
         again = run_item(item, "smoke", tmp_path, OPTIONS)
         assert (again.progress.num_trained, again.progress.num_scored) == (0, 0), item.id
-        if item.draw is not None:
-            item.draw(scores)
+        assert item.draw is None or _draws(item, scores), item.id
         if item.pictures is not None:
             assert all(content.startswith(b"\x89PNG") for content in item.pictures(work, tmp_path).values())
