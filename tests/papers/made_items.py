@@ -64,4 +64,4 @@ FIGURE1 = Item(
     draw=lambda scores: draw(scores, "strip", ["mig"]),
     notes="Two steps say nothing.",
 )
-PAPER = Paper("made2000", "Nobody", "Made for tests", "nowhere", (TABLE1, FIGURE1))
+PAPER = Paper("made2000", "The tests", "Made for tests", "nowhere", (TABLE1, FIGURE1))

@@ -1,7 +1,5 @@
 """Runs or any decoder in, one HTML file out."""
 
-import base64
-import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ from unbraid.explorer.explored import ExploredModel
 from unbraid.explorer.packing import Precision
 from unbraid.explorer.payload import ImageShape, payload, starting_rows
 from unbraid.pages.fill import filled
+from unbraid.pages.policy import source_of
 from unbraid.recipes.annotations import check_value, in_short
 from unbraid.runs.run import Run
 from unbraid.runs.run_labels import run_labels
@@ -91,7 +90,7 @@ def render(content: dict[str, Any]) -> str:
     style = "\n" + filled("colours.css", {}, {}) + folder.joinpath("explorer.css").read_text("utf-8")
     values = {
         "title": content["title"],
-        "policy": f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; base-uri 'none'",
+        "policy": f"default-src 'none'; script-src {source_of(script)}; style-src {source_of(style)}; base-uri 'none'",
         "style": style,
         "script": script,
         # What JSON says stays data whatever it says: no "<" can end the element that it lies in.
@@ -101,11 +100,6 @@ def render(content: dict[str, Any]) -> str:
         "reasons": [(model["name"], model["reason"]) for model in content["models"] if model["reason"]],
     }
     return filled("explorer.html", values, {})
-
-
-def _source(text: str) -> str:
-    """Returns what a policy says of a script or style of this text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:

@@ -173,7 +173,7 @@ _NOTES1 = (
     "Whether images far out show what they should is left to the eye."
 )
 _NOTES6 = (
-    "No labels of leg style, material or swivel exist, so nobody can check the claim by number. What is judged is a "
+    "No labels of leg style, material or swivel exist, so the claim cannot be checked by number. What is judged is a "
     "substitute: how many latents say something of the image."
 )
 _NOTES6_TRAITS = " For faces, traits that a single latent tells are counted as well."
