@@ -1,13 +1,14 @@
 """Every item of every paper: what it says of itself is so at every scale. Nothing is trained."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from unbraid import figures
 from unbraid.papers.item import Item
 from unbraid.papers.judgement import judge
-from unbraid.papers.registry import items
+from unbraid.papers.registry import items, papers
 from unbraid.papers.work import digest_of
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
@@ -68,3 +69,8 @@ def test_its_figure_can_be_drawn_from_scores_alone(item: Item, tmp_path) -> None
     pytest.importorskip("matplotlib")
     assert item.draw is not None
     assert figures.save(item.draw(made_up(item, item.scales[-1])), tmp_path / "figure.svg").stat().st_size > 1000
+
+
+def test_every_paper_has_a_file_that_runs_its_items() -> None:
+    found = {path.stem.removeprefix("test_smoke_") for path in Path(__file__).parent.glob("test_smoke_*.py")}
+    assert found == set(papers())

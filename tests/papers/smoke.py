@@ -1,8 +1,7 @@
-"""Every item of every paper at the scale "smoke": it runs from end to end, and says that this is no verdict."""
+"""Runs every item of a paper at the scale "smoke". Each paper has a file of tests of its own, which calls it."""
 
 import math
-
-import pytest
+from pathlib import Path
 
 from unbraid.data.conversion.converted import ConvertedDataset
 from unbraid.data.dataset import FactorDataset
@@ -29,14 +28,13 @@ def _draws(item: Item, scores: StudyScores) -> bool:
     return True
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.id)
-def test_every_item_runs_from_end_to_end(paper, tmp_path) -> None:
-    for item in paper.items:
+def check_every_item_runs(paper: str, folder: Path) -> None:
+    """Checks that each item runs from end to end, that a second call does nothing, and that no evidence is kept."""
+    for item in papers()[paper].items:
         work = item.at("smoke")
         if not all(map(_is_at_hand, work.datasets())) or (item.needs and not work.datasets()):
             continue  # tested elsewhere, on files that tests make in the official format
-        ran = run_item(item, "smoke", tmp_path, OPTIONS)
+        ran = run_item(item, "smoke", folder, OPTIONS)
         assert not ran.progress.failures, (item.id, ran.progress.failures)
         scores = ran.judgement.scores
         assert ran.judgement.num_runs == work.num_runs, item.id
@@ -45,8 +43,8 @@ def test_every_item_runs_from_end_to_end(paper, tmp_path) -> None:
         assert all(math.isfinite(run.seconds) for run in scores.runs), item.id
         assert len(ran.judgement.decisions) == len(work.claims), item.id
         assert ran.evidence is None
-        again = run_item(item, "smoke", tmp_path, OPTIONS)
+        again = run_item(item, "smoke", folder, OPTIONS)
         assert (again.progress.num_trained, again.progress.num_scored) == (0, 0), item.id
         assert item.draw is None or _draws(item, scores), item.id
         if item.pictures is not None:
-            assert all(content.startswith(b"\x89PNG") for content in item.pictures(work, tmp_path).values())
+            assert all(content.startswith(b"\x89PNG") for content in item.pictures(work, folder).values())
