@@ -1,5 +1,7 @@
 """`unbraid papers`: list, show, run and page."""
 
+import pytest
+
 
 def test_items_are_listed_with_cost_and_verdict(unbraid) -> None:
     outcome = unbraid("papers")
@@ -37,3 +39,11 @@ def test_a_name_that_is_none_gets_a_suggestion(unbraid) -> None:
 def test_a_scale_that_an_item_lacks_is_named(unbraid, tmp_path) -> None:
     outcome = unbraid("papers", "run", "chen2018/table2", "--scale", "long", "--out", tmp_path)
     assert "has no scale 'long'; it has smoke, paper" in outcome.err
+
+
+@pytest.mark.slow
+def test_an_item_that_trains_and_tunes_shows_its_losses(unbraid, tmp_path) -> None:
+    outcome = unbraid("papers", "run", "chen2018/figure3a", "--scale", "smoke", "--device", "cpu", "--out", tmp_path)
+    assert outcome.code == 0
+    assert "step 10 of 10" in outcome.out
+    assert "Smoke: no verdict." in outcome.out

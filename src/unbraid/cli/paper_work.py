@@ -73,7 +73,8 @@ def run_items(
             break
         say(f"{item.id}: {item.title} ({at})", style="bold")
         try:
-            with training_display([]), part_of(Event("papers", place, len(chosen), "items")):
+            display = training_display(item.at(at).runs(out))
+            with display, part_of(Event("papers", place, len(chosen), "items")):
                 ran = run_item(
                     item,
                     at,

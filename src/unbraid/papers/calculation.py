@@ -11,6 +11,7 @@ from unbraid.display import shown
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.events import Event, part_of, tell
 from unbraid.papers.work import Progress, claims_to_json, digest_of
+from unbraid.runs.run import Run
 from unbraid.studies.claims import Claim
 from unbraid.studies.evidence import Evidence, circumstances
 from unbraid.studies.execute import StudyOptions
@@ -95,6 +96,10 @@ class Calculation:
             runs=(),
             numbers=(),
         )
+
+    def runs(self, folder: Path) -> list[Run]:
+        """Returns no runs: nothing is trained."""
+        return []
 
     def datasets(self) -> Sequence[FactorDataset]:
         return self.reads

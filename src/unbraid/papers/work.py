@@ -10,6 +10,7 @@ from unbraid import files
 from unbraid.data.dataset import FactorDataset
 from unbraid.errors import SpecError
 from unbraid.recipes import to_json
+from unbraid.runs.run import Run
 from unbraid.studies.claims import Claim
 from unbraid.studies.collect import collect
 from unbraid.studies.execute import Outcome, StudyOptions, run_study
@@ -73,6 +74,9 @@ class Work(Protocol):
     def empty(self) -> StudyScores:
         """Returns the scores of no run: the settings and the metrics that there will be."""
 
+    def runs(self, folder: Path) -> list[Run]:
+        """Returns the runs under the folder that it may train, made or not."""
+
     def datasets(self) -> Sequence[FactorDataset]:
         """Returns the data sets that it reads, each once."""
 
@@ -125,6 +129,9 @@ class StudyWork:
 
     def empty(self) -> StudyScores:
         return _empty(self.study)
+
+    def runs(self, folder: Path) -> list[Run]:
+        return [each.run for each in self.study.runs(folder)]
 
     def datasets(self) -> Sequence[FactorDataset]:
         return _datasets(self.study.settings)
@@ -208,6 +215,11 @@ class TunedWork:
     def empty(self) -> StudyScores:
         found = _empty(replace(self.study, settings=(*self.study.settings, *self.candidates)))
         return self._without_choice(found)
+
+    def runs(self, folder: Path) -> list[Run]:
+        settled = tuple(replace(candidate, seeds=self.seeds) for candidate in self.candidates)
+        studies = (self.study, self.tuning, replace(self.tuning, settings=settled))
+        return [each.run for study in studies for each in study.runs(folder)]
 
     def datasets(self) -> Sequence[FactorDataset]:
         return _datasets((*self.study.settings, *self.candidates))
