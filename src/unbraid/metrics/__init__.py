@@ -5,6 +5,7 @@ from unbraid.metrics.best_factor import BestFactor as BestFactor
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
+from unbraid.metrics.dcimig import DCIMIG as DCIMIG
 from unbraid.metrics.elbo_decomposition import ELBODecomposition as ELBODecomposition
 from unbraid.metrics.explicitness import Explicitness as Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore as FactorVAEScore
@@ -15,10 +16,12 @@ from unbraid.metrics.informativeness import Informativeness as Informativeness
 from unbraid.metrics.irs import IRS as IRS
 from unbraid.metrics.jemmig import JEMMIG as JEMMIG
 from unbraid.metrics.lemma2_gap import Lemma2Gap as Lemma2Gap
+from unbraid.metrics.mcc import MCC as MCC
 from unbraid.metrics.metric import Metric as Metric
 from unbraid.metrics.metric import Score as Score
 from unbraid.metrics.metric import Value as Value
 from unbraid.metrics.mig import MIG as MIG
+from unbraid.metrics.mig_sup import MIGSup as MIGSup
 from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
 from unbraid.metrics.pairwise_information import PairwiseInformation as PairwiseInformation

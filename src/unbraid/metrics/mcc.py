@@ -1,0 +1,195 @@
+"""The mean correlation coefficient of nonlinear ICA."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Float64, Int64, Shaped
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.codes import Labels
+from unbraid.errors import CodesError
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
+from unbraid.metrics.reductions.pearson import Unordered, has_order, standardised
+from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
+
+Correlation = Literal["pearson", "spearman"]
+Matching = Literal["strong", "weak"]
+
+# A direction in which standardised columns vary less than this share of the widest one is rounding.
+_ROUNDING = 1e-10
+
+
+@final
+@dataclass(frozen=True)
+class MCC(Metric):
+    """The mean over factors of |corr(z_j, v_k)|, where each factor k has a latent j of its own, chosen so that the mean
+    is largest. Higher is better, at most 1.
+
+    Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
+    their ranks. `matching`: "strong" pairs latents and factors as they are; "weak" first maps both linearly so that
+    they correlate best, and the value is the mean of the canonical correlations. A factor for which no latent is left
+    counts 0.
+    """
+
+    correlation: Correlation = "pearson"
+    """Correlations of the numbers, or of their ranks."""
+    matching: Matching = "strong"
+    """Whether latents and factors are paired as they are, or after the best linear map of both."""
+    unordered: Unordered = "left_out"
+    """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "mean correlation coefficient"
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return OF_MEANS | {"continuous factors"}
+
+    def measure(self, statistics: Statistics) -> Score:
+        codes, varies = statistics.codes, statistics.varies
+        taken = [has_order(labels) or self.unordered == "numbered" for labels in codes.factors]
+        places = [k for k, names_a_number in enumerate(taken) if names_a_number and varies[k]]
+        skipped = [labels.name for k, labels in enumerate(codes.factors) if varies[k] and not taken[k]]
+        if not places:
+            raise CodesError(
+                f"MCC: the values of {', '.join(skipped)} have no order, so there is nothing to correlate with. Use "
+                "unordered='numbered', or give at least one factor whose values are measurements, ordered, or two."
+            )
+        columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], self.correlation)
+        found = self._numbers(columns, statistics.weights)
+        value = Value.of(found["value"], self._error(columns, statistics.weights), self.bounds)
+        per_factor = {}
+        if self.matching == "strong":
+            per_factor = dict.fromkeys(codes.factor_names, math.nan)
+            matched = found["matched_correlation"].tolist()
+            per_factor |= {codes.factor_names[k]: each for k, each in zip(places, matched, strict=True)}
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            per_factor=per_factor,
+            tables={
+                # Canonical correlations belong to no factor.
+                name: table if self.matching == "weak" else _widened(table, places, len(taken))
+                for name, table in found.items()
+                if name != "value"
+            },
+            notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
+            settings=self.settings,
+        )
+
+    def _numbers(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> dict[str, Tensor]:
+        """Returns the value and the tables, whose last axis is the factors that take part."""
+        num_factors = columns.factors.shape[1]
+        if self.matching == "weak":
+            found = columns.canonical_correlations(weights)[:num_factors]
+            return {"value": found.sum() / num_factors, "canonical_correlations": found}
+        table = columns.correlations(weights)
+        latents, factors = linear_sum_assignment(table.abs().cpu().numpy(), maximize=True)
+        top, each = table.new_full((num_factors,), math.nan), table.new_zeros(num_factors)
+        top[factors], each[factors] = table.new_tensor(latents), table[latents, factors].abs()
+        return {"value": each.mean(), "correlations": table, "matched_latent": top, "matched_correlation": each}
+
+    def _error(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> float:
+        """Returns the standard error, from resampled images: some thousands of them stand for all."""
+        rows = sampling.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
+        some, p = columns.rows(rows), weights[rows]
+        values = [
+            self._numbers(some, share * p / (share @ p))["value"]
+            for share in resampled_weights(len(rows)).to(p.device)
+            if float(share @ p) > 0
+        ]
+        return float(spread(torch.stack(values))) * math.sqrt(len(rows) / len(weights))
+
+
+@final
+@dataclass(frozen=True)
+class _Columns:
+    """Holds latents and factors as numbers, or for ranks as places in order, and where each factor is known."""
+
+    latents: Shaped[Tensor, "image latent"]
+    factors: Shaped[Tensor, "image factor"]
+    known: Shaped[Tensor, "image factor"]
+
+    @classmethod
+    def of(cls, mean: Tensor, factors: Sequence[Labels], correlation: Correlation) -> "_Columns":
+        labels = torch.stack([label_numbers(each).to(mean.device).double() for each in factors], dim=1)
+        known = torch.stack([each.is_known.to(mean.device) for each in factors], dim=1)
+        if correlation == "pearson":
+            return cls(mean.double(), torch.where(known, labels, 0.0), known)
+        return cls(_places(mean), _places(labels), known)
+
+    def rows(self, rows: Int64[Tensor, " row"]) -> "_Columns":
+        return _Columns(self.latents[rows], self.factors[rows], self.known[rows])
+
+    def correlations(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, "latent factor"]:
+        """Returns the correlations of latents with factors, each over the images in which the factor is known."""
+        table = weights.new_zeros(self.latents.shape[1], self.factors.shape[1])
+        for factors, rows in self._groups():
+            p = weights[rows]
+            if float(p.sum()) > 0:
+                z, v = (_scaled(part[rows], p / p.sum()) for part in (self.latents, self.factors[:, factors]))
+                table[:, factors] = (z.T @ (v * (p / p.sum())[:, None])).clamp(-1, 1)
+        return table
+
+    def canonical_correlations(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, " pair"]:
+        """Returns the canonical correlations of the latents with the factors, over the images in which all are known:
+        one for each factor, 0 where there is no further direction.
+        """
+        everywhere = self.known.all(dim=1)
+        p = torch.where(everywhere, weights, 0.0)
+        found = weights.new_zeros(self.factors.shape[1])
+        if float(p.sum()) > 0:
+            p = p / p.sum()
+            z, v = (_whitened(_scaled(part, p), p) for part in (self.latents, self.factors))
+            both = torch.linalg.svdvals(z.T @ (v * p[:, None])).clamp(0, 1)
+            found[: len(both)] = both[: len(found)]
+        return found
+
+    def _groups(self) -> Iterator[tuple[list[int], Tensor]]:
+        """Yields factors that are known in the same images, and these."""
+        everywhere = self.known.all(dim=0)
+        full = everywhere.nonzero()[:, 0].tolist()
+        if full:
+            yield full, torch.ones_like(self.known[:, 0])
+        for k in (~everywhere).nonzero()[:, 0].tolist():
+            yield [k], self.known[:, k]
+
+
+def _places(columns: Shaped[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
+    """Returns the place of each number among the different numbers of its column."""
+    return torch.stack([column.unique(return_inverse=True)[1] for column in columns.unbind(dim=1)], dim=1)
+
+
+def _scaled(
+    columns: Shaped[Tensor, "image column"], weights: Float64[Tensor, " image"]
+) -> Float64[Tensor, "image column"]:
+    """Returns the columns standardised; of places, their ranks, where equal numbers share the middle of their ranks."""
+    if columns.is_floating_point():
+        return standardised(columns, weights)
+    masses = weights.new_zeros(int(columns.max()) + 1, columns.shape[1])
+    masses.scatter_add_(0, columns, weights[:, None].expand(columns.shape))
+    return standardised((masses.cumsum(dim=0) - masses / 2).gather(0, columns), weights)
+
+
+def _whitened(
+    columns: Float64[Tensor, "image column"], weights: Float64[Tensor, " image"]
+) -> Float64[Tensor, "image direction"]:
+    """Returns uncorrelated directions of variance 1 that span the columns; none for what never varies."""
+    variances, directions = torch.linalg.eigh(columns.T @ (columns * weights[:, None]))
+    kept = variances > _ROUNDING * variances.amax().clamp(min=torch.finfo(torch.float64).tiny)
+    return columns @ (directions[:, kept] / variances[kept].sqrt())
+
+
+def _widened(table: Float64[Tensor, "... part"], places: list[int], num_factors: int) -> Float64[Tensor, "... factor"]:
+    """Returns a table over all factors, NaN for those that take no part."""
+    full = table.new_full((*table.shape[:-1], num_factors), math.nan)
+    full[..., places] = table
+    return full
