@@ -4,6 +4,7 @@ A paper is one file with a `PAPER`, or a folder of such; it is listed in `regist
 """
 
 from unbraid.papers.calculation import Calculation as Calculation
+from unbraid.papers.examination import ExaminedWork as ExaminedWork
 from unbraid.papers.item import Choice as Choice
 from unbraid.papers.item import Item as Item
 from unbraid.papers.item import Paper as Paper

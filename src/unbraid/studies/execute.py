@@ -47,7 +47,8 @@ class StudyOptions:
 
     Several fleets at a time are trained by `num_workers` processes of this machine, by default one per GPU if it has
     more than one, or `on` "ray" by the cluster at this `address`; docs/cluster.md explains it. With `autoscaling` a
-    fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost.
+    fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost. With
+    `latent_information_every` the histories of what is trained have what each latent says, as in `train`.
     """
 
     device: torch.device | str = "auto"
@@ -61,6 +62,12 @@ class StudyOptions:
     num_workers: int | None = None
     autoscaling: bool = False
     patience: Patience = field(default_factory=Patience)
+    latent_information_every: int | None = None
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """Returns the options of `train` that hold for every fleet, by name."""
+        return {"resume": True, "latent_information_every": self.latent_information_every}
 
 
 @final
@@ -184,7 +191,7 @@ class _Execution:
         began, error = time.monotonic(), ""
         try:
             with with_threads(self._study.threads):
-                train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, resume=True))
+                train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, **self._options.training))
         except UnbraidError as raised:
             error = str(raised)
         else:
@@ -243,6 +250,7 @@ class _Execution:
             packages=self._options.packages,
             token=force.token,
             let_go=all(self._keeping.wants_scores_alone(each) for each in runs),
+            training=self._options.training,
         )
 
     def _take_fleet(self, runs: Sequence[StudyRun], answers: Mapping[str, dict[str, Any]]) -> None:

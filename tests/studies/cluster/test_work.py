@@ -37,6 +37,7 @@ def order(folder, token=None, **changes):
         packages=["tests"],
         token=token,
         let_go=changes.pop("let_go", False),
+        training=changes.pop("training", {"resume": True}),
     )
     return json.dumps(made | changes)
 

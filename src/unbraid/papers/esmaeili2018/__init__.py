@@ -4,6 +4,7 @@ from unbraid.papers.esmaeili2018.architectures import TABLE3, TABLE4, TABLE5
 from unbraid.papers.esmaeili2018.digits import FIGURE5, FIGURE6, FIGURE11, LABELS
 from unbraid.papers.esmaeili2018.faces import FIGURE8, FIGURE8_STAND_IN
 from unbraid.papers.esmaeili2018.figure3 import FIGURE3
+from unbraid.papers.esmaeili2018.figure7 import FIGURE7
 from unbraid.papers.esmaeili2018.figure9 import FIGURE9A, FIGURE9B
 from unbraid.papers.esmaeili2018.table1 import TABLE1
 from unbraid.papers.esmaeili2018.table2 import TABLE2
@@ -21,6 +22,7 @@ PAPER = Paper(
         FIGURE6,
         TABLE2,
         LABELS,
+        FIGURE7,
         FIGURE8,
         FIGURE8_STAND_IN,
         FIGURE9A,

@@ -31,8 +31,8 @@ NEEDS_BOTH = "the files of MNIST and Fashion-MNIST (`unbraid datasets fetch mnis
 
 ACTIVE, ACCURACY = "informative-latents", "cluster-accuracy"
 _DIGITS, _CLOTHES, _SPRITES = "MNIST", "Fashion-MNIST", "dSprites"
-_STRONG = "HFVAE (10, 3)"
-_STATED = "HFVAE (4, 3)"
+STRONG = "HFVAE (10, 3)"
+STATED = "HFVAE (4, 3)"
 _SEEDS: dict[Scale, int] = {"smoke": 2, "quick": 8, "paper": 8}
 _STEPS: dict[Scale, int] = {"smoke": 20, "quick": 23_400, "paper": 23_400}
 
@@ -57,15 +57,18 @@ def mnist_spec(objective: Objective, scale: Scale, *, latents: Latents, dataset:
     )
 
 
-def _settings(scale: Scale, objectives: Mapping[str, Objective], dataset: FactorDataset) -> tuple[Setting, ...]:
+def digit_settings(
+    scale: Scale, objectives: Mapping[str, Objective], dataset: FactorDataset, latents: Latents | None = None
+) -> tuple[Setting, ...]:
+    """Returns a setting for each objective, by default with the latents of the paper."""
     seeds = tuple(range(_SEEDS[scale]))
     return tuple(
-        Setting(label, mnist_spec(objective, scale, latents=both(), dataset=dataset), seeds, label)
+        Setting(label, mnist_spec(objective, scale, latents=latents or both(), dataset=dataset), seeds, label)
         for label, objective in objectives.items()
     )
 
 
-def _study(name: str, settings: tuple[Setting, ...], question: str, claims: tuple[Claim, ...]) -> StudyWork:
+def digit_study(name: str, settings: tuple[Setting, ...], question: str, claims: tuple[Claim, ...]) -> StudyWork:
     """Returns a study in which every run is asked the same, so that items that share runs find all scores kept."""
     return StudyWork(
         Study(
@@ -85,17 +88,17 @@ def _pruning(scale: Scale) -> Callable[[], StudyWork]:
         objectives = {
             "VAE": VAE(),
             "beta-TCVAE 4": BetaTCVAE(beta=4.0, estimator="eq13"),
-            _STATED: HFVAE(1.0, 4.0, 3.0),
-            _STRONG: HFVAE(1.0, 10.0, 3.0),
+            STATED: HFVAE(1.0, 4.0, 3.0),
+            STRONG: HFVAE(1.0, 10.0, 3.0),
         }
-        return _study(
+        return digit_study(
             f"figure6-{scale}",
-            _settings(scale, objectives, MNIST()),
+            digit_settings(scale, objectives, MNIST()),
             "How many of ten latents keep information about digits?",
             (
-                Near("HFVAE keeps 7 of its 10 latents.", ACTIVE, _STATED, 7, 1),
-                Within("It prunes at least one in every seed.", ACTIVE, (_STATED,), high=9),
-                Higher("A VAE keeps more latents than HFVAE.", ACTIVE, "VAE", _STATED),
+                Near("HFVAE keeps 7 of its 10 latents.", ACTIVE, STATED, 7, 1),
+                Within("It prunes at least one in every seed.", ACTIVE, (STATED,), high=9),
+                Higher("A VAE keeps more latents than HFVAE.", ACTIVE, "VAE", STATED),
             ),
         )
 
@@ -104,11 +107,11 @@ def _pruning(scale: Scale) -> Callable[[], StudyWork]:
 
 def _traversals(scale: Scale, dataset: FactorDataset, name: str, figure: str) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
-        return _study(
+        return digit_study(
             f"{figure}-{scale}",
-            _settings(scale, {_STATED: HFVAE(1.0, 4.0, 3.0)}, dataset),
+            digit_settings(scale, {STATED: HFVAE(1.0, 4.0, 3.0)}, dataset),
             f"How many latents of an HFVAE change a picture of {name}?",
-            (Within(f"At least 7 of 10 latents say something of {name}.", ACTIVE, (_STATED,), low=7),),
+            (Within(f"At least 7 of 10 latents say something of {name}.", ACTIVE, (STATED,), low=7),),
         )
 
     return work
@@ -117,10 +120,10 @@ def _traversals(scale: Scale, dataset: FactorDataset, name: str, figure: str) ->
 def _both_traversals(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
         digits, clothes = (
-            replace(_settings(scale, {_STATED: HFVAE(1.0, 4.0, 3.0)}, dataset)[0], label=label)
+            replace(digit_settings(scale, {STATED: HFVAE(1.0, 4.0, 3.0)}, dataset)[0], label=label)
             for label, dataset in ((_DIGITS, MNIST()), (_CLOTHES, FashionMNIST()))
         )
-        return _study(
+        return digit_study(
             f"figure5-{scale}",
             (digits, clothes),
             "How many latents of an HFVAE can be seen to move something?",
@@ -136,10 +139,10 @@ def _both_traversals(scale: Scale) -> Callable[[], StudyWork]:
 def _labels(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
         strong, structured = HFVAE(1.0, 10.0, 3.0), BetaSVAE(4.0)
-        digits = _settings(scale, {_DIGITS: strong, f"{_DIGITS}, beta-SVAE": structured}, MNIST())
-        clothes = _settings(scale, {_CLOTHES: strong}, FashionMNIST())
+        digits = digit_settings(scale, {_DIGITS: strong, f"{_DIGITS}, beta-SVAE": structured}, MNIST())
+        clothes = digit_settings(scale, {_CLOTHES: strong}, FashionMNIST())
         sprites = next(each for each in TABLE2.at(_of_sprites(scale)).study.settings if each.label == "HFVAE")  # type: ignore[attr-defined]
-        return _study(
+        return digit_study(
             f"labels-{scale}",
             (*digits, *clothes, replace(sprites, label=_SPRITES, family=_SPRITES)),
             "Do the categories of an HFVAE become the classes, without labels?",
@@ -168,13 +171,18 @@ def _draw_accuracy(scores: StudyScores) -> Any:
     return draw(scores, "strip", [ACCURACY])
 
 
+def in_file_names(label: str) -> str:
+    """Returns the label of a setting as the names of its pictures have it."""
+    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+
+
 def _pictures(work: Work, folder: Path) -> Mapping[str, bytes]:
     """Returns, of the best run of each setting, its latents from -3 to 3 and draws from the prior by category."""
     if not isinstance(work, StudyWork):
         return {}
     found: dict[str, bytes] = {}
     for label, run in best_runs(work.study, folder).items():
-        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+        name = in_file_names(label)
         found[f"{name}-latents"] = run.traverse(latents=range(10), range=(-3.0, 3.0)).png()
         found[f"{name}-categories"] = category_samples(run.model(), num_draws=12, seed=0).png()
     return found

@@ -48,9 +48,11 @@ def fleet_order(
     packages: Sequence[str],
     token: Token | None,
     let_go: bool,
+    training: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Returns the order to train these runs side by side and to answer the questions that each comes with. With a
-    `token`, a process that does not see the folder sends the runs home, with `let_go` without weights and codes.
+    """Returns the order to train these runs side by side, with these options of `train`, and to answer the questions
+    that each comes with. With a `token`, a process that does not see the folder sends the runs home, with `let_go`
+    without weights and codes.
     """
     specs = {each.setting.label: each.setting.spec for each, _ in runs}
     labels = list(specs)
@@ -66,6 +68,7 @@ def fleet_order(
         "packages": list(packages),
         "side_by_side": len(runs),
         "let_go": let_go,
+        "training": dict(training),
         "specs": [to_json(spec) for spec in specs.values()],
         "asked": kinds,
         "runs": [
@@ -160,7 +163,7 @@ def _train(runs: Sequence[Run], order: Mapping[str, Any]) -> dict[str, str]:
         part = runs[start : start + order["side_by_side"]]
         try:
             _check_unlocked(part)
-            train_runs(part, TrainingOptions(order["device"], resume=True))
+            train_runs(part, TrainingOptions(order["device"], **order["training"]))
         except UnbraidError as error:
             _check_unlocked(part)
             errors |= dict.fromkeys((run.name for run in part), str(error)[:_MOST_LETTERS])
