@@ -27,6 +27,8 @@ def every_module() -> Iterator[ModuleType]:
     apart = {"unbraid.__main__"}  # importing it runs the command line
     if importlib.util.find_spec("triton") is None:
         apart.add("unbraid.information.gaussian_mixture_kernels")
+    if importlib.util.find_spec("torchmetrics") is None:
+        apart.add("unbraid.interop.codes_metric")
     for found in pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse):
         if found.name not in apart:
             yield importlib.import_module(found.name)

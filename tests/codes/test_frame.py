@@ -7,6 +7,7 @@ import torch
 
 from unbraid import Codes
 from unbraid.codes import Labels
+from unbraid.errors import CodesError
 
 pytest.importorskip("pandas")
 
@@ -34,3 +35,37 @@ def test_soft_labels_are_a_column_for_each_value_and_what_is_not_known_has_none(
     frame = Codes(torch.zeros(2, 1), factors=(soft,)).to_pandas()
     assert list(frame.columns) == ["mean_0", "style_0", "style_1"]
     assert frame["style_1"].isna().tolist() == [False, True]
+
+
+def test_what_goes_out_comes_back():
+    codes = Codes.from_arrays(
+        [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],
+        [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]],
+        probabilities=[[[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]],
+        factors={"shape": ["square", "heart", "square"], "angle": [0.5, math.nan, 1.5], "mean_0": [3, -1, 4]},
+        missing={"angle": math.nan, "mean_0": -1},
+        weights=[0.5, 0.25, 0.25],
+    )
+    found = Codes.from_pandas(codes.to_pandas())
+    assert found.factors[2].is_known.tolist() == [True, False, True]
+    assert found.rows([0, 2]) == codes.rows([0, 2])
+
+
+def test_columns_of_a_csv_of_codes_are_read_too():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"mean_0": [0.0, 1.0], "log_var_0": [0.0, 0.0], "category:age": [3, 7], "factor:x": [1, 2]}
+    )
+    codes = Codes.from_pandas(frame)
+    assert codes.std.tolist() == [[1.0], [1.0]]
+    assert [(labels.name, labels.ordered) for labels in codes.factors] == [("age", False), ("x", True)]
+
+
+def test_frames_without_codes_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(CodesError, match="has the columns a, b; expected mean_0"):
+        Codes.from_pandas(pandas.DataFrame({"a": [1], "b": [2]}))
+    with pytest.raises(CodesError, match=r"mean_\* are numbered \[0, 2\]"):
+        Codes.from_pandas(pandas.DataFrame({"mean_0": [1.0], "mean_2": [2.0]}))
+    with pytest.raises(CodesError, match="expected a pandas DataFrame"):
+        Codes.from_pandas([[1.0]])

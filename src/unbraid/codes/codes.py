@@ -173,12 +173,36 @@ class Codes:
 
     def to_pandas(self) -> Any:
         """Returns the codes as a pandas DataFrame, a row for each image: means, standard deviations, probabilities of
-        discrete latents, weights, and the factors under their names. pandas must be installed; unbraid does not bring
-        it.
+        discrete latents, weights, and the factors under their names, those without an order as categories. pandas must
+        be installed; unbraid does not bring it.
         """
         from unbraid.codes.frame import frame_of
 
         return frame_of(self)
+
+    @classmethod
+    def from_pandas(cls, frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
+        """Returns the codes in a DataFrame with columns as `to_pandas` names them. Every other column is a factor."""
+        from unbraid.codes.frame import codes_of
+
+        return codes_of(frame, missing=missing, unordered=unordered)
+
+    def to_hugging_face(self) -> Any:
+        """Returns the codes as a `datasets.Dataset`, a row for each image: `mean` and the like are columns of vectors,
+        and factors without an order are class labels. The package datasets must be installed.
+        """
+        from unbraid.codes.hugging_face import dataset_of
+
+        return dataset_of(self)
+
+    @classmethod
+    def from_hugging_face(cls, dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
+        """Returns the codes in a `datasets.Dataset` with columns as `to_hugging_face` names them. Every other column is
+        a factor.
+        """
+        from unbraid.codes.hugging_face import codes_of
+
+        return codes_of(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
         """Returns the codes with continuous factors as value indices: bins of equal width from the least label to the

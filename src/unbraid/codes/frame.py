@@ -1,12 +1,19 @@
-"""Codes as columns of a pandas DataFrame."""
+"""Codes as columns of a pandas DataFrame, and back."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unbraid.codes.codes import Codes
+from unbraid.codes.factor_forms import Marks
 from unbraid.codes.labels import Labels
+from unbraid.codes.named_arrays import CATEGORY, FACTOR
+from unbraid.errors import CodesError
 from unbraid.table import data_frame
+
+_NUMBERED = re.compile(r"(mean|std|log_var|sample)_(\d+)|probability_(\d+)_(\d+)")
 
 
 def frame_of(codes: Codes) -> Any:
@@ -27,9 +34,67 @@ def frame_of(codes: Codes) -> Any:
     return data_frame(columns)
 
 
+def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
+    """Returns the codes in the columns that `frame_of` names, or that a .csv of codes has. Every other column is a
+    factor.
+    """
+    if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
+        raise CodesError(f"Codes were given as {type(frame).__name__}; expected a pandas DataFrame.")
+    names = [str(name) for name in frame.columns]
+    tables = {
+        kind: _numbered(frame, [name for name in names if re.fullmatch(rf"{kind}_\d+", name)])
+        for kind in ("mean", "std", "log_var", "sample")
+    }
+    if tables["mean"] is None and tables["sample"] is None and not any(map(_latent_of, names)):
+        raise CodesError(
+            f"The DataFrame has the columns {', '.join(names[:8]) or 'none'}; expected mean_0, mean_1, ..., and "
+            "std_0, ... where they are known. For codes in other columns there is Codes.from_arrays."
+        )
+    latents = sorted({latent for name in names if (latent := _latent_of(name)) is not None})
+    factors = [name for name in names if not _NUMBERED.fullmatch(name) and name != "weight"]
+    plain = {name: name.removeprefix(FACTOR).removeprefix(CATEGORY) for name in factors}
+    return Codes.from_arrays(
+        tables["mean"],
+        tables["std"],
+        log_var=tables["log_var"],
+        samples=tables["sample"],
+        probabilities=[_numbered(frame, [name for name in names if _latent_of(name) == each]) for each in latents],
+        factors=frame[factors].rename(columns=plain) if factors else None,
+        missing=missing,
+        unordered=(*unordered, *(plain[name] for name in factors if name.startswith(CATEGORY))),
+        weights=frame["weight"].to_numpy() if "weight" in names else None,
+    )
+
+
+def _latent_of(name: str) -> int | None:
+    """Returns the discrete latent that a column of probabilities is of."""
+    found = re.fullmatch(r"probability_(\d+)_\d+", name)
+    return int(found[1]) if found else None
+
+
+def _numbered(frame: Any, names: list[str]) -> np.ndarray | None:
+    """Returns these columns side by side, in the order of the numbers that they end in."""
+    if not names:
+        return None
+    numbers = {int(name.rpartition("_")[2]): name for name in names}
+    if sorted(numbers) != list(range(len(names))):
+        kind = names[0].rpartition("_")[0]
+        raise CodesError(f"The columns {kind}_* are numbered {sorted(numbers)}. Number them from 0, without gaps.")
+    return np.column_stack([frame[numbers[number]].to_numpy() for number in range(len(names))])
+
+
 def _of_factor(labels: Labels) -> dict[str, Any]:
-    """Returns the column of a factor, with NaN where it is not known; of soft labels, a column for each value."""
+    """Returns the column of a factor: categories where its values have no order. What is not known is NaN, or NA among
+    whole numbers; soft labels have a column for each value.
+    """
+    import pandas as pd
+
     known, values = labels.is_known.cpu().numpy(), labels.values.cpu().numpy()
     if labels.is_soft:
         return {f"{labels.name}_{place}": np.where(known, column, np.nan) for place, column in enumerate(values.T)}
-    return {labels.name: values if known.all() else np.where(known, values, np.nan)}
+    if labels.is_continuous:
+        return {labels.name: values if known.all() else np.where(known, values, np.nan)}
+    whole = values if known.all() else pd.array(np.where(known, values, 0), dtype="Int64")
+    if not known.all():
+        whole[~known] = pd.NA
+    return {labels.name: whole if labels.ordered else pd.Categorical(whole)}

@@ -13,6 +13,7 @@ from unbraid.data.own.from_arrays import FromArrays as FromArrays
 from unbraid.data.own.from_folder import FromFolder as FromFolder
 from unbraid.data.own.from_hugging_face import FromHuggingFace as FromHuggingFace
 from unbraid.data.own.from_torch import from_torch as from_torch
+from unbraid.data.own.to_hugging_face import to_hugging_face as to_hugging_face
 from unbraid.data.published.basel_faces import BaselFaces as BaselFaces
 from unbraid.data.published.cars3d import Cars3D as Cars3D
 from unbraid.data.published.celeba import CelebA as CelebA
