@@ -21,6 +21,7 @@ COMMANDS = {
     "quickstart": "Train, score and show a few small models.",
     "train": "Train models side by side, from one seed or many.",
     "score": "Score runs, or codes from anywhere.",
+    "diagnose": "Say what ails runs, and what to try next.",
     "report": "Write a page about runs.",
     "explore": "Write a page that decodes in the browser.",
     "runs": "List the runs in a folder and below it.",

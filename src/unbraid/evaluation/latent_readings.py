@@ -11,8 +11,8 @@ from unbraid.codes import Codes
 from unbraid.evaluation.usage import informativeness, unused_latents
 from unbraid.metrics.metric import Score
 
-# A latent that knows less than this share of every factor follows none.
-_LEAST_SHARE = 0.1
+LEAST_SHARE = 0.1
+"""A latent that knows less than this share of every factor follows none."""
 
 
 @final
@@ -61,7 +61,7 @@ def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
 
 def _followed(shares: list[float], names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     ranked = sorted(
-        ((name, share) for name, share in zip(names, shares, strict=True) if share >= _LEAST_SHARE),
+        ((name, share) for name, share in zip(names, shares, strict=True) if share >= LEAST_SHARE),
         key=lambda pair: -pair[1],
     )
     return tuple(pair for pair in ranked[:2] if pair[1] >= ranked[0][1] / 2)

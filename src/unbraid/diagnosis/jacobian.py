@@ -1,0 +1,114 @@
+"""Orthogonality of a decoder's Jacobian: whether latents change the image in different ways."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.diagnosis.diagnosis import Finding
+from unbraid.errors import CodesError
+
+_NUM_TURNS = 20
+# Below this share of what a random turn of the latents would have, the columns are called orthogonal.
+_FINE = 0.5
+# So they are where |cos| is this small, and two latents whose changes have this |cos| are alike whatever the others do.
+_SMALL, _ALIKE = 0.05, 0.9
+
+
+@final
+@dataclass(frozen=True)
+class JacobianAngles:
+    """Holds |cos| of the angles between columns of the decoder's Jacobian: the change of the image along one latent and
+    along another.
+
+    `cosines` is the mean over images for each two latents (NaN where a latent moves nothing), `mean` that over pairs.
+    `turned` is what `mean` would be after a random turn of the same latents, each in units of its spread: a code that
+    prefers no axes has about as much.
+    """
+
+    latents: tuple[int, ...]
+    cosines: Float64[Tensor, "latent latent"]
+    mean: float
+    turned: float
+    lengths: Float64[Tensor, " latent"]
+
+
+def jacobian_angles(
+    decode: Callable[[Tensor], Tensor],
+    codes: Float[Tensor, "image column"],
+    columns: Sequence[int],
+    spread: Float64[Tensor, " latent"] | None = None,
+    seed: int = 0,
+) -> JacobianAngles:
+    """Returns the angles at these codes, for these columns of them, by one forward-mode product (jvp) a column.
+    `spread` is how far each of the columns moves over all images.
+    """
+    if len(columns) < 2:
+        raise CodesError(f"Angles are between two columns or more; given: {list(columns)}.")
+    moved = [_derivative(decode, codes, column) for column in columns]
+    jacobian = torch.stack(moved, dim=2)  # image by pixel by latent
+    products = torch.einsum("npi,npj->nij", jacobian, jacobian)
+    unit = torch.ones(len(columns), dtype=torch.float64) if spread is None else spread.double().cpu()
+    products = unit[:, None] * products * unit
+    cosines = _cosines(products)
+    turns = torch.linalg.qr(sampling.normal((_NUM_TURNS, len(columns), len(columns)), seed, "turns of latents"))[0]
+    turned = torch.stack([_mean(_cosines(turn @ products @ turn.T)) for turn in turns]).nanmean()
+    lengths = products.diagonal(dim1=1, dim2=2).sqrt().mean(dim=0)
+    return JacobianAngles(tuple(columns), cosines.nanmean(dim=0), float(_mean(cosines)), float(turned), lengths)
+
+
+def check_jacobian(
+    decode: Callable[[Tensor], Tensor],
+    codes: Float[Tensor, "image column"],
+    columns: Sequence[int],
+    spread: Float64[Tensor, " latent"],
+) -> Finding:
+    """Returns whether the latents that are used change the image in different ways."""
+    name = "decoder's Jacobian"
+    if len(columns) < 2:
+        return Finding(name, "unknown", "Fewer than two continuous latents are in use.")
+    angles = jacobian_angles(decode, codes, columns, spread)
+    pairs = torch.combinations(torch.arange(len(columns)))
+    between = angles.cosines[pairs[:, 0], pairs[:, 1]].nan_to_num(0.0)
+    most, place = between.max(dim=0)
+    first, second = (angles.latents[n] for n in pairs[place].tolist())
+    numbers = {"mean": angles.mean, "turned": angles.turned, "largest": float(most), "pair": [first, second]}
+    says = (
+        f"Two latents change the image with a mean |cos| of {angles.mean:.2f} between the changes (0 is orthogonal; "
+        f"the same latents, turned at random, would have {angles.turned:.2f}); the most alike are {first} and {second} "
+        f"({most:.2f})."
+    )
+    if angles.mean <= max(_SMALL, _FINE * angles.turned) and most < _ALIKE:
+        return Finding(name, "fine", says, numbers)
+    advice = (
+        (
+            "Latents change the image alike: look at traversals of "
+            f"latents {first} and {second}; a diagonal posterior with a larger beta pushes towards orthogonal changes."
+        ),
+    )
+    return Finding(name, "look", says, numbers, advice)
+
+
+def _derivative(
+    decode: Callable[[Tensor], Tensor], codes: Float[Tensor, "image column"], column: int
+) -> Float64[Tensor, "image pixel"]:
+    direction = torch.zeros_like(codes)
+    direction[:, column] = 1.0
+    moved: Tensor = torch.func.jvp(decode, (codes,), (direction,))[1]
+    return moved.flatten(1).double().cpu()
+
+
+def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
+    """Returns |cos| of each two columns, NaN where one of them is 0."""
+    lengths = products.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
+    lengths = lengths.where(lengths > 1e-9 * lengths.max(), torch.nan)
+    return (products / (lengths[:, :, None] * lengths[:, None, :])).abs().clamp(max=1.0)
+
+
+def _mean(cosines: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, ""]:
+    first, second = torch.combinations(torch.arange(cosines.shape[1])).T
+    return cosines[:, first, second].nanmean()

@@ -1,0 +1,25 @@
+"""Numbers and lists in the sentences of a diagnosis."""
+
+from collections.abc import Iterable
+
+
+def listed(things: Iterable[object], conjunction: str = "and") -> str:
+    """Returns "a", "a and b", or "a, b and c"."""
+    words = list(map(str, things))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
+
+
+def latents_named(numbers: Iterable[int]) -> str:
+    """Returns "latent 3", or "latents 1, 4 and 5"."""
+    numbers = list(numbers)
+    return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
+
+
+def percent(share: float) -> str:
+    """Returns a share of 1 in whole percent; in tenths where that is below 1."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
+
+
+def short(number: float) -> str:
+    """Returns a number with three digits that count."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"

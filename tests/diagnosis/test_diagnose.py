@@ -1,0 +1,205 @@
+"""Codes and decoders made by hand, whose diagnosis is known."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.runs.finished_runs import SPEC, finish
+from unbraid.codes import Codes
+from unbraid.diagnosis import diagnose, diagnose_codes
+from unbraid.diagnosis.diagnose import check_history
+from unbraid.diagnosis.factor_checks import known_together
+from unbraid.diagnosis.jacobian import jacobian_angles
+from unbraid.diagnosis.latent_checks import explained_variance
+from unbraid.diagnosis.loss_weight import LossWeights, check_weights
+from unbraid.distributions import GaussianLikelihood
+from unbraid.errors import CodesError
+from unbraid.runs import History, Run
+
+VALUES = torch.cartesian_prod(torch.arange(4), torch.arange(4), torch.arange(4))
+PLACES = (VALUES.double() - 1.5) / math.sqrt(1.25)
+
+
+def codes_of(*columns: torch.Tensor, std: float | None = 0.1) -> Codes:
+    """Codes of the grid: a used latent for each column and one that is unused."""
+    mean = torch.stack([*columns, torch.zeros(len(VALUES), dtype=torch.float64)], dim=1)
+    widths = None if std is None else torch.full_like(mean, std)
+    if widths is not None:
+        widths[:, -1] = 1.0
+    return Codes.from_arrays(mean, widths, factors=VALUES, factor_names=("a", "b", "c"))
+
+
+def one_each() -> Codes:
+    return codes_of(*PLACES.unbind(dim=1))
+
+
+def test_a_latent_for_each_factor_has_nothing_wrong():
+    found = diagnose_codes(one_each(), lambda z: torch.cat([z[:, :3], z[:, 3:] * 0], dim=1))
+    assert [finding.state for finding in found.findings] == ["fine"] * 6
+    assert found["collapsed latents"].numbers["unused"] == [3]
+    assert found["decoder's Jacobian"].numbers["mean"] == pytest.approx(0.0, abs=1e-12)
+    assert found["factors without a latent"].numbers["best_latent"] == {"a": 0, "b": 1, "c": 2}
+    assert "Nothing stands out" in str(found)
+    with pytest.raises(KeyError, match="There is no check 'beta'; there are collapsed"):
+        found["beta"]
+
+
+def test_codes_that_say_nothing_have_collapsed():
+    found = diagnose_codes(codes_of(torch.zeros(64, dtype=torch.float64), std=1.0))
+    collapsed = found["collapsed latents"]
+    assert (collapsed.state, collapsed.numbers["used"]) == ("look", [])
+    assert "2 of 2 latents say nothing" in collapsed.sentence
+    assert "collapsed: none is left" in collapsed.sentence
+    assert "Weigh the rate less" in found.advice[0]
+    assert found["factors without a latent"].state == "look"
+    assert "Nor do all latents together predict a, b and c: it is lost" in found["factors without a latent"].sentence
+
+
+def test_too_few_latents_are_told_from_enough():
+    a, b, c = PLACES.unbind(dim=1)
+    assert "2 are left for 3 factors" in diagnose_codes(codes_of(a, b))["collapsed latents"].sentence
+    full = Codes.from_arrays(torch.stack([a, b], dim=1), torch.full((64, 2), 0.1), factors=VALUES)
+    assert "at least 3 latents" in diagnose_codes(full)["collapsed latents"].advice[0]
+    assert diagnose_codes(codes_of(a, b, c))["collapsed latents"].state == "fine"
+
+
+def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
+    x = torch.linspace(-1, 1, 1000, dtype=torch.float64)
+    explained = explained_variance(torch.stack([x, x.square(), torch.sin(997 * x)], dim=1))
+    assert explained[0, 1] > 0.97  # the groups of x are narrow
+    assert explained[1, 0] < 0.01  # x^2 does not tell the sign
+    assert explained[0, 2] < 0.05
+    a, b, _ = PLACES.unbind(dim=1)
+    found = diagnose_codes(codes_of(a, b, a + 0.01 * b))["redundant latents"]
+    assert (found.state, found.numbers["pair"]) == ("look", [0, 2])
+    assert "0 and 2 (100 % of the variance)" in found.sentence
+
+
+def test_noise_explains_nothing():
+    noise = torch.randn(400, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    off = explained_variance(noise)[~torch.eye(5, dtype=torch.bool)]
+    assert off.max() < 0.1  # 19 groups of 20 would explain 0.05 by chance
+
+
+@pytest.mark.parametrize("degrees", [0, 20, 45])
+def test_columns_of_a_shear_meet_at_its_angle(degrees):
+    angle = math.radians(90 - degrees)
+    matrix = torch.tensor([[1.0, math.cos(angle)], [0.0, math.sin(angle)]], dtype=torch.float64)
+    z = torch.randn(5, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    angles = jacobian_angles(lambda codes: codes @ matrix.T, z, (0, 1))
+    assert angles.mean == pytest.approx(math.cos(angle), abs=1e-12)
+    torch.testing.assert_close(angles.lengths, torch.ones(2, dtype=torch.float64))
+
+
+def test_turned_latents_of_unlike_strength_have_larger_angles():
+    # Columns of lengths 10 and 1, orthogonal: a turn by t has |cos| = 99 sin t cos t / sqrt(...) > 0.
+    z = torch.randn(5, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    stretch = torch.tensor([10.0, 1.0], dtype=torch.float64)
+    angles = jacobian_angles(lambda codes: codes * stretch, z, (0, 1))
+    assert angles.mean == pytest.approx(0.0, abs=1e-12)
+    assert angles.turned > 0.7
+    half = jacobian_angles(lambda codes: codes * torch.tensor([1.0, 0.0], dtype=torch.float64), z, (0, 1))
+    assert math.isnan(half.mean)  # a latent that moves nothing has no angle
+    with pytest.raises(CodesError, match="two columns or more"):
+        jacobian_angles(lambda codes: codes, z, (0,))
+
+
+def test_a_nonlinear_decoder_is_differentiated_at_its_codes():
+    z = torch.tensor([[0.5, 2.0]], dtype=torch.float64)
+    angles = jacobian_angles(lambda c: torch.stack([c[:, 0] * c[:, 1], c[:, 1]], dim=1), z, (0, 1))
+    # The columns are (2, 0) and (0.5, 1).
+    assert angles.mean == pytest.approx(0.5 / math.sqrt(1.25), abs=1e-12)
+
+
+def test_latents_that_move_the_image_alike_are_looked_at():
+    found = diagnose_codes(one_each(), lambda z: z[:, :1] + z[:, 1:2] + 1e-3 * z[:, :3])["decoder's Jacobian"]
+    assert found.state == "look"
+    assert found.numbers["pair"] == [0, 1]
+
+
+def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
+    a, b, _ = PLACES.unbind(dim=1)
+    lost = diagnose_codes(codes_of(a, b))["factors without a latent"]
+    assert (lost.state, lost.numbers["together"]) == ("look", {"c": 0.0})
+    assert "c (the best latent knows 0" in lost.sentence
+    # Parity needs both latents: neither alone says anything of it.
+    parity = (VALUES[:, 0] + VALUES[:, 1]) % 2
+    many = Codes.from_arrays(
+        torch.stack([a, b], dim=1).repeat(20, 1),
+        torch.full((1280, 2), 0.1),
+        factors={"parity": parity.repeat(20), "a": VALUES[:, 0].repeat(20)},
+    )
+    spread = diagnose_codes(many)["factors without a latent"]
+    assert "so it is in the code but spread over latents" in spread.sentence
+    assert spread.numbers["together"]["parity"] == pytest.approx(1.0)
+    assert known_together(many, many.factors[0], []) == 0.0
+
+
+def test_factors_in_two_latents_and_latents_of_two_factors_are_named():
+    a, b, c = PLACES.unbind(dim=1)
+    twice = diagnose_codes(codes_of(a, b, c, a + 0.05 * b))
+    assert "a (latent 0: " in twice["factors of two latents"].sentence
+    assert twice["factors of two latents"].numbers["second_latent"] == {"a": 3}
+    turned = diagnose_codes(codes_of(0.8 * a + 0.6 * b, 0.8 * b - 0.6 * a, c))
+    mixed = turned["latents of two factors"]
+    assert mixed.state == "look"
+    assert set(mixed.numbers["shares"]) == {"0", "1"}
+    assert "latent 0 tells a (" in mixed.sentence
+
+
+def test_what_is_not_known_is_said():
+    means = diagnose_codes(replace(codes_of(*PLACES.unbind(dim=1), std=None), factors=()))
+    assert means["factors without a latent"].state == "unknown"
+    assert means["decoder's Jacobian"].sentence == "No decoder was given."
+    assert means["collapsed latents"].numbers["unused"] == [3]  # from the spread of the means
+    with pytest.raises(CodesError, match="expected unbraid.Codes"):
+        diagnose_codes([[1.0]])
+
+
+def test_weights_of_images_count():
+    weights = torch.zeros(64, dtype=torch.float64)
+    weights[VALUES[:, 2] == 0] = 1.0  # c never varies
+    found = diagnose_codes(replace(one_each(), weights=weights))
+    assert set(found["factors without a latent"].numbers["best_share"]) == {"a", "b"}
+    assert found["collapsed latents"].numbers["unused"] == [2, 3]
+
+
+def test_beta_is_what_a_nat_of_rate_costs():
+    weights = LossWeights(loss=140.0, distortion=100.0, rate=10.0, num_pixels=4096, num_latents=10)
+    found = check_weights(weights)
+    assert (found.state, found.numbers["beta"]) == ("fine", 4.0)
+    assert found.numbers["normalised"] == pytest.approx(40 / 4096)
+    assert "the same balance at beta = 0.000977" in found.sentence
+    none = check_weights(replace(weights, rate=math.nan))
+    assert none.state == "unknown"
+
+
+def test_beta_beside_a_likelihood_that_is_far_too_wide():
+    wide = LossWeights(120.0, 100.0, 5.0, 64, 2, std=1.0, root_error=0.1)
+    found = check_weights(wide)
+    assert (found.state, found.numbers["calibrated"]) == ("look", pytest.approx(400.0))
+    assert "GaussianLikelihood(std=0.1)" in found.advice[0]
+    assert check_weights(replace(wide, root_error=0.9)).state == "fine"
+
+
+def test_a_loss_that_still_falls_asks_for_longer_training():
+    def over(losses):
+        return check_history(History(("step", "loss"), [(float(n), loss) for n, loss in enumerate(losses)]))
+
+    assert over([100.0 - n for n in range(50)]).state == "look"
+    assert over([100.0 * math.exp(-n / 3) for n in range(50)]).state == "fine"
+    assert over([1.0, 2.0]).state == "unknown"
+
+
+def test_a_run_is_diagnosed_whole(tmp_path):
+    spec = replace(SPEC, model=replace(SPEC.model, likelihood=GaussianLikelihood(std=30.0)))
+    found = diagnose(finish(Run.place(tmp_path, spec, 3), seed=7), num_images=40)
+    assert len(found.findings) == 8
+    # The writer of the history wrote no rate.
+    assert found["effective beta"].state == "unknown"
+    content = json.loads(found.to_json())
+    assert [finding["check"] for finding in content["findings"]] == [finding.check for finding in found.findings]
+    assert content["advice"] == list(found.advice)
