@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unbraid.runs import Run as Run
     from unbraid.runs import RunSpec as RunSpec
     from unbraid.runs.grid import grid as grid
+    from unbraid.runs.grid import zipped as zipped
     from unbraid.runs.runs_in import runs_in as runs_in
     from unbraid.training.train import train as train
 

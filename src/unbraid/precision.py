@@ -10,12 +10,10 @@ from torch import Tensor
 Precision = Literal["float32", "tf32", "bf16", "float64"]
 """Weights, losses and the optimiser are float32, unless all is float64. What differs is how nets multiply:
 
-======== ==================================================================================================
-float32  as they are
-tf32     inputs of products rounded to 10 bits by a GPU that can; on a CPU, as they are
-bf16     encoder, decoder and critic in bfloat16 (7 bits) throughout, from weights kept in float32
-float64  all in float64
-======== ==================================================================================================
+- float32: as they are.
+- tf32: inputs of products are rounded to 10 bits by a GPU that can; on a CPU, they are as they are.
+- bf16: encoder, decoder and critic are in bfloat16 (7 bits) throughout, from weights that are kept in float32.
+- float64: all is in float64.
 """
 
 

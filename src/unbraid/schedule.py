@@ -45,6 +45,7 @@ class Schedule(Recipe, ABC):
 
 
 Weight = float | Schedule
+"""A hyperparameter: a number, or a schedule of one."""
 
 
 @dataclass(frozen=True)

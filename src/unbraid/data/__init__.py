@@ -9,6 +9,7 @@ from unbraid.data.drawn.colour_dsprites import ColourDSprites as ColourDSprites
 from unbraid.data.drawn.dsprites import DSprites as DSprites
 from unbraid.data.drawn.noisy_dsprites import NoisyDSprites as NoisyDSprites
 from unbraid.data.drawn.shaded_faces import ShadedFaces as ShadedFaces
+from unbraid.data.fetching.fetch import fetch as fetch
 from unbraid.data.own.from_arrays import FromArrays as FromArrays
 from unbraid.data.own.from_folder import FromFolder as FromFolder
 from unbraid.data.own.from_hugging_face import FromHuggingFace as FromHuggingFace

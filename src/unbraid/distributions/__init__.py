@@ -10,6 +10,7 @@ from unbraid.distributions.likelihoods.learned_gaussian_likelihood import (
 from unbraid.distributions.likelihoods.likelihood import BernoulliLikelihood as BernoulliLikelihood
 from unbraid.distributions.likelihoods.likelihood import GaussianLikelihood as GaussianLikelihood
 from unbraid.distributions.likelihoods.likelihood import Likelihood as Likelihood
+from unbraid.distributions.noise import logistic as logistic
 from unbraid.distributions.posteriors.bernoulli import Bernoulli as Bernoulli
 from unbraid.distributions.posteriors.bernoulli import BernoulliLatents as BernoulliLatents
 from unbraid.distributions.posteriors.bernoulli import BinaryConcrete as BinaryConcrete
@@ -29,6 +30,7 @@ from unbraid.distributions.posteriors.laplace import Laplace as Laplace
 from unbraid.distributions.posteriors.laplace import LaplaceLatents as LaplaceLatents
 from unbraid.distributions.posteriors.laplace import LaplacePrior as LaplacePrior
 from unbraid.distributions.posteriors.laplace import StandardLaplace as StandardLaplace
+from unbraid.distributions.posteriors.latents import ContinuousLatents as ContinuousLatents
 from unbraid.distributions.posteriors.latents import GaussianLatents as GaussianLatents
 from unbraid.distributions.posteriors.latents import Latents as Latents
 from unbraid.distributions.posteriors.posterior import Posterior as Posterior

@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar, final
 from unbraid.events.event import Event
 
 Listener = Callable[[Event], None]
+"""What hears of events: a function of one."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -18,7 +18,9 @@ from unbraid.figures.parallel_coordinates import parallel_coordinates as paralle
 from unbraid.figures.rate_distortion import rate_distortion_plane as rate_distortion_plane
 from unbraid.figures.saving import save as save
 from unbraid.figures.scatter_plot import scatter_plot as scatter_plot
+from unbraid.figures.side_by_side import SideBySide as SideBySide
 from unbraid.figures.sorted_bars import sorted_bars as sorted_bars
 from unbraid.figures.strip_plot import strip_plot as strip_plot
 from unbraid.figures.style import family_look as family_look
+from unbraid.figures.traversal import Traversal as Traversal
 from unbraid.figures.violin_plot import violin_plot as violin_plot

@@ -20,6 +20,7 @@ from unbraid.errors import SpecError
 from unbraid.recipes.annotations import check_value
 
 Estimator = Literal["naive", "mws", "mss", "eq13"]
+"""How q(z) is estimated from a batch; `log_weights` says what each weighs."""
 
 
 @final

@@ -21,6 +21,7 @@ from unbraid.information.value_table import ValueTable
 from unbraid.recipes import Recipe
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
+"""How the mass of a Gaussian in a bin is taken; `quantise` says how each does."""
 
 # Do & Tran's code: below this density at every centre, a posterior is taken to lie wholly in the bin of its mean.
 _RECTANGLE_FLOOR = 1e-5

@@ -17,6 +17,8 @@ from unbraid.metrics.irs import IRS as IRS
 from unbraid.metrics.jemmig import JEMMIG as JEMMIG
 from unbraid.metrics.lemma2_gap import Lemma2Gap as Lemma2Gap
 from unbraid.metrics.mcc import MCC as MCC
+from unbraid.metrics.metric import Feature as Feature
+from unbraid.metrics.metric import Interval as Interval
 from unbraid.metrics.metric import Metric as Metric
 from unbraid.metrics.metric import Score as Score
 from unbraid.metrics.metric import Value as Value

@@ -20,11 +20,11 @@ from unbraid.recipes.text import split
 log = logging.getLogger(__name__)
 
 Interval = tuple[float, float]
+"""A 95 % interval, or bounds: the least and the greatest value."""
 
 UNDEFINED = " never vary in these codes: undefined, and left out of every average."
 """What is noted of the factors of which there is one value alone, after their names."""
 
-# What codes may have that not every metric can take; each is a phrase for the user.
 Feature = Literal[
     "continuous factors",
     "soft labels",
@@ -35,6 +35,7 @@ Feature = Literal[
     "correlated posteriors",
     "discrete latents",
 ]
+"""What codes may have that not every metric can take; each is a phrase for the user."""
 
 # The squares of larger numbers, summed over a dataset, would overflow.
 _LARGEST = 1e150

@@ -34,6 +34,7 @@ from unbraid.studies.evidence import Evidence as Evidence
 from unbraid.studies.execute import Outcome as Outcome
 from unbraid.studies.execute import StudyOptions as StudyOptions
 from unbraid.studies.execute import run_study as run_study
+from unbraid.studies.figures import run_table as run_table
 from unbraid.studies.study import Setting as Setting
 from unbraid.studies.study import Study as Study
 from unbraid.studies.study_scores import StudyScores as StudyScores

@@ -1,5 +1,6 @@
 """Estimators: recipes for what each latent says of the image and of the factors. Each is one file."""
 
+from unbraid.metrics.estimators.estimator import Deviations as Deviations
 from unbraid.metrics.estimators.estimator import Estimator as Estimator
 from unbraid.metrics.estimators.exact import Exact as Exact
 from unbraid.metrics.estimators.means_histogram import MeansHistogram as MeansHistogram

@@ -13,6 +13,7 @@ from unbraid.studies.statistics.samples import StatisticsError
 from unbraid.studies.study_scores import StudyScores, metric_and_part
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "undecided"]
+"""What scores say of a claim, or the claims of an item together."""
 
 
 @final

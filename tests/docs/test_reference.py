@@ -1,0 +1,118 @@
+"""The reference of the site: every public name is on one page, says what it is, and links to torch and numpy."""
+
+import ast
+import importlib
+import pydoc
+import re
+from collections import Counter
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+pytest.importorskip("mkdocs", reason="the site is built with the `docs` extra")
+
+import unbraid
+from docs.hooks import elsewhere, reference
+from tests.discovery import ROOT
+
+PAGES = {room.page: reference.text_of(room) for room in reference.rooms()}
+DOCUMENTED = [
+    (page, path) for page, text in PAGES.items() for path in re.findall(r"^::: (\S+)$", text, flags=re.MULTILINE)
+]
+INTERNAL = {"cli", "display", "pages", "source"}
+
+
+def public_folders() -> list[ModuleType]:
+    """Every folder but the internal ones, and the papers, which export their items to the list of them alone."""
+    folders = [file.parent.relative_to(ROOT / "src").parts for file in (ROOT / "src").rglob("__init__.py")]
+    public = [parts for parts in folders if not INTERNAL & set(parts) and parts[1:-1] != ("papers",)]
+    return [importlib.import_module(".".join(parts)) for parts in public]
+
+
+def exported(folder: ModuleType) -> dict[str, Any]:
+    if hasattr(folder, "__all__"):
+        return {name: getattr(folder, name) for name in folder.__all__}
+    return {name: it for name, it in vars(folder).items() if name[0] != "_" and not isinstance(it, ModuleType)}
+
+
+def resolved(path: str) -> Any:
+    """What the last name of a path means in its module, though a file there may have the same name."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def test_every_public_name_is_on_exactly_one_page():
+    pages = Counter(id(resolved(path)) for _, path in DOCUMENTED)
+    wrong = {
+        f"{folder.__name__}.{name}": pages[id(it)]
+        for folder in public_folders()
+        for name, it in exported(folder).items()
+        if pages[id(it)] != 1
+    }
+    assert wrong == {}, "pages on which each of these is; export it with `from x import y as y`"
+
+
+def test_nothing_is_on_two_pages():
+    assert [path for path, times in Counter(path for _, path in DOCUMENTED).items() if times > 1] == []
+    assert len(DOCUMENTED) > 300
+
+
+def test_every_public_name_says_what_it_is():
+    silent = [name.path for room in reference.rooms() for name in room.names if not reference.about(name.defined)]
+    assert silent == [], "a class and a function have a docstring; a type has a text below it"
+
+
+def test_the_names_of_unbraid_are_listed_with_a_link_to_their_home():
+    text = PAGES["reference/unbraid.md"]
+    assert all(f"[`{name}`][" in text for name in unbraid.__all__)
+    assert "[`MIG`][unbraid.metrics.MIG]" in text
+
+
+def test_code_on_the_pages_imports_what_the_reference_describes():
+    """A module that pages tell users to import from is public, or the name that is imported is exported above it."""
+    described = {id(resolved(path)) for _, path in DOCUMENTED}
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for module, names in re.findall(
+            r"^from (unbraid[\w.]*) import ([\w, ]+)", page.read_text("utf-8"), re.MULTILINE
+        ):
+            for name in names.replace(" ", "").split(","):
+                it = getattr(importlib.import_module(module), name)
+                assert id(it) in described or isinstance(it, ModuleType), f"{page.name}: {module}.{name}"
+
+
+def test_names_of_other_packages_have_an_address_where_they_are():
+    for name, url in elsewhere.addresses().items():
+        assert name.startswith(("matplotlib.", "pandas.")) or pydoc.locate(name) is not None, name
+        assert re.fullmatch(rf"https://[\w./]+#{re.escape(name)}", url)
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy"])
+def test_what_signatures_take_from_torch_and_numpy_is_linked(package):
+    modules = {name.defined.rpartition(".")[0] for room in reference.rooms() for name in room.names}
+    used = {each for module in modules for each in annotated(module) if each.startswith(f"{package}.")}
+    assert used
+    assert used <= set(elsewhere.addresses())
+
+
+def annotated(module: str) -> set[str]:
+    """The names in the signatures of what is public in a module, with the packages that they come from."""
+    tree = reference.tree(module)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
+    notes = [note for each in functions for note in (*(arg.annotation for arg in each.args.args), each.returns) if note]
+    lines = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: f"{line.module}.{alias.name}" for line in lines for alias in line.names} | {"np": "numpy"}
+    names = [name.partition(".") for note in notes for name in re.findall(r"[A-Za-z_][\w.]*", ast.unparse(note))]
+    return {f"{home.get(first, first)}{dot}{rest}" for first, dot, rest in names}
+
+
+def test_one_finds_the_pages_by_what_one_wants_to_do():
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert [next(iter(entry)) for entry in nav] == ["Home", "Learn", "Measure", "Show", "Study", "Extend", "Reference"]
+    assert longest(nav) <= 16, "so many entries side by side want a level between"
+
+
+def longest(entries: list[Any]) -> int:
+    below = [part for entry in entries if isinstance(entry, dict) for part in entry.values() if isinstance(part, list)]
+    return max([len(entries), *map(longest, below)])
