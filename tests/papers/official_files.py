@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.data.published.test_cars3d import car, mat_file
 from tests.data.published.test_celeba import attribute_list, face, jpeg
+from tests.data.published.test_chairs3d import MODELS, lay_out
 
 
 def put_cars(folder: Path, count: int = 2) -> None:
@@ -25,3 +26,9 @@ def put_faces(folder: Path, count: int = 80) -> None:
         (place / name).write_bytes(jpeg(face(number % 20)))
     values = np.random.default_rng(0).integers(0, 2, (count, 40))
     (folder / "celeba" / "list_attr_celeba.txt").write_text(attribute_list(names, values))
+
+
+def put_chairs(folder: Path) -> None:
+    """Writes the folder of renders of 3D Chairs, of five models, and the list that selects all of them."""
+    lay_out(folder)
+    (folder / "models_809.txt").write_text("\n".join(MODELS))

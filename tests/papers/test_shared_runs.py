@@ -34,8 +34,19 @@ def test_tables_of_kumar_et_al_share_their_runs(scale: str) -> None:
     assert runs_of("kumar2017/figures9-12", scale) == table3
     assert len(table1 & table3) == 2 * len(table1) // 3  # the VAE and beta 4
     assert table1 & grid
-    for name in ("figure1", "table3", "figures9-12"):
+    controls = runs_of("kumar2017/table1-controls", scale)
+    assert table1 <= controls  # the VAE, beta 4 and beta 60
+    assert controls & (grid - table1)  # one DIP-VAE
+    for name in ("figure1", "table3", "figures9-12", "table1-controls"):
         assert metrics_of(f"kumar2017/{name}", scale) == metrics_of("kumar2017/table1", scale)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_pictures_of_chairs_are_of_models_of_the_grid(scale: str) -> None:
+    for ending in ("", "-stand-in"):
+        pictures, grid = (runs_of(f"kumar2017/{name}{ending}", scale) for name in ("table6", "text-chairs"))
+        assert len({digest for digest, _ in pictures} - {digest for digest, _ in grid}) == 0
+        assert metrics_of(f"kumar2017/table6{ending}", scale) == metrics_of(f"kumar2017/text-chairs{ending}", scale)
 
 
 def test_what_tunes_a_dip_vae_is_not_what_tests_it() -> None:

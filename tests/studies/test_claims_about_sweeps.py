@@ -14,10 +14,12 @@ from unbraid.studies import (
     Claim,
     EquivalentPairs,
     HigherAtMatched,
+    HigherInPairs,
     LowestAbove,
     MoreCorrelated,
     MoreFactorsAbove,
     MoreOftenAbove,
+    MostReach,
     PeaksAt,
     PooledHigher,
 )
@@ -67,6 +69,11 @@ A, B = ("start", "a 2", "a 4"), ("start", "b 2", "b 4")
         (AtLeast("one seed", "mig", "alone", 0.3), "undecided"),
         (AtLeast("at best", "mig", "mixed", 0.45, "best"), "reproduced"),
         (AtLeast("never", "mig", "mixed", 0.6, "best"), "not reproduced"),
+        (MostReach("all", "mig", ("a 4", "a 4"), 0.45), "reproduced"),
+        (MostReach("half of them", "mig", ("a 4", "start"), 0.45, 0.5), "reproduced"),
+        (MostReach("too few", "mig", ("a 4", "start"), 0.45), "not reproduced"),
+        (MostReach("about", "mig", ("a 4",), 0.5), "undecided"),
+        (MostReach("of one seed", "mig", ("alone",), 0.3), "undecided"),
         (PooledHigher("above", "mig", ("a 2", "a 4"), ("b 2", "b 4")), "reproduced"),
         (PooledHigher("below", "mig", ("b 2", "b 4"), ("a 2", "a 4")), "not reproduced"),
         (MoreOftenAbove("often", "mig", ("a 4",), ("mixed",)), "reproduced"),
@@ -115,6 +122,22 @@ def test_factors_with_a_high_score_are_counted_seed_by_seed() -> None:
     assert (decision.numbers["mean"], decision.numbers["other mean"]) == (3.0, 0.0)
     assert MoreFactorsAbove("fewer", "mig", "b 2", "a 2", 0.2).decide(scores).verdict == "not reproduced"
     assert MoreFactorsAbove("none", "mig", "b 2", "a 2", 0.9).decide(scores).verdict == "undecided"
+
+
+def test_parts_are_paired_within_a_seed() -> None:
+    parts = [
+        Number(label, seed, "mig", "", "part", f"z{k}", 0.1 * k + (0.05 if label == "a 2" else 0.0), 0.0, 0.0, "")
+        for label in ("a 2", "b 2")
+        for seed in range(3)
+        for k in range(3 if label == "a 2" else 4)
+    ]
+    scores = replace(SCORES, numbers=(*SCORES.numbers, *parts))
+    decision = HigherInPairs("above", "mig", "a 2", "b 2").decide(scores)
+    assert decision.verdict == "reproduced"
+    assert decision.numbers["pairs"] == 9
+    assert decision.numbers["p"] == pytest.approx(0.5**9)
+    assert HigherInPairs("below", "mig", "b 2", "a 2").decide(scores).verdict == "not reproduced"
+    assert HigherInPairs("without parts", "mig", "a 2", "b 4").decide(scores).verdict == "undecided"
 
 
 def test_a_score_that_does_not_vary_has_no_correlation() -> None:

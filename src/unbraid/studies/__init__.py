@@ -15,11 +15,13 @@ from unbraid.studies.claims import FoundAmong as FoundAmong
 from unbraid.studies.claims import Growing as Growing
 from unbraid.studies.claims import Higher as Higher
 from unbraid.studies.claims import HigherAtMatched as HigherAtMatched
+from unbraid.studies.claims import HigherInPairs as HigherInPairs
 from unbraid.studies.claims import Interaction as Interaction
 from unbraid.studies.claims import LowestAbove as LowestAbove
 from unbraid.studies.claims import MoreCorrelated as MoreCorrelated
 from unbraid.studies.claims import MoreFactorsAbove as MoreFactorsAbove
 from unbraid.studies.claims import MoreOftenAbove as MoreOftenAbove
+from unbraid.studies.claims import MostReach as MostReach
 from unbraid.studies.claims import Near as Near
 from unbraid.studies.claims import PeaksAt as PeaksAt
 from unbraid.studies.claims import PooledHigher as PooledHigher

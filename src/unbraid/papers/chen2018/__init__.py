@@ -10,6 +10,7 @@ from unbraid.papers.chen2018.joint_designs import (
     FIGURE5B_UNIFORM_STAND_IN,
 )
 from unbraid.papers.chen2018.precision import PRECISION
+from unbraid.papers.chen2018.purity import FIGURE1_PURITY
 from unbraid.papers.chen2018.sweep import (
     FIGURE2A,
     FIGURE2B,
@@ -31,6 +32,7 @@ PAPER = Paper(
     items=(
         FIGURE1,
         FIGURE1_STAND_IN,
+        FIGURE1_PURITY,
         TABLE1,
         TABLE2,
         FIGURE2A,

@@ -9,17 +9,16 @@ from unbraid import figures
 from unbraid.data import AttributeFaces, CelebA, Chairs3D
 from unbraid.data.dataset import FactorDataset
 from unbraid.distributions import GaussianLatents
-from unbraid.errors import CodesError
 from unbraid.metrics import InformativeLatents, TopAttributes
 from unbraid.models import Autoencoder, Conv
 from unbraid.objectives import BetaTCVAE, BetaVAE
 from unbraid.objectives.objective import Objective
 from unbraid.optimisers import Adam
+from unbraid.papers.best_latents import best_latents
 from unbraid.papers.chen2018.bench import label
 from unbraid.papers.item import Choice, Item, Scale
 from unbraid.papers.work import StudyWork, Work
 from unbraid.runs.spec import RunSpec
-from unbraid.studies import best_traversals
 from unbraid.studies.claims import Claim, Higher, MoreFactorsAbove
 from unbraid.studies.figures import run_table
 from unbraid.studies.study import Setting, Study
@@ -29,7 +28,6 @@ FOLLOWED, INFORMATIVE = "top-attributes:min_std=0.05", "informative-latents:min_
 _METRICS = (TopAttributes(min_std=0.05), InformativeLatents(min_information=0.1), "elbo")
 _FEWEST_CORRELATION = 0.3
 _CORRELATION_OF_A_FIFTH = 0.447  # its square is 0.2
-_NUM_ROWS = 8
 
 
 @final
@@ -88,13 +86,7 @@ class Pictures:
         """Returns the best of each model side by side, latents matched; nothing where a model has no latent whose
         means have this std.
         """
-        assert isinstance(work, StudyWork)
-        how: dict[str, Any] = {"range": (-self.reach, self.reach), "num_latents": _NUM_ROWS, "min_std": min_std}
-        try:
-            shown = best_traversals(work.study, folder, settings=self.labels[::-1], **how)
-        except CodesError:
-            return {}
-        return {"traversals": shown.png()}
+        return best_latents(work, folder, self.labels[::-1], self.reach, min_std)
 
 
 def _celeba(key: str, dataset: FactorDataset, few: FactorDataset | None = None) -> Pictures:

@@ -13,8 +13,11 @@ from unbraid.papers.kumar2017.attributes import (
     TABLE4_FACES,
 )
 from unbraid.papers.kumar2017.celeba import FIGURE1_CELEBA, FIGURE1_STAND_IN, TABLE1_CELEBA, TABLE1_STAND_IN
+from unbraid.papers.kumar2017.chairs import TABLE6, TABLE6_STAND_IN, TEXT_CHAIRS, TEXT_CHAIRS_STAND_IN
+from unbraid.papers.kumar2017.controls import TABLE1_CONTROLS
 from unbraid.papers.kumar2017.table1 import FIGURE1, TABLE1
 from unbraid.papers.kumar2017.table3 import FIGURES9_12, TABLE3
+from unbraid.papers.kumar2017.table5 import TABLE5, TABLE5_STAND_IN
 
 PAPER = Paper(
     id="kumar2017",
@@ -23,6 +26,7 @@ PAPER = Paper(
     reference="arXiv:1711.00848v1",
     items=(
         TABLE1,
+        TABLE1_CONTROLS,
         TABLE1_CELEBA,
         TABLE1_STAND_IN,
         FIGURE1,
@@ -34,6 +38,12 @@ PAPER = Paper(
         TABLE3,
         TABLE4,
         TABLE4_FACES,
+        TABLE5,
+        TABLE5_STAND_IN,
+        TEXT_CHAIRS,
+        TEXT_CHAIRS_STAND_IN,
+        TABLE6,
+        TABLE6_STAND_IN,
         FIGURE2,
         FIGURES3_8,
         FIGURES3_8_FACES,

@@ -58,7 +58,7 @@ LABELS = (VAE_, beta_vae(2), beta_vae(4), beta_vae(8))
 """The settings of table 2 beside DIP-VAE, in their order."""
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
 
-_SEEDS: Mapping[Scale, int] = {"smoke": 2, "quick": 5, "paper": 20}
+_SEEDS: Mapping[Scale, int] = {"smoke": 1, "quick": 5, "paper": 20}
 _CANDIDATES: Mapping[Scale, tuple[float, ...]] = {"smoke": (1.0, 10.0), "quick": (1.0, 5.0, 20.0), "paper": WEIGHTS}
 _TUNING_SEEDS: Mapping[Scale, tuple[int, ...]] = {"smoke": (100,), "quick": (100, 101), "paper": (100, 101, 102)}
 _SMALL_CONV = Conv((8, 8, 16, 16), hidden=16)

@@ -19,7 +19,7 @@ from unbraid.papers.work import TunedWork
 from unbraid.precision import Precision
 from unbraid.recipes import text_of
 from unbraid.runs.spec import RunSpec
-from unbraid.sampling import RandomSplit
+from unbraid.sampling import RandomSplit, Subset
 from unbraid.studies.claims import Claim
 from unbraid.studies.study import Setting, Study
 
@@ -46,6 +46,7 @@ TABLE_METRICS: tuple[Metric | ModelScore, ...] = (
 # The same of every run, so that items which share runs find all their scores kept: codes are let go.
 _METRICS = (*TABLE_METRICS, _ALL, _LIVE, _TOP)
 TEST = Scoring(part="test")
+_SPLIT = RandomSplit(0.9)
 _SCORINGS = (TEST, Scoring(part="test", factors=("scale", "orientation", "position_x", "position_y")))
 
 
@@ -69,6 +70,7 @@ class Size:
     rate: float = 1e-3
     metrics: tuple[Metric | ModelScore, ...] = _METRICS
     scorings: tuple[Scoring, ...] = _SCORINGS
+    subset: Subset = _SPLIT
 
 
 SIZES: Mapping[Scale, Size] = {
@@ -147,14 +149,19 @@ def tuned_work(name: str, size: Size, labels: Sequence[str], claims: Sequence[Cl
     )
 
 
-def study(name: str, size: Size, settings: Sequence[Setting], claims: Sequence[Claim] = ()) -> Study:
-    """Returns a study of these settings, on the images that were held out."""
+def study(
+    name: str, size: Size, settings: Sequence[Setting], claims: Sequence[Claim] = (), *, best_by: str | None = None
+) -> Study:
+    """Returns a study of these settings, on the images that were held out. With `best_by`, a metric, it keeps the best
+    model of each setting, to be looked at.
+    """
     return Study(
         name=f"kumar2017-{name}",
         settings=tuple(settings),
         metrics=size.metrics,
         scorings=size.scorings,
-        keep="scores",
+        keep="scores" if best_by is None else "best",
+        best_by=best_by or EXACT_MIG,
         claims=tuple(claims),
     )
 
@@ -183,7 +190,7 @@ def _spec(size: Size, objective: Objective) -> RunSpec:
         batch_size=size.batch_size,
         optimiser=Adam(size.rate),
         precision=size.precision,
-        subset=RandomSplit(0.9),
+        subset=size.subset,
     )
 
 

@@ -16,11 +16,13 @@ from unbraid.studies.claims.found_among import PrintedRange as PrintedRange
 from unbraid.studies.claims.growing import Growing as Growing
 from unbraid.studies.claims.higher import Higher as Higher
 from unbraid.studies.claims.higher_at_matched import HigherAtMatched as HigherAtMatched
+from unbraid.studies.claims.higher_in_pairs import HigherInPairs as HigherInPairs
 from unbraid.studies.claims.interaction import Interaction as Interaction
 from unbraid.studies.claims.lowest_above import LowestAbove as LowestAbove
 from unbraid.studies.claims.more_correlated import MoreCorrelated as MoreCorrelated
 from unbraid.studies.claims.more_factors_above import MoreFactorsAbove as MoreFactorsAbove
 from unbraid.studies.claims.more_often_above import MoreOftenAbove as MoreOftenAbove
+from unbraid.studies.claims.most_reach import MostReach as MostReach
 from unbraid.studies.claims.near import Near as Near
 from unbraid.studies.claims.peaks_at import PeaksAt as PeaksAt
 from unbraid.studies.claims.pooled_higher import PooledHigher as PooledHigher
