@@ -79,7 +79,7 @@ def score(
         str | None,
         typer.Option(
             metavar="CODE",
-            help="The settings of published code: disentanglement-lib, chen, kumar or do-tran.",
+            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran or infomec.",
             show_default=False,
         ),
     ] = None,

@@ -11,11 +11,12 @@ from unbraid.metrics.attribute_vector import AttributeVector
 from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
-from unbraid.metrics.estimators import MeansHistogram, Quantised, Sampled
+from unbraid.metrics.estimators import MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.explicitness import Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.indin import INDIN
+from unbraid.metrics.info_mec import InfoMEC
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.irs import IRS
 from unbraid.metrics.jemmig import JEMMIG
@@ -98,16 +99,25 @@ def do_tran() -> tuple[Metric, ...]:
     )
 
 
+def infomec() -> tuple[Metric, ...]:
+    """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
+
+    They read points: give means without a std, or one draw of each posterior is read. They score 10,000 images.
+    """
+    return (InfoMEC(Neighbours(k=10), active="range", explicitness="in_sample"),)
+
+
 _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
     "disentanglement-lib": disentanglement_lib,
     "chen": chen,
     "kumar": kumar,
     "do-tran": do_tran,
+    "infomec": infomec,
 }
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar" or "do-tran"."""
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran" or "infomec"."""
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:
         raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")

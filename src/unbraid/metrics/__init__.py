@@ -11,6 +11,7 @@ from unbraid.metrics.explicitness import Explicitness as Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore as FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation as GaussianTotalCorrelation
 from unbraid.metrics.indin import INDIN as INDIN
+from unbraid.metrics.info_mec import InfoMEC as InfoMEC
 from unbraid.metrics.informative_latents import InformativeLatents as InformativeLatents
 from unbraid.metrics.informativeness import Informativeness as Informativeness
 from unbraid.metrics.irs import IRS as IRS
@@ -19,11 +20,13 @@ from unbraid.metrics.lemma2_gap import Lemma2Gap as Lemma2Gap
 from unbraid.metrics.mcc import MCC as MCC
 from unbraid.metrics.metric import Feature as Feature
 from unbraid.metrics.metric import Interval as Interval
+from unbraid.metrics.med import MED as MED
 from unbraid.metrics.metric import Metric as Metric
 from unbraid.metrics.metric import Score as Score
 from unbraid.metrics.metric import Value as Value
 from unbraid.metrics.mig import MIG as MIG
 from unbraid.metrics.mig_sup import MIGSup as MIGSup
+from unbraid.metrics.minimality import Minimality as Minimality
 from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
 from unbraid.metrics.pairwise_information import PairwiseInformation as PairwiseInformation

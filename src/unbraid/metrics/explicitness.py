@@ -14,7 +14,7 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.roc_auc import roc_auc
-from unbraid.metrics.reductions.bootstrap import settled_by_half
+from unbraid.metrics.reductions.bootstrap import error_of_factor_mean, settled_by_half
 from unbraid.metrics.reductions.statistics import Statistics
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
@@ -70,7 +70,7 @@ class Explicitness(Metric):
             raise CodesError(
                 "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
             )
-        value = Value.of(areas.nanmean(), _standard_error(variances), self.bounds)
+        value = Value.of(areas.nanmean(), error_of_factor_mean(variances), self.bounds)
         settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
         if unscored:
             notes = (
@@ -161,16 +161,6 @@ def _logits(
     if solver == "newton-cholesky":
         return found[:, None]
     return torch.stack([-found / 2, found / 2], dim=1) if found.ndim == 1 else found
-
-
-def _standard_error(influences: list[Float64[Tensor, " _row"]]) -> float:
-    """Returns the standard error of the mean over factors. Factors with the same rows vary together; where their rows
-    differ, each counts by itself.
-    """
-    if len({len(influence) for influence in influences}) == 1:
-        together = torch.stack(influences).mean(dim=0)
-        return float(together.square().mean().sqrt()) / math.sqrt(len(together))
-    return math.sqrt(sum(float(part.square().mean()) / len(part) for part in influences)) / len(influences)
 
 
 def _stacked(areas: list[Float64[Tensor, " _value"]]) -> Float64[Tensor, "factor value"]:

@@ -38,6 +38,12 @@ class PredictionTask:
         """Returns the task with some of the training rows."""
         return replace(self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows])
 
+    def together(self, num_rows: int) -> "PredictionTask":
+        """Returns the task with all of its rows as training rows, at most so many, and as test rows too."""
+        codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
+        labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
+        return replace(self, train_codes=codes, train_labels=labels, test_codes=codes, test_labels=labels)
+
     def half(self) -> "PredictionTask":
         """Returns the task with half of the training rows."""
         return self.rows(slice(max(1, len(self.train_labels) // 2)))

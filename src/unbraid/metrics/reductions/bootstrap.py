@@ -1,6 +1,7 @@
 """Intervals of scores that are averages over test points or votes: resampled, or in closed form for a plain share."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -49,6 +50,16 @@ def wilson(share: float, num_points: int) -> Interval:
     half = QUANTILE / (1 + z2 / num_points) * math.sqrt(share * (1 - share) / num_points + z2 / (4 * num_points**2))
     # Rounding must not push the interval past the share itself.
     return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
+
+
+def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
+    """Returns the standard error of a mean over factors, from what each row adds to the number of each. Factors with
+    the same rows vary together; where their rows differ, each counts by itself.
+    """
+    if len({len(influence) for influence in influences}) == 1:
+        together = torch.stack(tuple(influences)).mean(dim=0)
+        return float(together.square().mean().sqrt()) / math.sqrt(len(together))
+    return math.sqrt(sum(float(part.square().mean()) / len(part) for part in influences)) / len(influences)
 
 
 def settled_by_half(value: float, with_half: float, interval: Any, what: str) -> tuple[bool | None, tuple[str, ...]]:

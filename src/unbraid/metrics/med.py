@@ -1,0 +1,69 @@
+"""MED: the disentanglement of DCI, with information in place of a predictor's importances."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from unbraid.information.latent_information import LatentInformation
+from unbraid.metrics.dci import (
+    completeness_of_factors,
+    disentanglement,
+    disentanglement_of_latents,
+    weighted_completeness,
+)
+from unbraid.metrics.information_metric import InformationMetric
+from unbraid.metrics.metric import Interval
+from unbraid.metrics.reductions.gaps import varies
+
+# Less information than this, in nats, is rounding; shares of it have a finite logarithm, and so a slope.
+_LEAST = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class MED(InformationMetric):
+    """The mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents, weighted by sum_k R_jk, where R_jk = I(z_j; v_k)
+    / sum_i I(z_i; v_k) is the share of latent j in what all latents say of factor k. Higher is better, at most 1.
+
+    Cao et al., arXiv:2206.04756v2: DCI without a predictor to choose, for codes of hundreds of latents. With `num_top`
+    (top-k MED) only some latents are looked at: for each factor those, at most so many, that have the largest D_j among
+    the latents of which it has the largest share. The part "completeness" is that of DCI, weighted in the same way.
+    """
+
+    bounds: ClassVar[Interval] = (0.0, 1.0)
+    needs_factor_entropy: ClassVar[bool] = False
+
+    num_top: int | None = None
+    """How many latents of each factor are looked at; without it all."""
+
+    @property
+    def limits(self) -> Interval:
+        return self.bounds
+
+    def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
+        defined = varies(information.factor_entropy)
+        table = information.mutual_information[:, defined].clamp(min=_LEAST)
+        # A factor of which nothing is said is shared by all latents alike.
+        share = table / table.sum(dim=0)
+        chosen = self._chosen(share.detach())
+        per_factor = torch.full_like(information.factor_entropy, torch.nan)
+        return {
+            "value": disentanglement(share[chosen]),
+            "completeness": weighted_completeness(share[chosen]),
+            "per_factor": per_factor.masked_scatter(defined, completeness_of_factors(share[chosen].detach())),
+            "per_latent": torch.where(chosen, disentanglement_of_latents(share.detach()), torch.nan),
+        }
+
+    def _chosen(self, share: Float64[Tensor, "latent factor"]) -> Bool[Tensor, " latent"]:
+        if self.num_top is None:
+            return torch.ones(len(share), dtype=torch.bool, device=share.device)
+        best, own = disentanglement_of_latents(share), share.argmax(dim=1)
+        chosen = torch.zeros_like(own, dtype=torch.bool)
+        for factor in range(share.shape[1]):
+            of_factor = (own == factor).nonzero()[:, 0]
+            order = best[of_factor].sort(descending=True, stable=True).indices
+            chosen[of_factor[order[: self.num_top]]] = True
+        return chosen

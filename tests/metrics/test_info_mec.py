@@ -1,0 +1,149 @@
+"""InfoMEC: known answers, the published computation with scikit-learn, and its traps."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_selection import mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, mutual_info_score
+
+from tests.metrics.test_mig import grid, latents, random_codes
+from unbraid import Codes
+from unbraid.errors import CodesError, SpecError
+from unbraid.evaluation.published import infomec
+from unbraid.metrics import InfoMEC
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised
+from unbraid.metrics.predicting.convergence import quietly
+
+
+def blurred(seed=0, num_images=400):
+    """Two factors, one of them unequal, three latents of which the last is narrow, as means alone."""
+    rng = np.random.default_rng(seed)
+    v = np.stack([rng.integers(0, 4, num_images), (rng.uniform(size=num_images) < 0.2).astype(int)], axis=1)
+    z = rng.normal(size=(num_images, 3)) * [0.5, 0.4, 0.01] + v @ np.array([[1.0, 0.2, 0.0], [0.3, 1.0, 0.0]])
+    return z, v
+
+
+# Known answers
+
+
+@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+def test_one_latent_for_each_factor_scores_one(estimator):
+    score = InfoMEC(estimator, explicitness="in_sample")(grid(num_noise=1))
+    assert (score.value, score.parts["compactness"].value) == pytest.approx((1, 1), abs=1e-2)
+    assert math.isnan(score.per_latent[2])
+
+
+def test_a_latent_that_tells_two_factors_alike_has_no_modularity():
+    a, b = np.arange(80) // 2 % 2, np.arange(80) % 2
+    mean = np.stack([2.0 * a + b - 1.5, 2.0 * a + b - 1.5], axis=1)
+    score = InfoMEC(Quantised())(Codes.from_arrays(mean, np.zeros_like(mean), factors={"a": a, "b": b}))
+    assert (score.value, score.parts["compactness"].value) == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_with_balanced_classes_nothing_known_costs_the_logarithm_of_the_number_of_values():
+    """Not the entropy of the labels: the published null model predicts all values alike."""
+    _, v = blurred()
+    null = LogisticRegression(C=math.inf, class_weight="balanced").fit(np.zeros((400, 1)), v[:, 1])
+    assert log_loss(v[:, 1], null.predict_proba(np.zeros((400, 1)))) == pytest.approx(math.log(2), abs=1e-6)
+    noise = np.random.default_rng(1).normal(size=(400, 2))
+    score = infomec()[0](Codes.from_arrays(noise, factors=v))
+    assert score.tables["explicitness"].tolist() == pytest.approx([0, 0], abs=0.02)
+
+
+# The published computation
+
+
+def published(z, v):
+    scaled = (z - z.mean(axis=0)) / z.std(axis=0)
+    nmi = np.array(
+        [
+            [
+                mutual_info_classif(column[:, None], y, discrete_features=False, n_neighbors=10, random_state=0)[0]
+                / mutual_info_score(y, y)
+                for column in scaled.T
+            ]
+            for y in v.T
+        ]
+    )
+    width = np.ptp(z, axis=0)
+    kept = nmi[:, width > width.max() / 20]
+    num_factors, num_active = kept.shape
+    info_m = ((kept.max(axis=0) / kept.sum(axis=0)).mean() - 1 / num_factors) / (1 - 1 / num_factors)
+    info_c = ((kept.max(axis=1) / kept.sum(axis=1)).mean() - 1 / num_active) / (1 - 1 / num_active)
+    each = []
+    for y in v.T:
+        with quietly():
+            model = LogisticRegression(C=math.inf, class_weight="balanced", max_iter=100).fit(scaled, y)
+        each.append(1 - log_loss(y, model.predict_proba(scaled)) / math.log(len(np.unique(y))))
+    return info_m, info_c, np.mean(each)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_as_published_it_is_what_scikit_learn_computes(seed):
+    """scikit-learn breaks ties with noise of 1e-10, which moves nothing here."""
+    z, v = blurred(seed)
+    score = infomec()[0](Codes.from_arrays(z, factors=v))
+    found = score.value, score.parts["compactness"].value, score.parts["explicitness"].value
+    assert found == pytest.approx(published(z, v), abs=1e-4)
+    assert math.isnan(score.per_latent[2])
+
+
+def test_in_sample_explicitness_flatters_a_wide_code_and_held_out_does_not():
+    rng = np.random.default_rng(0)
+    codes = Codes.from_arrays(rng.normal(size=(120, 60)), np.ones((120, 60)), factors=rng.integers(0, 4, (120, 2)))
+    in_sample, held_out = (
+        InfoMEC(MeansHistogram(), explicitness=how)(codes).parts["explicitness"] for how in ("in_sample", "held_out")
+    )
+    assert held_out.value < 0.1 < 0.5 < in_sample.value
+
+
+# Laws
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 100))
+def test_it_lies_in_its_bounds_and_knows_no_order(seed):
+    codes = random_codes(seed)
+    score = InfoMEC()(codes)
+    for value in (score.value, score.parts["compactness"].value):
+        assert math.isnan(value) or -1e-12 <= value <= 1
+    assert InfoMEC()(latents(codes, [2, 0, 1])).value == pytest.approx(score.value)
+
+
+def test_scale_and_offset_of_a_latent_change_nothing():
+    z, v = blurred()
+    one, other = (InfoMEC(MeansHistogram())(Codes.from_arrays(x, factors=v)) for x in (z, z * [-3, 0.1, 50] + 7))
+    assert other.parts["explicitness"].value == pytest.approx(one.parts["explicitness"].value, abs=1e-6)
+    # Bins of a mirrored latent are closed at the other end; of another latent they are the same.
+    assert other.per_latent[1:] == pytest.approx(one.per_latent[1:])
+
+
+# What is undefined, and refused
+
+
+def test_one_factor_or_one_active_latent_leaves_nothing_to_compare():
+    score = InfoMEC()(latents(grid(num_noise=1), [0, 2]))
+    assert math.isnan(score.parts["compactness"].value)
+    assert "undefined with less" in score.notes[-1]
+    alone = grid().with_factors("v")
+    assert math.isnan(InfoMEC()(alone).value)
+
+
+def test_values_that_no_training_row_has_are_left_out():
+    v = torch.cat([torch.arange(60) % 2, torch.tensor([2])]).numpy()
+    z = v[:, None] + 0.1 * np.random.default_rng(0).normal(size=(61, 2))
+    scores = [InfoMEC(MeansHistogram(), seed=seed)(Codes.from_arrays(z, factors={"v": v})) for seed in range(8)]
+    assert any("whose values are in no training row" in note for score in scores for note in score.notes)
+    assert all(score.parts["explicitness"].value > 0.3 for score in scores)
+
+
+def test_more_classes_than_rows_and_a_negative_threshold_are_refused():
+    with pytest.raises(CodesError, match="InfoMEC: factor 'v' takes 30 values"):
+        InfoMEC()(Codes.from_arrays(np.arange(30.0)[:, None], np.ones((30, 1)), factors={"v": np.arange(30)}))
+    with pytest.raises(SpecError, match="expected nats, 0 or more"):
+        InfoMEC(threshold=-1.0)
