@@ -14,7 +14,20 @@ from tests.discovery import concrete_subclasses
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.metrics import DCI, IRS, JEMMIG, MIG, RMIG, SAP, AttributeVector, Explicitness, Informativeness, Modularity
+from unbraid.metrics import (
+    DCI,
+    IRS,
+    JEMMIG,
+    MIG,
+    RMIG,
+    SAP,
+    AttributeVector,
+    Downstream,
+    Explicitness,
+    InfoMEC,
+    Informativeness,
+    Modularity,
+)
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
 from unbraid.metrics.metric import Metric
@@ -25,7 +38,7 @@ EVERY = concrete_subclasses(Metric)
 # These fit a predictor to some rows and test it on others. With weights the rows are drawn from p(n), an image on one
 # side only; copies of an image may lie on both. So the two agree as far as their intervals say, where there are many
 # images.
-FITTED = (AttributeVector, DCI, Explicitness, SAP)
+FITTED = (AttributeVector, DCI, Downstream, Explicitness, InfoMEC, SAP)
 
 # Further settings that compute the same in another way.
 OTHER_WAYS = [

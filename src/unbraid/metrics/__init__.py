@@ -6,6 +6,7 @@ from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
 from unbraid.metrics.dcimig import DCIMIG as DCIMIG
+from unbraid.metrics.downstream import Downstream as Downstream
 from unbraid.metrics.elbo_decomposition import ELBODecomposition as ELBODecomposition
 from unbraid.metrics.explicitness import Explicitness as Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore as FactorVAEScore
@@ -18,9 +19,9 @@ from unbraid.metrics.irs import IRS as IRS
 from unbraid.metrics.jemmig import JEMMIG as JEMMIG
 from unbraid.metrics.lemma2_gap import Lemma2Gap as Lemma2Gap
 from unbraid.metrics.mcc import MCC as MCC
+from unbraid.metrics.med import MED as MED
 from unbraid.metrics.metric import Feature as Feature
 from unbraid.metrics.metric import Interval as Interval
-from unbraid.metrics.med import MED as MED
 from unbraid.metrics.metric import Metric as Metric
 from unbraid.metrics.metric import Score as Score
 from unbraid.metrics.metric import Value as Value

@@ -119,14 +119,15 @@ class InfoMEC(Metric):
 
     def _explicitness(self, statistics: Statistics) -> tuple[Value, Float64[Tensor, " factor"], tuple[str, ...]]:
         """Returns InfoE, its value for each factor, and what to know of it."""
-        tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
+        in_sample = self.explicitness == "in_sample"
+        rows = statistics.tested_part if in_sample else statistics
+        tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
         found, influences, unscored = torch.full((len(tasks),), math.nan, dtype=torch.float64), [], []
         for k, task in enumerate(tasks):
             tell(Event("InfoE", k, len(tasks), "factors"))
             if task is None:
                 continue
             check_classes("InfoMEC", task)
-            in_sample = self.explicitness == "in_sample"
             losses = log_losses(task.together(self.num_train) if in_sample else task, in_sample=in_sample)
             if losses.num_unseen:
                 unscored.append(task.name)

@@ -1,0 +1,129 @@
+"""Downstream tasks: how well a classifier reads the factors off the code, and from how few labels."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, assert_never, final
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from unbraid.errors import SpecError
+from unbraid.events import Event, tell
+from unbraid.metrics.explicitness import value_scores
+from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
+from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
+from unbraid.metrics.reductions.statistics import Statistics
+
+Classifier = Literal["linear", "boosted_trees"]
+
+
+@final
+@dataclass(frozen=True)
+class Downstream(Metric):
+    """The mean over factors of the share of test rows whose value a classifier of all latents names, fitted on
+    `num_train` rows. Higher is better.
+
+    Locatello et al., arXiv:1811.12359v4, section 5.5. `classifier`: "linear" is one multinomial regression with C = 1
+    on standardised latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy
+    of the same classifier fitted on `num_few` of the rows, "sample_efficiency" the ratio of the two, and "majority" the
+    accuracy of naming the most frequent value.
+    """
+
+    classifier: Classifier = "linear"
+    """What reads the factors off the code."""
+    num_few: int = 100
+    """How many rows it is fitted on for sample efficiency."""
+    num_train: int = 10_000
+    """How many rows it is fitted on."""
+    num_test: int = 5_000
+    """How many other rows it is tested on."""
+    seed: int = 0
+    """Where all that is random in it starts."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quantity: ClassVar[str] = "downstream accuracy"
+    fits_predictor: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.num_few <= self.num_train:
+            raise SpecError(
+                f"Downstream: num_few is {self.num_few}; expected 1 to {self.num_train:,}, which is num_train (100 is "
+                "usual)."
+            )
+
+    @property
+    def sees_scale(self) -> bool:
+        return self.classifier == "boosted_trees"
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return OF_MEANS
+
+    def measure(self, statistics: Statistics) -> Score:
+        tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
+        found = {k: task for k, task in enumerate(tasks) if task is not None}
+        right: dict[str, list[Tensor]] = {"all_rows": [], "few_rows": [], "majority": []}
+        for done, task in enumerate(found.values()):
+            tell(Event("downstream", done, len(found), "factors"))
+            check_classes("Downstream", task)
+            right["all_rows"].append(self._right(task))
+            right["few_rows"].append(self._right(task.rows(slice(self.num_few))))
+            right["majority"].append((task.test_labels == task.train_labels.mode().values).double())
+        values = {name: _mean(rows) for name, rows in right.items()}
+        value = Value.of(values["all_rows"], _error(right["all_rows"]), self.bounds)
+        efficiency = _efficiency(right["few_rows"], right["all_rows"])
+        tables = {name: _by_factor(rows, tuple(found), len(tasks)) for name, rows in right.items()}
+        fewest = min(len(task.train_labels) for task in found.values())
+        return Score(
+            metric=type(self).__name__,
+            value=value.value,
+            interval=value.interval,
+            parts={
+                "few_rows": Value.of(values["few_rows"], _error(right["few_rows"]), self.bounds),
+                "sample_efficiency": efficiency,
+                "majority": Value.of(values["majority"], _error(right["majority"]), self.bounds),
+            },
+            per_factor=dict(zip(statistics.codes.factor_names, tables["all_rows"].tolist(), strict=True)),
+            tables=tables,
+            notes=(f"There are only {fewest:,} training rows.",) if fewest <= self.num_few else (),
+            settings=self.settings,
+        )
+
+    def _right(self, task: PredictionTask) -> Float64[Tensor, " test"]:
+        """Returns 1 for each test row whose value is named, else 0."""
+        match self.classifier:
+            case "linear":
+                values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, "multinomial")
+                return (values[scores.argmax(dim=1)] == task.test_labels).double()
+            case "boosted_trees":
+                settings = PredictorSettings("boosted_trees", num_trees=100, max_depth=3, seed=self.seed)
+                return 1 - fitted_predictor(task, settings).test.losses
+            case _:
+                assert_never(self.classifier)
+
+
+def _mean(right: list[Tensor]) -> float:
+    return float(torch.stack([rows.mean() for rows in right]).mean())
+
+
+def _error(right: list[Tensor]) -> float:
+    return error_of_factor_mean([rows - rows.mean() for rows in right])
+
+
+def _efficiency(few: list[Tensor], many: list[Tensor]) -> Value:
+    """Returns the ratio of the two accuracies, with the error that comes from the test rows that both share."""
+    top, bottom = _mean(few), _mean(many)
+    if bottom == 0:
+        return Value(math.nan)
+    away = [((f - f.mean()) - top / bottom * (m - m.mean())) / bottom for f, m in zip(few, many, strict=True)]
+    return Value.of(top / bottom, error_of_factor_mean(away), (0.0, math.inf))
+
+
+def _by_factor(right: list[Tensor], places: tuple[int, ...], num_factors: int) -> Float64[Tensor, " factor"]:
+    table = torch.full((num_factors,), math.nan, dtype=torch.float64)
+    table[list(places)] = torch.stack([rows.mean() for rows in right])
+    return table
