@@ -30,11 +30,12 @@ test test-slow test-browser: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
 	$(PY) -m pytest --numprocesses auto --dist loadfile -m "not slow" $(ARGS)
 
+# Only the files that have such tests: to import all of them takes longer than many a test.
 test-slow: $(VENV)/installed-dev  ## Run the tests that are rare and long
-	$(PY) -m pytest --numprocesses auto --dist loadfile -m "slow and not browser" $(or $(ARGS),tests)
+	$(PY) -m pytest --numprocesses auto --dist loadfile -m "slow and not browser" $(or $(ARGS),$$(grep -rl --include 'test_*.py' slow tests))
 
 test-browser: $(VENV)/installed-dev  ## Run the tests that drive Chromium; they are skipped where there is none
-	$(PY) -m pytest -m browser $(or $(ARGS),tests)
+	$(PY) -m pytest -m browser $(or $(ARGS),$$(grep -rl --include 'test_*.py' mark.browser tests))
 
 test-gpu: export OMP_NUM_THREADS ?= 1
 test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON; installs nothing

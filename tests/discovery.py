@@ -1,6 +1,7 @@
 """Finds every class that a user can choose, so that one conformance test covers those that are still to be written."""
 
 import dataclasses
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -18,7 +19,8 @@ from unbraid.names import kebab_case
 ROOT = Path(__file__).parent.parent
 
 
-def every_module() -> Iterator[ModuleType]:
+@functools.cache
+def every_module() -> tuple[ModuleType, ...]:
     """Every module of the package, imported. A module that cannot be imported is an error, not a gap in the tests."""
 
     def refuse(name: str) -> None:
@@ -29,15 +31,13 @@ def every_module() -> Iterator[ModuleType]:
         apart.add("unbraid.information.gaussian_mixture_kernels")
     if importlib.util.find_spec("torchmetrics") is None:
         apart.add("unbraid.interop.codes_metric")
-    for found in pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse):
-        if found.name not in apart:
-            yield importlib.import_module(found.name)
+    found = pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse)
+    return tuple(importlib.import_module(each.name) for each in found if each.name not in apart)
 
 
 def concrete_subclasses(base: type) -> list[type]:
     """Every class of the package that is a `base` and can be constructed, by name."""
-    for _ in every_module():
-        pass
+    every_module()
     found = {cls for cls in _descendants(base) if cls.__module__.startswith("unbraid.") and not inspect.isabstract(cls)}
     return sorted(found, key=lambda cls: cls.__qualname__)
 

@@ -18,7 +18,7 @@ def test_every_run_is_a_row(unbraid, trained):
 
 
 def test_the_score_is_shown_once_there_is_one(unbraid, trained):
-    unbraid("score", trained)
+    unbraid("score", trained, "--metrics", "mig")
     assert all(0 <= float(row.split()[-1]) <= 1 for row in unbraid("runs", trained).out.splitlines()[1:])
 
 

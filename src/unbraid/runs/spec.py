@@ -101,8 +101,7 @@ class RunSpec(Recipe):
         try:
             _check_model(self.model, self.dataset.image_shape)
             if self.objective.critic_reads is not None:
-                with torch.device("meta"):
-                    self.make_critic()
+                _check_critic(*self._critic_for)
         except (RuntimeError, TypeError, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise SpecError(
@@ -153,18 +152,19 @@ class RunSpec(Recipe):
 
     def make_critic(self) -> nn.Module | None:
         """Returns the objective's critic with fresh weights from the global generator, if it has one."""
-        critic = self.critic_or_default
-        match self.objective.critic_reads:
-            case None:
-                return None
-            case "codes":
-                return critic.for_codes(self.model.latents.num_columns, self.objective.critic_outputs)
-            case "images":
-                return critic.for_images(self.dataset.image_shape, self.objective.critic_outputs)
-            case "features":
-                return critic.for_codes(
-                    self.model.num_features(self.dataset.image_shape), self.objective.critic_outputs
-                )
+        return None if self.objective.critic_reads is None else _make_critic(*self._critic_for)
+
+    @property
+    def _critic_for(self) -> "_CriticFor":
+        """Returns the critic and all that its nets depend on."""
+        objective = self.objective
+        return (
+            self.critic_or_default,
+            objective.critic_reads,
+            objective.critic_outputs,
+            self.model,
+            self.dataset.image_shape,
+        )
 
     def to_json(self) -> dict[str, Any]:
         return to_json(self)
@@ -191,3 +191,22 @@ class RunSpec(Recipe):
 def _check_model(model: Autoencoder, image_shape: tuple[int, int, int]) -> None:
     """Checks the nets of a model once for all specs that share it: the settings of a study may be thousands."""
     model.check(image_shape)
+
+
+_CriticFor = tuple[Critic, str | None, int, Autoencoder, tuple[int, int, int]]
+
+
+def _make_critic(
+    critic: Critic, reads: str | None, outputs: int, model: Autoencoder, image_shape: tuple[int, int, int]
+) -> nn.Module:
+    """Returns a critic of codes, of images, or of what the encoder makes of images before its last layer."""
+    if reads == "images":
+        return critic.for_images(image_shape, outputs)
+    return critic.for_codes(model.latents.num_columns if reads == "codes" else model.num_features(image_shape), outputs)
+
+
+@functools.lru_cache(maxsize=32)
+def _check_critic(*critic_for: *_CriticFor) -> None:
+    """Checks the nets of a critic once, as those of a model."""
+    with torch.device("meta"):
+        _make_critic(*critic_for)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
-import scipy
 from jaxtyping import Float64, Int64
 
 from unbraid import sampling
@@ -158,10 +157,18 @@ def _correlations(pairs: list[Float64[np.ndarray, "2 _"]], kind: str) -> tuple[f
 
 def _correlation(points: Float64[np.ndarray, "2 point"], kind: str) -> float:
     if kind == "spearman":
-        points = scipy.stats.rankdata(points, axis=1)
+        points = np.stack([_ranks(row) for row in points])
     centred = points - points.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred**2).sum(axis=1))
     return float(centred[0] @ centred[1] / norms.prod()) if norms.all() else float("nan")
+
+
+def _ranks(values: Float64[np.ndarray, " point"]) -> Float64[np.ndarray, " point"]:
+    """Returns the ranks from 1 on, equal values sharing their mean, as `scipy.stats.rankdata` does for any array: a few
+    values, thousands of times over, take it ten times as long.
+    """
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
 def chances_to_win(
