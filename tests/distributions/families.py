@@ -5,6 +5,7 @@ import torch
 from unbraid.distributions import (
     BernoulliLatents,
     ConcreteLatents,
+    ConditionalLatents,
     CorrelatedGaussianLatents,
     DeterministicLatents,
     FlowPrior,
@@ -53,6 +54,8 @@ FAMILIES = [
     BernoulliLatents(3, measure="density", prior_probability=0.3),
     MIXED,
     SUMMED,
+    ConditionalLatents(GaussianLatents(2), ConcreteLatents(3)),
+    ConditionalLatents(GaussianLatents(3, LearnedGaussianPrior()), ConcreteLatents(2, measure="density", hard=True)),
 ]
 WITHOUT_DENSITY = [DeterministicLatents(3)]
 END = torch.ones((), dtype=torch.float64)

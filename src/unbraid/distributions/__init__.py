@@ -17,6 +17,9 @@ from unbraid.distributions.posteriors.bernoulli import BinaryConcrete as BinaryC
 from unbraid.distributions.posteriors.concrete import Categorical as Categorical
 from unbraid.distributions.posteriors.concrete import Concrete as Concrete
 from unbraid.distributions.posteriors.concrete import ConcreteLatents as ConcreteLatents
+from unbraid.distributions.posteriors.conditional import Conditional as Conditional
+from unbraid.distributions.posteriors.conditional import ConditionalLatents as ConditionalLatents
+from unbraid.distributions.posteriors.conditional import ConditionalPrior as ConditionalPrior
 from unbraid.distributions.posteriors.correlated_gaussian import CorrelatedGaussian as CorrelatedGaussian
 from unbraid.distributions.posteriors.correlated_gaussian import CorrelatedGaussianLatents as CorrelatedGaussianLatents
 from unbraid.distributions.posteriors.deterministic import Deterministic as Deterministic

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid.distributions.posteriors.conditional import ConditionalLatents
 from unbraid.distributions.posteriors.grouped import GroupedLatents
 from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import SpecError
@@ -56,18 +57,40 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
 class Branched(nn.Module):
     """Maps features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
 
-    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own.
-    Logits of discrete latents come straight from the features.
+    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own,
+    which of `ConditionalLatents` reads the category too. Logits of discrete latents come straight from the features.
     """
 
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
         super().__init__()
-        self.branches = nn.ModuleList(
-            chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))
-        )
+        if isinstance(latents, ConditionalLatents):
+            kinds, logits = heads(latents.independent)
+            style = [PerCategory(num_features, width, kinds.num_latents, logits.numbers_each) for _ in range(2)]
+            self.branches = nn.ModuleList([*style, *_branches(num_features, width, logits)])
+        else:
+            self.branches = nn.ModuleList(
+                chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))
+            )
 
     def forward(self, features: Float[Tensor, "batch feature"]) -> Float[Tensor, "batch parameter"]:
         return torch.cat([branch(features) for branch in self.branches], dim=1)
+
+
+@final
+class PerCategory(nn.Module):
+    """Maps features and a category to a number for each latent, for every category: a hidden layer that reads both, as
+    the heads of the style do in the examples of the library of Esmaeili et al., and a linear one.
+    """
+
+    def __init__(self, num_features: int, width: int, num_latents: int, num_categories: int) -> None:
+        super().__init__()
+        self.of_features = nn.Linear(num_features, width)
+        self.of_category = nn.Linear(num_categories, width, bias=False)
+        self.last = nn.Linear(width, num_latents)
+
+    def forward(self, features: Float[Tensor, "batch feature"]) -> Float[Tensor, "batch parameter"]:
+        hidden = self.of_features(features)[:, None, :] + self.of_category.weight.T
+        return self.last(hidden.relu()).flatten(1)
 
 
 def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Module]:
