@@ -40,6 +40,7 @@ from unbraid.data.published.chairs3d import _content
 from unbraid.data.published.shapes3d import _blocks
 from unbraid.errors import UnbraidError
 from unbraid.evaluation.scorecard import Scorecard
+from unbraid.export.onnx_encoder import OnnxEncoder
 from unbraid.npz import Npz
 from unbraid.runs import History, Run
 from unbraid.runs.run_writer import RunWriter
@@ -75,6 +76,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "codes of a run": read_safetensors,
     "read_csv": read_csv,
     "Scorecard": Scorecard.load,
+    "OnnxEncoder": OnnxEncoder.open,
     "sha256": files.sha256,
     "read_sealed": files.read_sealed,
     "append_line": lambda path: files.append_line(path, "a line"),

@@ -34,6 +34,7 @@ COMMANDS = {
     "metrics": "List what codes and models can be scored by.",
     "encode": "Turn new images into codes.",
     "sample": "Draw images from the prior of a model.",
+    "export": "Write the encoder and the decoder of a run as ONNX files.",
     "study": "Plan, run and look at a study.",
     "study plan": "Say what a study would do.",
     "study run": "Train and score what is missing of a study.",

@@ -6,23 +6,47 @@ from typing import Annotated
 import typer
 
 from unbraid.cli.console import say
-from unbraid.cli.flags import Given, known_flags, with_flags
+from unbraid.cli.flags import Flag, Given, known_flags, with_flags
 from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
 
-_PANELS = {"": "What to compute", "metric.": "Fields of --metric"}
+_PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "Fields of --dataset"}
 
 
-@with_flags(lambda: known_flags("score"), _PANELS)
+def score_flags() -> dict[str, Flag]:
+    """Returns the flags of metrics, and those of `train` that say which images an encoder is given."""
+    images = {
+        path: flag for path, flag in known_flags("train").items() if path == "dataset" or path.startswith("dataset.")
+    }
+    return known_flags("score") | images
+
+
+@with_flags(score_flags, _PANELS)
 def score(
     given: Given,
     what: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="RUNS",
             help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    encoder: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="An encoder of any framework, an .onnx file: the images of --dataset are encoded and scored.",
+            show_default=False,
+        ),
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEANINGS",
+            help="What the encoder puts out, where names do not say so: mean=dense_3,log_var=dense_4.",
+            show_default=False,
+        ),
+    ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -124,15 +148,21 @@ def score(
       unbraid score runs
       unbraid score runs --metrics elbo,mig --part test --factors scale,position_x,position_y
       unbraid score runs --metric mig --metric.estimator quantised --metric.estimator.num-bins 50
+      unbraid score --encoder encoder.onnx --dataset dsprites --fraction 0.1
     """
     import unbraid.cli.score_cards as cards
+    from unbraid.cli.encoders import EncodersAsked
     from unbraid.cli.saved_cards import check_save, save_cards
     from unbraid.codes import Codes
     from unbraid.codes.codes_file import SUFFIXES
     from unbraid.device import resolve_device
     from unbraid.evaluation.selection import select
 
-    chosen = cards.chosen_metrics(given, metrics, like)
+    asked_encoders, what = EncodersAsked.of(encoder, outputs, given), what or []
+    asked_encoders.check(what)
+    chosen = cards.chosen_metrics(
+        {path: texts for path, texts in given.items() if path not in asked_encoders.images}, metrics, like
+    )
     if chosen is not None:
         select(chosen, seed)
     scoring = cards.chosen_scoring(
@@ -146,7 +176,7 @@ def score(
         one_vs_rest=one_vs_rest,
     )
     if save is not None:
-        check_save(save, what, force=force)
+        check_save(save, [*what, *asked_encoders.paths], force=force)
     place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     folders = [path for path in what if path not in files]
@@ -156,11 +186,12 @@ def score(
     asked = "all" if chosen is None else chosen
     carded = [
         *cards.of_files(codes, asked, scoring, seed, place),
+        *cards.of_files(asked_encoders.codes(scoring), asked, scoring, seed, place, is_drawn=True),
         *cards.score_cards(runs, asked, scoring, seed=seed, device=place),
     ]
     if save is not None:
         save_cards(save, {each.name: each.card for each in carded})
-    cards.show(carded, is_short=chosen is None and len(runs) > 1 and not files)
+    cards.show(carded, is_short=chosen is None and len(runs) > 1 and len(carded) == len(runs))
     if save is not None:
         say(f"The scores are in {save}.")
     cards.complain_of_failures(carded)

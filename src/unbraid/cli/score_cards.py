@@ -83,8 +83,15 @@ def score_cards(
 
 
 def of_files(
-    codes: dict[Path, Codes], metrics: Metrics, scoring: Scoring, seed: int | None, device: torch.device
+    codes: dict[Path, Codes],
+    metrics: Metrics,
+    scoring: Scoring,
+    seed: int | None,
+    device: torch.device,
+    *,
+    is_drawn: bool = False,
 ) -> list[Carded]:
+    """Scores the codes of each file. `is_drawn` says that they are the fraction that was asked for already."""
     if codes and (scoring.part, scoring.sampling, scoring.step) != ("train", None, None):
         raise SpecError(
             f"--part, --sampling and --step are for runs, which know their images and models; {next(iter(codes))} "
@@ -93,15 +100,17 @@ def of_files(
     found = []
     for path, read in codes.items():
         with stage(f"Scoring {path}"):
-            card = _card(path, read.to(device), metrics, scoring, seed=seed)
+            card = _card(path, read.to(device), metrics, scoring, seed=seed, is_drawn=is_drawn)
         found.append(Carded(str(path), str(path), card))
     return found
 
 
-def _card(path: Path, codes: Codes, metrics: Metrics, scoring: Scoring, *, seed: int | None) -> Scorecard:
+def _card(
+    path: Path, codes: Codes, metrics: Metrics, scoring: Scoring, *, seed: int | None, is_drawn: bool
+) -> Scorecard:
     """Returns the card of one file, which an error names: there may be several."""
     try:
-        return evaluate_as(scoring, codes, metrics, seed)
+        return evaluate_as(scoring, codes, metrics, seed, is_drawn=is_drawn)
     except (CodesError, SpecError) as error:
         raise type(error)(f"{path}: {error}") from None
 

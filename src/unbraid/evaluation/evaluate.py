@@ -78,14 +78,16 @@ def evaluate_as(
     seed: int | None = None,
     trained: Callable[[], Trained] | None = None,
     fitted_on: Codes | None = None,
+    *,
+    is_drawn: bool = False,
 ) -> Scorecard:
     """Returns the scores of these codes, which are those of the part and under the weights of the scoring; and those
     of the model that `trained` returns, with the images of the same rows. Predictors are fitted on `fitted_on`, where
-    that is given.
+    that is given. `is_drawn` says that the codes are those of the fraction already.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
-    codes = _scored(codes, scoring)
+    codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     # What the model reads is opened first: images that are not there are told before any work.
     model = trained() if trained is not None and selection.model_scores else None
     left_out = dict(selection.left_out)

@@ -64,7 +64,7 @@ class _Broadcast(nn.Module):
         rows, columns = (
             torch.linspace(-1, 1, size, dtype=z.dtype, device=z.device) for size in (self.height, self.width)
         )
-        shape = (len(z), 1, self.height, self.width)
+        shape = (z.shape[0], 1, self.height, self.width)
         return torch.cat(
             [
                 z[:, :, None, None].expand(-1, -1, self.height, self.width),

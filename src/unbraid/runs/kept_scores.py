@@ -61,7 +61,7 @@ class KeptScores:
         keys = {question_key(name, scoring.changes()): why for name, why in refused.items()}
         # A process that scores the same run meanwhile has scores of its own to add.
         with (
-            _unless_read_only(self.folder.name),
+            unless_read_only("scores", self.folder.name),
             files.locked(self.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {self.folder.name}"),
         ):
             old = self._record()
@@ -107,16 +107,18 @@ def _name_in(content: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _unless_read_only(name: str) -> Iterator[None]:
-    """Keeps scores of the run of this name within the block. Where its folder may not be written, that is logged."""
+def unless_read_only(what: str, name: str) -> Iterator[None]:
+    """Keeps such things of the run of this name within the block. Where its folder may not be written, that is
+    logged.
+    """
     try:
         yield
     except OSError as error:
         if error.errno not in _READ_ONLY:
             raise
         log.warning(
-            "The scores of %s could not be kept (%s: %s). To keep them, score a copy in a folder that you may write "
-            "to.",
+            "The %s of %s could not be kept (%s: %s). To keep them, work on a copy in a folder that you may write to.",
+            what,
             name,
             error.filename,
             error.strerror,

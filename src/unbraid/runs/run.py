@@ -10,7 +10,6 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 
 from unbraid import files
 from unbraid.codes import Codes
@@ -19,22 +18,23 @@ from unbraid.data.own.from_arrays import unlabelled
 from unbraid.data.pictures.fitting import fitted
 from unbraid.device import resolve_device
 from unbraid.display import shown
-from unbraid.errors import CodesError, RunError, SpecError
-from unbraid.evaluation.evaluate import evaluate_as
+from unbraid.errors import RunError, SpecError
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Discrete, Fit, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.events import Listener, listening
+from unbraid.export.onnx_files import ExportedFile, export_onnx
+from unbraid.export.torch_files import export_torch
 from unbraid.figures.traversal import Traversal
 from unbraid.metrics.metric import Score
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.models.trained.encode import encode
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.names import kebab_case
 from unbraid.recipes.annotations import check_value, in_short
 from unbraid.runs.extras import STATE
 from unbraid.runs.history import History
+from unbraid.runs.kept_exports import KeptExports
 from unbraid.runs.kept_scores import KeptScores
 from unbraid.runs.records import Failure, read_spec
 from unbraid.runs.run_files import RunFiles, Status
@@ -42,7 +42,7 @@ from unbraid.runs.run_source import changed_source, read_spec_of, source_changes
 from unbraid.runs.scored_images import Scorable, settled
 from unbraid.runs.seeds import whole_seed
 from unbraid.runs.spec import RunSpec
-from unbraid.runs.weights_in_between import weights_in_between
+from unbraid.runs.trained_model import trained_model
 
 log = logging.getLogger(__name__)
 
@@ -50,25 +50,8 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True)
 class Run:
-    """A folder that holds a spec and a seed, and what came of them. A run reads it; `train` makes it.
-
-    ==================== ===============================================================================================
-    spec.json            the spec, its digest, the seed, the versions that made it, and what own classes are made of
-    source/              the text of the modules of classes that are not of unbraid
-    history.csv          the loss and its parts over training
-    checkpoints/         the last two states of an unfinished run
-    weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
-    codes.safetensors    q(z | x) of every image, and its factors
-    kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
-    finished.json        the same file, renamed once all of the fleet have it: the run is finished
-    failed.json          in place of finished.json: at which step it failed, why, and where its last good weights are
-    environment.json     where it was trained, from which step on: device, versions, settings of the compiler
-    scores.json          the scores so far, with the tables behind them
-    snapshots/           the weights after the steps that training was asked to keep them of
-    state.json           with state.safetensors: the state of the last step, where it was to be kept
-    extras.json          which of these two were asked for
-    log.txt              what happened, line by line
-    ==================== ===============================================================================================
+    """A folder that holds a spec and a seed, and what came of them. A run reads it; `train` makes it. Its files are
+    listed in `unbraid.runs.run_files`.
     """
 
     folder: Path
@@ -190,15 +173,7 @@ class Run:
         Its weights are constants: nothing that it returns has a gradient with respect to them, unless
         `requires_grad_()` asks for one.
         """
-        model = self.spec.model.build(self.spec.dataset.image_shape, self.seed).to(self.spec.dtype)
-        if in_between := weights_in_between(self._files, self.spec, self.digest, self.seed, step):
-            model.load_state_dict(model.state_dict() | in_between)
-            if has_batch_norm(model):  # whose statistics are taken from all images, at the end of training
-                data, generates = self.spec.training_data.open(), self.spec.objective.generates
-                set_population_statistics(model, data, self.seed, generates=generates)
-        else:
-            model.load_state_dict(load_file(self._files.checked("weights.safetensors")))
-        return model.eval().requires_grad_(False)
+        return trained_model(self._files, self.spec, self.digest, self.seed, step)
 
     def extend(
         self,
@@ -226,6 +201,28 @@ class Run:
             progress=progress,
         )
         return longer
+
+    def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
+        """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to the image that it stands for),
+        each compared with torch first, as `unbraid.export.export_onnx` explains. The run keeps their checksums.
+        """
+        facts = {"digest": self.digest, "seed": str(self.seed)}
+        return self._kept_exports.add(export_onnx(self._finished_model(None), folder, force=force, facts=facts))
+
+    def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
+        """Writes the same two graphs as `encoder.pt2` and `decoder.pt2`, for `torch.export.load`, which unpickles: so
+        unbraid itself reads none. The run keeps their checksums.
+        """
+        return self._kept_exports.add(export_torch(self._finished_model(None), folder, force=force))
+
+    @property
+    def exports(self) -> dict[str, dict[str, Any]]:
+        """Returns what was last exported of the run under each name of a file: its SHA-256, and what made it."""
+        return self._kept_exports.read()
+
+    @property
+    def _kept_exports(self) -> KeptExports:
+        return KeptExports(self.folder)
 
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
@@ -319,19 +316,11 @@ class Run:
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)
         self._files.check_finished("codes.safetensors")
-        selection = select(metrics, seed)  # a misspelt name is told before the codes are read
+        select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
         place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
         with shown(progress), listening(*([watch] if watch else [])):
-            codes, fitted_on = scorable.codes(place), scorable.fitted_on(place)
-            try:
-                card = evaluate_as(scoring, codes, metrics, seed, lambda: scorable.trained(place), fitted_on)
-            except CodesError as error:  # not one of them is defined
-                refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
-                self._kept_scores.add_answers({}, refused, scoring)
-                raise
-        self._kept_scores.add(card)
-        return card
+            return scorable.score(self._kept_scores, metrics, seed, place)
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has none."""

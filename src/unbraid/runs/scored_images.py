@@ -11,11 +11,15 @@ import torch
 from unbraid.codes import Codes
 from unbraid.data.selected import rows_of
 from unbraid.data.training_data import TrainingData
-from unbraid.errors import RunError
+from unbraid.errors import CodesError, RunError
+from unbraid.evaluation.evaluate import evaluate_as
+from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Sampling, ScoredPart, Scoring
+from unbraid.evaluation.selection import Metrics, select
 from unbraid.model_scores.measure import Trained
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode
+from unbraid.runs.kept_scores import KeptScores
 from unbraid.runs.spec import RunSpec
 from unbraid.sampling import Subset
 
@@ -72,6 +76,21 @@ class Scorable:
         rows = self.scoring.rows(len(images))
         images = images if rows is None else rows_of(images, rows)
         return Trained(self.model(self.scoring.step).to(device), images.streamed_to(device), self.spec.precision)
+
+    def score(self, kept: KeptScores, metrics: Metrics, seed: int | None, device: torch.device) -> Scorecard:
+        """Returns the scores of these codes, computed on the device, and keeps them. Metrics that are refused are kept
+        with their reasons, even if not one is left.
+        """
+        codes, fitted_on = self.codes(device), self.fitted_on(device)
+        try:
+            card = evaluate_as(self.scoring, codes, metrics, seed, lambda: self.trained(device), fitted_on)
+        except CodesError as error:  # not one of them is defined
+            selection = select(metrics, seed)
+            refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
+            kept.add_answers({}, refused, self.scoring)
+            raise
+        kept.add(card)
+        return card
 
     @property
     def _images(self) -> TrainingData:

@@ -70,6 +70,10 @@ class Grouped(_Parts, Posterior):
         return _joined([part.std for part in self.parts])
 
     @property
+    def standard_deviation(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        return _joined([part.standard_deviation for part in self.parts])
+
+    @property
     def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
         if all(part.covariance is None for part in self.parts):
             return None

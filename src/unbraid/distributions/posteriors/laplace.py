@@ -32,6 +32,10 @@ class Laplace(Posterior):
     def mean(self) -> Float[Tensor, "batch latent"]:
         return self.loc
 
+    @property
+    def standard_deviation(self) -> Float[Tensor, "batch latent"]:
+        return math.sqrt(2) * self.log_scale.exp()
+
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return self.loc + self.log_scale.exp() * noises.laplace(noise)
 

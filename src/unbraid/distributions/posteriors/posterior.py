@@ -27,6 +27,13 @@ class Posterior(ABC):
         return None
 
     @property
+    def standard_deviation(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        """Returns the standard deviation of each continuous latent, Gaussian or not: `std`, unless a family says
+        otherwise.
+        """
+        return self.std
+
+    @property
     def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
         """Returns the covariance where the continuous latents of an image are correlated, else None."""
         return None

@@ -1,0 +1,48 @@
+"""`unbraid export`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from unbraid.cli.console import say, stage
+from unbraid.cli.options import Packages, TrustSource, parse_trust
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where the two files go. By default into the run.", show_default=False),
+    ] = None,
+    to: Annotated[
+        Literal["onnx", "torch"], typer.Option(help="ONNX, or the files of torch.export, which its reader unpickles.")
+    ] = "onnx",
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    packages: Packages = None,
+    trust_source: TrustSource = False,
+) -> None:
+    """Write the encoder and the decoder of a run as ONNX files.
+
+    The encoder takes images and puts out mean and std of each latent; the decoder takes a code and puts out the image
+    that it stands for. Neither draws random numbers, and batches may have any size. Both are compared with torch before
+    they are written, and the run keeps their checksums.
+
+    Examples:
+      unbraid export runs/beta-tcvae-0a1b2c3d4e5f-seed0 --out exported
+      unbraid score --encoder exported/encoder.onnx --dataset dsprites
+    """
+    from unbraid.runs.run import Run
+
+    opened = Run.open(run, **parse_trust(packages, trust_source))
+    folder = opened.folder / to if out is None else out
+    with stage(f"Exporting {opened.name}"):
+        write = opened.export_onnx if to == "onnx" else opened.export_torch
+        written = write(folder, force=force)
+    for each in written:
+        checked = (
+            ""
+            if each.largest_difference is None
+            else f", within {each.largest_difference:.1e} of torch by onnxruntime (opset {each.opset})"
+        )
+        say(f"{each.path}: SHA-256 {each.sha256[:12]}...{checked}")
