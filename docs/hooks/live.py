@@ -1,4 +1,6 @@
-"""Makes the explorers that pages embed, of what models they hold and of the scripts as they are now."""
+"""Makes the explorers that pages embed, of what models they hold and of the scripts as they are now; and gives the home
+page, which shows one, the whole width.
+"""
 
 import json
 from pathlib import Path
@@ -15,3 +17,10 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
         page = render(json.loads(content.read_text()))
         files.append(File.generated(config, f"live/{content.stem}.html", content=page))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Called by mkdocs with each page's text."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]
+    return markdown

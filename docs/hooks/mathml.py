@@ -5,6 +5,7 @@ network.
 import html
 import logging
 import re
+import unicodedata
 from typing import Any
 from xml.etree import ElementTree
 
@@ -48,10 +49,23 @@ def mathml(latex: str, *, is_block: bool) -> str:
         raise ValueError(f"unknown: {', '.join(unknown)}")
     for element in math.iter():
         _space(element)
+        _spell(element)
         if is_block and element.tag in {f"{_MATHML}msub", f"{_MATHML}msubsup"} and element[0].text in _LIMITS_BELOW:
             # Inside braces the converter sets the limits of a sum beside it.
             element.tag = element.tag.replace("msubsup", "munderover").replace("msub", "munder")
     return ElementTree.tostring(math, encoding="unicode")
+
+
+def _spell(element: ElementTree.Element) -> None:
+    """Sets a letter as text of a style sheet's own. Browsers take the italic letters of mathematics, and those with a
+    double stroke, from another alphabet, which only fonts for mathematics have.
+    """
+    text = unicodedata.normalize("NFKC", element.text or "")
+    is_doubled = element.get("mathvariant") == "double-struck" or text != (element.text or "")
+    is_letter = element.tag == f"{_MATHML}mi" and len(text) == 1 and "mathvariant" not in element.attrib
+    if (is_doubled or is_letter) and element.tag in {f"{_MATHML}mi", f"{_MATHML}mn"}:
+        element.text = text
+        element.attrib |= {"mathvariant": "normal", "class": "doubled" if is_doubled else "letter"}
 
 
 def _space(parent: ElementTree.Element) -> None:
