@@ -23,7 +23,7 @@ def test_a_category_that_follows_the_image_tells_of_it_and_a_constant_one_does_n
 
 @pytest.mark.slow
 def test_a_table_of_all_settings_is_printed_and_written(capsys, tmp_path):
-    main(["--smoke", "--device", "cpu", "--seeds", "1", "--processes", "2", "--out", str(tmp_path / "found")])
+    main(["--smoke", "--device", "cpu", "--seeds", "1", "--out", str(tmp_path / "found")])
     printed = capsys.readouterr().out
     rows = [line for line in printed.splitlines() if line.startswith(("| pmf", "| summed", "| density"))]
     assert len(rows) == 12

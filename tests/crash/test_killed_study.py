@@ -33,13 +33,12 @@ def values(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_the_same_command_finishes_it(tmp_path, number):
+def test_the_same_command_finishes_it(tmp_path):
     file, out = STUDY.save(tmp_path / "study.json"), tmp_path / "runs"
     command = [sys.executable, "-m", "unbraid", "study", "run", str(file), "--out", str(out)]
     command += ["--device", "cpu", "--packages", "tests", "--scorers", "1"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    for num_finished in (0, 1, 3):
+    for num_finished, number in ((0, signal.SIGKILL), (1, signal.SIGTERM), (3, signal.SIGKILL)):
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None and len(list(out.glob("*/finished.json"))) <= num_finished:
             time.sleep(0.01)

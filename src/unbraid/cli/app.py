@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(_FAILURE)
         traceback.print_exc()
         complain(
-            "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed and the "
-            "lines above."
+            "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed, what "
+            "`unbraid doctor` prints and the lines above."
         )
         sys.exit(_FAILURE)
 

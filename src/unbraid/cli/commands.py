@@ -49,6 +49,7 @@ COMMANDS = {
     "papers show": "Show what an item claims, its settings, and printed numbers beside ours.",
     "papers run": "Train and score an item of a paper, and say whether it reproduces.",
     "papers page": "Write the pages of the docs about papers.",
+    "doctor": "Look this machine over, and say what is wrong.",
 }
 
 

@@ -1,0 +1,107 @@
+"""`unbraid doctor`."""
+
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+import torch
+
+from unbraid import files
+from unbraid.cli import checkup
+
+LOOKS = ["unbraid", "packages", "extras", "device", "threads", "cache", "disk", "memory", "test run"]
+
+
+@pytest.fixture
+def _no_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "make_test_run", lambda folder, device: checkup.Finding("test run", "made"))
+
+
+def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unbraid, tmp_path):
+    outcome = unbraid("doctor", "--out", tmp_path, "--device", "cpu")
+    assert (outcome.code, outcome.err) == (0, "")
+    *lines, empty, end = outcome.out.splitlines()
+    assert [line[:9].strip() for line in lines] == LOOKS
+    assert (empty, end) == ("", "Nothing is wrong.")
+    assert f"torch {torch.__version__}" in lines[1]
+    assert f"free in {tmp_path}" in lines[6]
+    assert "trained, read back, scored and shown in" in lines[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_test_run_raises_is_what_is_wrong(unbraid, tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("no kernel image")
+
+    monkeypatch.setattr("unbraid.training.train", fail)
+    outcome = unbraid("doctor", "--out", tmp_path, "--device", "cpu")
+    assert outcome.code == 1
+    assert outcome.err == "Error: test run: RuntimeError: no kernel image\n"
+    assert "Nothing is wrong" not in outcome.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("_no_test_run")
+def test_a_look_that_fails_does_not_hide_the_others(tmp_path, monkeypatch):
+    monkeypatch.setitem(checkup.sys.modules, "unbraid.memory", None)  # importing it fails
+    found = {finding.about: finding for finding in checkup.check_up(tmp_path, "cpu")}
+    assert list(found) == LOOKS
+    assert "ModuleNotFoundError" in found["memory"].wrong
+    assert found["disk"].wrong is None
+
+
+def test_packages_that_are_missing_or_too_old_are_named_with_the_command_that_mends_it(monkeypatch):
+    asked = ["numpy>=99.1", "nonesuch>=1.0", "scipy>=1.12", "typer[all]>=0.20", 'ray>=2; extra == "ray"']
+    monkeypatch.setattr(checkup.metadata, "requires", lambda name: asked)
+    found = checkup.look_at_packages()
+    assert "nonesuch missing" in found.found
+    assert found.wrong == "Missing or too old. Mend it: pip install 'numpy>=99.1' 'nonesuch>=1.0'"
+
+
+def test_extras_that_are_missing_are_told_and_not_wrong(monkeypatch):
+    asked = ['nonesuch>=2; extra == "ray"', 'numpy>=1; extra == "figures"', 'ruff>=1; extra == "lint"']
+    monkeypatch.setattr(checkup.metadata, "requires", lambda name: asked)
+    found = checkup.look_at_extras()
+    assert found.found.startswith("numpy ")
+    assert found.found.endswith("; not installed: nonesuch")
+    assert found.wrong is None
+
+
+def test_a_gpu_that_torch_cannot_use_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkup, "_DEVICES", tmp_path)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert checkup.look_at_device("cpu").wrong is None
+    (tmp_path / "nvidia0").touch()
+    assert checkup.look_at_device("cpu").wrong.startswith("There is an NVIDIA GPU, and torch")
+
+
+def test_more_threads_than_cores_are_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(checkup, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1000)
+    assert checkup.look_at_threads().wrong.endswith(f"export OMP_NUM_THREADS={checkup.usable_cores()}")
+    (tmp_path / "cpu.max").write_text("100000 100000\n")
+    assert checkup.usable_cores() == 1
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert checkup.usable_cores() >= 1
+
+
+def test_little_disk_and_little_memory_are_told(monkeypatch, tmp_path):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(checkup.shutil, "disk_usage", lambda place: usage(2, 1, 10**6))
+    monkeypatch.setattr("unbraid.memory.free_memory", lambda device: 10**6)
+    assert checkup.look_at_disk(tmp_path).wrong == "Only 1.0 MB are free. Name another folder with --out."
+    assert checkup.look_at_cache().wrong == "Only 1.0 MB are free. Set UNBRAID_CACHE to a folder on another disk."
+    assert checkup.look_at_memory().wrong.startswith("Only 1.0 MB are free.")
+
+
+@pytest.mark.usefixtures("_no_test_run")
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    found = {finding.about: finding for finding in checkup.check_up(tmp_path / "file", "cpu")}
+    assert "cannot be written" in found["disk"].wrong
+
+
+def test_windows_is_told(monkeypatch):
+    monkeypatch.setattr(checkup.sys, "platform", "win32")
+    assert "docs/platforms.md" in checkup.look_at_unbraid().wrong
+    assert str(Path(files.__file__).parent) in checkup.look_at_unbraid().found
