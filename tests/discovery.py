@@ -36,10 +36,16 @@ def every_module() -> tuple[ModuleType, ...]:
 
 
 def concrete_subclasses(base: type) -> list[type]:
-    """Every class of the package that is a `base` and can be constructed, by name."""
+    """Every class of the package that is a `base` and can be constructed, by name. What papers define for themselves,
+    as published, no user chooses.
+    """
     every_module()
-    found = {cls for cls in _descendants(base) if cls.__module__.startswith("unbraid.") and not inspect.isabstract(cls)}
+    found = {cls for cls in _descendants(base) if _is_offered(cls) and not inspect.isabstract(cls)}
     return sorted(found, key=lambda cls: cls.__qualname__)
+
+
+def _is_offered(cls: type) -> bool:
+    return cls.__module__.startswith("unbraid.") and not cls.__module__.startswith("unbraid.papers.")
 
 
 def _descendants(base: type) -> Iterator[type]:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from unbraid.papers import StudyWork, TunedWork
+from unbraid.papers import ExaminedWork, StudyWork, TunedWork
 from unbraid.papers.registry import items
 
 
 def runs_of(name: str, scale: str) -> set[tuple[str, int]]:
     """Returns the digests and seeds that an item asks for, that of a chosen setting left out."""
     work = items()[name].at(scale)
-    assert isinstance(work, StudyWork | TunedWork)
+    assert isinstance(work, StudyWork | TunedWork | ExaminedWork)
     return {(setting.spec.digest, seed) for setting in work.study.settings for seed in setting.seeds}
 
 

@@ -1,6 +1,6 @@
 """Table 2: scores of five objectives on dSprites."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from unbraid import figures
@@ -24,7 +24,7 @@ from unbraid.studies.study_scores import StudyScores
 
 SCORE, EASTWOOD = "factor-vae-score", "dci:forest:num_refits=0"
 _BEST, _WORST = "HFVAE", "beta-SVAE"
-_PRINTED = {
+PRINTED = {
     "VAE": (0.71, 0.40),
     "beta-VAE": (0.72, 0.71),
     "beta-SVAE": (0.47, 0.19),
@@ -45,10 +45,13 @@ def _objectives() -> dict[str, Objective]:
     }
 
 
-def _spec(label: str, objective: Objective, scale: Scale) -> RunSpec:
-    is_small = scale == "smoke"
+def _latents(label: str) -> Latents:
     grouped = GroupedLatents((GaussianLatents(10), ConcreteLatents(3)))
-    latents: Latents = grouped if label in ("beta-SVAE", "HFVAE") else GaussianLatents(10)
+    return grouped if label in ("beta-SVAE", "HFVAE") else GaussianLatents(10)
+
+
+def _spec(objective: Objective, latents: Latents, scale: Scale) -> RunSpec:
+    is_small = scale == "smoke"
     net = (
         EsmaeiliDSprites(hidden=(32, 32), branch_width=16, decoder_hidden=(16, 32, 32))
         if is_small
@@ -70,34 +73,45 @@ def _claims() -> list[Claim]:
     for metric, name in ((SCORE, "FactorVAE score"), (EASTWOOD, "Eastwood score")):
         claims += [
             Higher(f"HFVAE has a higher {name} than {other}.", metric, _BEST, other)
-            for other in _PRINTED
+            for other in PRINTED
             if other != _BEST
         ]
         claims += [
             Higher(f"{other} has a higher {name} than beta-SVAE.", metric, other, _WORST)
-            for other in _PRINTED
+            for other in PRINTED
             if other not in (_BEST, _WORST)
         ]
     return claims
 
 
+def sprite_settings(scale: Scale, made: Mapping[str, tuple[Objective, Latents]]) -> tuple[Setting, ...]:
+    """Returns a setting for each objective and its latents."""
+    seeds = tuple(range(_SEEDS[scale]))
+    return tuple(
+        Setting(label, _spec(objective, latents, scale), seeds, label) for label, (objective, latents) in made.items()
+    )
+
+
+def sprite_study(name: str, settings: tuple[Setting, ...], question: str, claims: tuple[Claim, ...]) -> StudyWork:
+    """Returns a study in which every run is asked the same, so that items that share runs find all scores kept."""
+    return StudyWork(
+        Study(
+            name=f"esmaeili2018-{name}",
+            question=question,
+            settings=settings,
+            metrics=(FactorVAEScore(), DCI("forest", num_refits=0), MIG()),
+            scorings=(Scoring(discrete="columns"), Scoring(discrete="left_out")),
+            keep="scores",
+            claims=claims,
+        )
+    )
+
+
 def _work(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
-        seeds = tuple(range(_SEEDS[scale]))
-        return StudyWork(
-            Study(
-                name=f"esmaeili2018-table2-{scale}",
-                question="Does HFVAE score best on dSprites, and beta-SVAE worst?",
-                settings=tuple(
-                    Setting(label, _spec(label, objective, scale), seeds, label)
-                    for label, objective in _objectives().items()
-                ),
-                metrics=(FactorVAEScore(), DCI("forest", num_refits=0), MIG()),
-                scorings=(Scoring(discrete="columns"), Scoring(discrete="left_out")),
-                keep="scores",
-                claims=tuple(_claims()),
-            )
-        )
+        made = {label: (objective, _latents(label)) for label, objective in _objectives().items()}
+        question = "Does HFVAE score best on dSprites, and beta-SVAE worst?"
+        return sprite_study(f"table2-{scale}", sprite_settings(scale, made), question, tuple(_claims()))
 
     return work
 
@@ -126,7 +140,7 @@ TABLE2 = Item(
     ),
     printed=tuple(
         Printed(label, metric, value)
-        for label, values in _PRINTED.items()
+        for label, values in PRINTED.items()
         for metric, value in zip((SCORE, EASTWOOD), values, strict=True)
     ),
     draw=_draw,
