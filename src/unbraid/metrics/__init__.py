@@ -5,6 +5,7 @@ from unbraid.metrics.best_factor import BestFactor as BestFactor
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
+from unbraid.metrics.dcies import DCIES as DCIES
 from unbraid.metrics.dcimig import DCIMIG as DCIMIG
 from unbraid.metrics.downstream import Downstream as Downstream
 from unbraid.metrics.elbo_decomposition import ELBODecomposition as ELBODecomposition
