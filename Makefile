@@ -44,10 +44,11 @@ test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON;
 lint: $(VENV)/installed-dev  ## Look for mistakes (ruff)
 	$(PY) -m ruff check .
 
-format: $(VENV)/installed-dev  ## Format the code, mend what ruff can and write down what help says of fields
+format: $(VENV)/installed-dev  ## Format the code, mend what ruff can, write down what help says of fields and renew tables on pages
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 	$(PY) -m unbraid.cli.flag_tables
+	$(PY) -m docs.hooks.included
 
 format-check: $(VENV)/installed-dev  ## Fail if a file is not formatted
 	$(PY) -m ruff format --check .

@@ -31,20 +31,18 @@ _MODULES = (
 )
 # The groups of the navigation, by how the name of a module begins; the last takes what no other does.
 _GROUPS = {
+    "First of all": ("unbraid",),
     "Learn": (
         *("data", "distributions", "models", "objectives", "optimisers", "precision", "sampling", "schedule"),
         *("starting_points", "training"),
     ),
-    "Measure": ("codes", "evaluation", "information", "metrics", "model_scores"),
+    "Measure": ("codes", "diagnosis", "evaluation", "information", "metrics", "model_scores"),
     "Show": ("explorer", "figures", "report"),
     "Study": ("papers", "runs", "studies"),
+    "Extend": ("events", "interop", "recipes", "table"),
     "Everything else": ("",),
 }
 
-_INDEX = """Every public name is on one page of this part, with what its docstring says; the names that one needs first
-are [those of `unbraid`](unbraid.md). A name that is on no page may change without notice. What things are *for*, and
-where they stop being true, is told under Learn, Measure, Show and Study; every command and flag on the page of
-the [command line](../cli.md)."""
 _HEADER = "| name | is |\n|---|---|"
 
 
@@ -81,16 +79,21 @@ def on_config(config: Any, **_: Any) -> Any:
     """Called by mkdocs with its settings: puts the pages into the navigation."""
     (reference,) = [entry["Reference"] for entry in config["nav"] if "Reference" in entry]
     for group, found in grouped().items():
-        reference.append({group: [{room.module.removeprefix("unbraid."): room.page} for room in found]})
+        entries = [{room.module.removeprefix("unbraid."): room.page} for room in found]
+        reference += entries if len(entries) == 1 else [{group: entries}]
     return config
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Called by mkdocs with all files of the site."""
-    pages = {"reference/index.md": index()} | {room.page: text_of(room) for room in rooms()}
-    for page, text in pages.items():
-        files.append(File.generated(config, page, content=text))
+    for room in rooms():
+        files.append(File.generated(config, room.page, content=text_of(room)))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Called by mkdocs with each page's text: the first page of the reference lists the others."""
+    return f"{markdown}\n{tables()}" if page.file.src_uri == "reference/index.md" else markdown
 
 
 def on_page_content(content: str, page: Any, files: Files, **_: Any) -> str:
@@ -107,7 +110,7 @@ def grouped() -> dict[str, list[Room]]:
     """Returns the pages by the groups of the navigation."""
     groups: dict[str, list[Room]] = {group: [] for group in _GROUPS}
     for room in rooms():
-        inside = room.module.removeprefix("unbraid").removeprefix(".")
+        inside = room.module.removeprefix("unbraid.")
         groups[next(group for group, starts in _GROUPS.items() if inside.startswith(starts))].append(room)
     return groups
 
@@ -132,9 +135,9 @@ def rooms() -> tuple[Room, ...]:
     )
 
 
-def index() -> str:
-    """Returns the page that lists all others."""
-    parts = ["# Reference", _INDEX]
+def tables() -> str:
+    """Returns what each page is about, by group."""
+    parts = []
     for group, found in grouped().items():
         rows = [f"| [`{room.module}`]({Path(room.page).name}) | {_cell(room.about)} |" for room in found]
         parts += [f"## {group}", "\n".join([_HEADER, *rows])]

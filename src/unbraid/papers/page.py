@@ -122,12 +122,13 @@ def _section(item: Item, found: ItemEvidence | None) -> str:
     parts = [f"## {item.name}", f"**{item.title}.** {item.claim}"]
     if item.stands_in_for:
         parts.append(
-            f'!!! warning "A stand-in"\n    The data of `{item.stands_in_for}` are not at hand; this uses {item.data} '
-            "instead. It says nothing of the paper's numbers."
+            f"> **A stand-in.** The data of `{item.stands_in_for}` are not at hand; this uses {item.data} instead. "
+            "It says nothing of the paper's numbers."
         )
     if item.choices:
         rows = [[choice.what, choice.stated, choice.taken] for choice in item.choices]
-        parts.append(f'??? note "Settings"\n\n{_indented(_table(["what", "the paper states", "taken here"], rows))}')
+        table = _table(["what", "the paper states", "taken here"], rows)
+        parts.append(f"<details markdown>\n<summary>Settings</summary>\n\n{table}\n\n</details>")
     parts += _results(item, found) if found is not None else [_not_run(item)]
     if item.notes:
         parts.append(item.notes)
@@ -204,7 +205,3 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _cell(text: str) -> str:
     """Returns a text as Markdown shows it; links of ours stay links."""
     return text if re.fullmatch(r"\[[\w.-]+\]\([\w./#-]*\)", text) else in_markdown(text)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
