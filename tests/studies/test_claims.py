@@ -38,6 +38,7 @@ SCORES = made_scores(
         (Correlated("go together", "mig", "sap", ("a", "b", "c")), "not reproduced"),
         (Near("is 0.14", "mig", "a", 0.14, 0.01), "reproduced"),
         (Near("is 0.3", "mig", "a", 0.3, 0.01), "not reproduced"),
+        (Near("the interval alone reaches it", "mig", "c", 0.12, 0.01), "undecided"),
         (Near("one seed says little", "mig", "alone", 0.2, 0.01), "undecided"),
     ],
     ids=lambda value: value.sentence if isinstance(value, Claim) else value,

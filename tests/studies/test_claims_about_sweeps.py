@@ -42,6 +42,9 @@ SCORES = made_scores(
         "b 2": {"mig": around(0.12), "tc": around(2.5)},
         "b 4": {"mig": around(0.09), "tc": around(1.0)},
         "mixed": {"mig": [0.05, 0.06, 0.5, 0.05, 0.04, 0.06], "tc": around(2.0)},
+        "torn 1": {"mig": [0.1, 0.9, 0.2, 0.8, 0.3, 0.7]},
+        "torn 2": {"mig": [0.9, 0.11, 0.8, 0.2, 0.7, 0.3]},
+        "torn 3": {"mig": [0.3, 0.2, 0.1, 0.89, 0.8, 0.7]},
         "alone": {"mig": [0.4], "tc": [1.0]},
     }
 )
@@ -63,6 +66,10 @@ A, B = ("start", "a 2", "a 4"), ("start", "b 2", "b 4")
         (HigherAtMatched("apart", "mig", "tc", ("a 4",), ("start",)), "undecided"),
         (PeaksAt("at the end", "mig", A, ("a 4",)), "reproduced"),
         (PeaksAt("in the middle", "mig", A, ("a 2",)), "not reproduced"),
+        (
+            PeaksAt("no other has half of the resamples", "mig", ("torn 1", "torn 2", "torn 3"), ("torn 2",)),
+            "undecided",
+        ),
         (AtLeast("half", "mig", "a 4", 0.45), "reproduced"),
         (AtLeast("more", "mig", "a 4", 0.6), "not reproduced"),
         (AtLeast("about", "mig", "a 4", 0.5), "undecided"),

@@ -71,7 +71,7 @@ FIGURE3 = Item(
     ),
     work={scale: _work(scale) for scale in ("smoke", "quick", "paper")},
     data="MNIST",
-    seconds={"quick": 30, "paper": 60},
+    seconds={"quick": 110, "paper": 220},
     choices=(
         Choice("everything", "a drawing", "MNIST, the nets of table 3 with two Gaussian latents"),
         Choice("terms 1 and 3", "without them images map to the prior, or p(x) leaves the data", "not run"),

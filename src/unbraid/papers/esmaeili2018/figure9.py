@@ -79,7 +79,7 @@ def _item(panel: Literal["a", "b"], kept: OuterValues, what: str) -> Item:
         claim=f"An HFVAE that was trained without {what} reconstructs them.",
         work={scale: _work(scale, panel, kept, what) for scale in ("smoke", "quick")},
         data="MNIST",
-        seconds={"quick": 120},
+        seconds={"quick": 240},
         choices=(
             *CHOICES,
             Choice(

@@ -13,8 +13,9 @@ from unbraid.studies.study_scores import StudyScores
 @final
 @dataclass(frozen=True)
 class Near(Claim):
-    """The median of a setting is `value` within `tolerance`: the 95 % interval of the median overlaps that range. With
-    `best_of` it is the best of so many seeds, for a paper that shows its best model.
+    """The median of a setting is `value` within `tolerance`. It is undecided where the median lies outside that range
+    and its 95 % interval reaches into it. With `best_of` it is the best of so many seeds, for a paper that shows its
+    best model.
     """
 
     metric: str
@@ -30,9 +31,10 @@ class Near(Claim):
         values = list(scores.values(self.setting, self.metric).values())
         found = median(values) if self.best_of is None else self._best(scores, values)
         low, high = found.interval
-        overlaps = low <= self.value + self.tolerance and high >= self.value - self.tolerance
-        verdict: Verdict = "reproduced" if overlaps else "not reproduced"
-        if len(values) < 2:
+        least, most = self.value - self.tolerance, self.value + self.tolerance
+        verdict: Verdict = "reproduced" if least <= found.value <= most else "not reproduced"
+        reaches = low <= most and high >= least
+        if len(values) < 2 or (verdict == "not reproduced" and reaches):
             verdict = "undecided"
         reason = (
             f"{self._what} of {self.metric} is {found.value:.3f} ({low:.3f} to {high:.3f}, {len(values)} seeds); "

@@ -16,7 +16,7 @@ from unbraid.studies.study_scores import StudyScores
 @dataclass(frozen=True)
 class PeaksAt(Claim):
     """The setting with the highest average is one of those `expected`, in at least the `share` of resamples of all
-    seeds. It is not reproduced if another setting has the highest average in so many.
+    seeds. It is not reproduced if one other setting has the highest average in so many.
     """
 
     metric: str
@@ -39,7 +39,7 @@ class PeaksAt(Claim):
         shares = {label: float(count) for label, count in zip(self.settings, counts, strict=True)}
         among = sum(shares[label] for label in self.expected)
         verdict: Verdict = "reproduced" if among >= self.share else "undecided"
-        if 1 - among > self.share:
+        if max((share for label, share in shares.items() if label not in self.expected), default=0.0) >= self.share:
             verdict = "not reproduced"
         if min(map(len, groups.values())) < 2:
             verdict = "undecided"
