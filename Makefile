@@ -11,6 +11,9 @@ ifneq ($(wildcard ../shared/data),)
 export UNBRAID_DATA ?= $(CURDIR)/../shared/data
 endif
 
+# Packages are compiled as they are imported, a tenth of their modules: all of them would take longer than to install them.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -23,8 +26,7 @@ quickstart: $(VENV)/installed-run  ## Train, score and write runs/quickstart/rep
 	$(VENV)/bin/unbraid quickstart $(ARGS)
 
 # The tests are many small sums: a process a core, each with one thread, takes half the time. Threads that wait sleep instead of spinning.
-# The tests of a file share what they set up, so one process has them all. What one process has compiled, the others read.
-test test-slow test-browser: export PYTHONDONTWRITEBYTECODE :=
+# The tests of a file share what they set up, so one process has them all.
 test test-slow test-browser: export OMP_NUM_THREADS ?= 1
 test test-slow test-browser: export OMP_WAIT_POLICY ?= PASSIVE
 test: $(VENV)/installed-dev  ## Run the tests but the slow ones; ARGS="-k mig -x" reaches pytest
@@ -82,6 +84,6 @@ $(VENV)/installed-%: pyproject.toml constraints.txt
 	    echo "Making $(VENV) ..." && $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/made; fi
 	@touch $(VENV)/unfinished
 	@echo "Installing unbraid and what it needs into $(VENV), once: a few minutes ..."
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.$(if $(filter dev,$*),[dev])'
+	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.$(if $(filter dev,$*),[dev])'
 	@rm $(VENV)/unfinished
 	@touch $(VENV)/installed-run $@
