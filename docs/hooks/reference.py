@@ -36,7 +36,7 @@ _GROUPS = {
         *("data", "distributions", "models", "objectives", "optimisers", "precision", "sampling", "schedule"),
         *("starting_points", "training"),
     ),
-    "Measure": ("codes", "diagnosis", "evaluation", "information", "metrics", "model_scores"),
+    "Measure": ("audit", "codes", "diagnosis", "evaluation", "information", "metrics", "model_scores"),
     "Show": ("explorer", "figures", "report"),
     "Study": ("papers", "runs", "studies"),
     "Extend": ("events", "interop", "recipes", "table"),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from unbraid.audit.made_codes import categorical_codes, drawn_codes, gaussian_codes
 from unbraid.metrics import MIG, FactorVAEScore, ZDiff
-from unbraid.papers.chen2018.synthetic_codes import categorical_codes, drawn_codes, gaussian_codes
 from unbraid.papers.chen2018.table1 import (
     AXIS,
     DEGREES,

@@ -4,16 +4,17 @@ import math
 
 import pytest
 
+from unbraid.audit.made_codes import folded_codes
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Exact
 from unbraid.papers.do2020.facts import TABLE2, TABLE4, _critic_weights
-from unbraid.papers.do2020.table1 import _compute, made_codes
+from unbraid.papers.do2020.table1 import _compute
 from unbraid.papers.judgement import judge
 from unbraid.studies.execute import StudyOptions
 
 
 def test_folded_codes_say_as_much_and_lie_on_no_line() -> None:
-    plain, folded = made_codes(), made_codes(folded=True)
+    plain, folded = folded_codes(), folded_codes(folded=True)
     assert MIG(Exact())(folded).value == pytest.approx(MIG(Exact())(plain).value, abs=1e-3)
     value = folded.factors[0].values.double()
     centred = folded.mean[:, 0] - folded.mean[:, 0].mean()

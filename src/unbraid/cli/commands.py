@@ -32,6 +32,7 @@ COMMANDS = {
     "objectives": "List what models can be trained to minimise.",
     "models": "List what models can be made of.",
     "metrics": "List what codes and models can be scored by.",
+    "audit": "Measure the metrics themselves, and say what each is good for.",
     "encode": "Turn new images into codes.",
     "sample": "Draw images from the prior of a model.",
     "export": "Write the encoder and the decoder of a run as ONNX files.",

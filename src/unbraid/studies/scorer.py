@@ -1,16 +1,8 @@
-"""A process that scores runs.
-
-It reads one order per line from its input, as JSON, and answers each with a line of JSON. No pickle goes between the
-processes of a study, and a script that starts them is not imported again by each.
-"""
+"""A process that scores runs: it reads one order per line from its input, and answers each with a line of JSON."""
 
 import contextlib
 import json
-import logging
-import os
-import sys
 import traceback
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +14,7 @@ from unbraid.metrics.metric import Metric
 from unbraid.model_scores import ModelScore
 from unbraid.recipes import from_json, to_json
 from unbraid.runs.run import Run
+from unbraid.studies.line_workers import answer_lines
 from unbraid.studies.questions import Question
 
 
@@ -65,10 +58,4 @@ def told(line: str) -> dict[str, Any]:
 
 def main() -> None:
     """Answers orders until the input ends."""
-    logging.disable(logging.WARNING)
-    warnings.simplefilter("ignore")
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-        for line in sys.stdin:
-            answers.write(json.dumps(told(line)) + "\n")
-            answers.flush()
+    answer_lines(told)

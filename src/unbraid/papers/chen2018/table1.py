@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final, get_args
 
+from unbraid.audit.made_codes import GRID, TURNED, Grid, categorical_codes, drawn_codes, gaussian_codes
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, FactorVAEScore, Metric, Score, ZDiff
 from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.zdiff import PairClassifier, PairLatents
 from unbraid.papers.calculation import Calculation
-from unbraid.papers.chen2018.synthetic_codes import GRID, TURNED, Grid, categorical_codes, drawn_codes, gaussian_codes
 from unbraid.papers.item import Choice, Item
 from unbraid.studies.claims import Within
 from unbraid.studies.study_scores import StudyScores

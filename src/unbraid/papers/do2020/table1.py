@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 
-import torch
-
-from unbraid import sampling
-from unbraid.codes import Codes, Labels
+from unbraid.audit.made_codes import folded_codes
+from unbraid.codes import Codes
 from unbraid.metrics import DCI, INDIN, JEMMIG, MIG, RMIG, SAP, SEPIN, Explicitness, Metric, Modularity, ZDiff
 from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.papers.calculation import Calculation
@@ -42,19 +40,6 @@ _WORDS = {
     "no_factors": ("needs no factors", "needs factors"),
 }
 _KEPT = 0.9
-_REPEATS = 30
-
-
-def made_codes(*, folded: bool = False, std: float = 0.1) -> Codes:
-    """Returns codes of two factors. The first latent has four places, of which two belong to each value of the first
-    factor: side by side, or `folded` the outer two and the inner two, which no straight line parts.
-    """
-    place, other = torch.arange(20 * _REPEATS) % 4, torch.arange(20 * _REPEATS) // 4 % 5
-    value = torch.tensor([1, 0, 0, 1] if folded else [0, 0, 1, 1])[place]
-    noise = sampling.uniform((len(place), 3), 0, "codes of table 1") - 0.5
-    mean = torch.stack([2.0 * place - 3, other - 2.0, torch.zeros(len(place))], dim=1).double() + 0.05 * noise
-    width = torch.tensor([std, std, 1.0], dtype=torch.float64).expand(len(place), 3).contiguous()
-    return Codes(mean, width, factors=(Labels("value", value), Labels("other", other)))
 
 
 def _quality(label: str, codes: Codes) -> float:
@@ -70,9 +55,9 @@ def _quality(label: str, codes: Codes) -> float:
 def _compute(label: str, seed: int) -> Mapping[str, float]:
     """Returns 1 or 0 for every column, and what was measured for those that are measured."""
     metric = _METRICS[label]
-    plain, folded = _quality(label, made_codes()), _quality(label, made_codes(folded=True))
-    wide = metric(made_codes(std=0.5)).value
-    kept, moved = folded / plain, abs(wide - metric(made_codes()).value)
+    plain, folded = _quality(label, folded_codes()), _quality(label, folded_codes(folded=True))
+    wide = metric(folded_codes(std=0.5)).value
+    kept, moved = folded / plain, abs(wide - metric(folded_codes()).value)
     return {
         "classifier": metric.fits_predictor,
         "nonlinear": kept >= _KEPT,

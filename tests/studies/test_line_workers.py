@@ -1,9 +1,8 @@
-"""Processes that score: what is left to do when they are ended is not begun."""
+"""Processes that answer lines: what is left to do when they are ended is not begun."""
 
 import threading
-from pathlib import Path
 
-from unbraid.studies.scorers import Scorers
+from unbraid.studies.line_workers import LineWorkers
 
 
 def test_a_pool_that_is_closed_begins_nothing(monkeypatch):
@@ -30,15 +29,15 @@ def test_a_pool_that_is_closed_begins_nothing(monkeypatch):
         pool._processes.append(started[-1])
         return started[-1]
 
-    def ask(process, folder, line):
+    def ask(process, line):
         began.set()
         go_on.wait(10)
 
-    monkeypatch.setattr(Scorers, "_start", start)
-    monkeypatch.setattr("unbraid.studies.scorers._ask", ask)
-    pool = Scorers(1, "cpu", [])
-    pool.give(Path("a"), [])
-    pool.give(Path("b"), [])
+    monkeypatch.setattr(LineWorkers, "_start", start)
+    monkeypatch.setattr("unbraid.studies.line_workers._ask", ask)
+    pool = LineWorkers(1, "pass", lambda line: {})
+    pool.give("a", "1")
+    pool.give("b", "2")
     assert began.wait(10)
     pool.close()
     assert len(started) == 1

@@ -1,6 +1,9 @@
-"""Codes that are made, not learned: what a perfect encoder of a grid of factors would say, turned and blurred."""
+"""Codes that are made, not learned: what a perfect encoder of a grid of factors would say, turned and blurred. Items of
+papers and the audit of metrics share them.
+"""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -8,7 +11,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.codes import Codes
+from unbraid.codes import Codes, Labels
 
 Grid = tuple[int, int, int]
 
@@ -22,6 +25,8 @@ _BESIDE = 2.0
 """How far the two modes of a bimodal posterior lie from 0, for the middle value of a factor."""
 _NUM_CATEGORIES = 8
 """How many categories an unused categorical latent has."""
+_REPEATS = 30
+"""How often each combination is among the folded codes."""
 
 
 def gaussian_codes(degrees: float, std: float, grid: Grid = GRID) -> Codes:
@@ -29,10 +34,7 @@ def gaussian_codes(degrees: float, std: float, grid: Grid = GRID) -> Codes:
     factors are turned by so many degrees, and latents that are unused.
     """
     values = _values(grid)
-    means = _places(values, grid)
-    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    scale, x, y = means.unbind(dim=1)
-    used = torch.stack([scale, cos * x - sin * y, sin * x + cos * y], dim=1)
+    used = turned(places(values, grid), float(degrees))
     unused = torch.zeros(len(used), NUM_UNUSED, dtype=torch.float64)
     return Codes.from_arrays(
         torch.cat([used, unused], dim=1),
@@ -48,16 +50,16 @@ def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int,
     mean says nothing of it.
     """
     values = _values(grid)
-    places = _places(values, grid)
-    shape = (num_draws, *places.shape)
+    at = places(values, grid)
+    shape = (num_draws, *at.shape)
     if kind == "Laplace":
         share = sampling.uniform(shape, seed, "Laplace noise") - 0.5
         noise = -share.sign() * (1 - 2 * share.abs()).clamp(min=1e-12).log() * std / math.sqrt(2)
-        used = places + noise
+        used = at + noise
     else:
         sign = (sampling.uniform(shape, seed, "modes") < 0.5).double() * 2 - 1
-        used = sign * (places + _BESIDE) + std * sampling.normal(shape, seed, "noise around modes")
-    unused = sampling.normal((num_draws, len(places), NUM_UNUSED), seed, "unused latents")
+        used = sign * (at + _BESIDE) + std * sampling.normal(shape, seed, "noise around modes")
+    unused = sampling.normal((num_draws, len(at), NUM_UNUSED), seed, "unused latents")
     return Codes.from_arrays(samples=torch.cat([used, unused], dim=2), factors=values, factor_names=FACTORS)
 
 
@@ -75,6 +77,25 @@ def _values(grid: Grid) -> Int64[Tensor, "image factor"]:
     return torch.cartesian_prod(*(torch.arange(size) for size in grid))
 
 
-def _places(values: Int64[Tensor, "image factor"], grid: Grid) -> Float64[Tensor, "image factor"]:
+def places(values: Int64[Tensor, "image factor"], grid: Sequence[int]) -> Float64[Tensor, "image factor"]:
     """Returns a place on a line for each value, evenly spaced, with a variance of about 1 for each factor."""
     return 2 * math.sqrt(3) * ((values.double() + 0.5) / torch.tensor(grid) - 0.5)
+
+
+def turned(means: Float64[Tensor, "image factor"], degrees: float) -> Float64[Tensor, "image factor"]:
+    """Returns the means with the last two latents turned by so many degrees."""
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    *others, x, y = means.unbind(dim=1)
+    return torch.stack([*others, cos * x - sin * y, sin * x + cos * y], dim=1)
+
+
+def folded_codes(*, folded: bool = False, std: float = 0.1) -> Codes:
+    """Returns codes of two factors. The first latent has four places, of which two belong to each value of the first
+    factor: side by side, or `folded` the outer two and the inner two, which no straight line parts.
+    """
+    place, other = torch.arange(20 * _REPEATS) % 4, torch.arange(20 * _REPEATS) // 4 % 5
+    value = torch.tensor([1, 0, 0, 1] if folded else [0, 0, 1, 1])[place]
+    noise = sampling.uniform((len(place), 3), 0, "codes of table 1") - 0.5
+    mean = torch.stack([2.0 * place - 3, other - 2.0, torch.zeros(len(place))], dim=1).double() + 0.05 * noise
+    width = torch.tensor([std, std, 1.0], dtype=torch.float64).expand(len(place), 3).contiguous()
+    return Codes(mean, width, factors=(Labels("value", value), Labels("other", other)))

@@ -1,0 +1,106 @@
+"""Design: codes whose truth is known because they are drawn to have it."""
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, final
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid import sampling
+from unbraid.audit.made_codes import places, turned
+from unbraid.codes import Codes, Labels
+from unbraid.errors import SpecError
+
+Values = Literal["all", "measured", "halves", "folded"]
+# Means of equal values lie this far apart, so that no two images have the same code.
+_JITTER = 0.02
+_NUM_BINS = 4
+
+
+@final
+@dataclass(frozen=True)
+class Design:
+    """Codes of drawn factors. As it is, each factor has one latent, which is nearly sure of its value, and one more
+    latent is unused; each field spoils one thing.
+    """
+
+    grid: tuple[int, ...] = (4, 8, 8)
+    """How many values each factor has."""
+    degrees: float = 0.0
+    """By how much the latents of the last two factors are turned against each other."""
+    std: float = 0.1
+    """The width of the posteriors; means have a variance of about 1."""
+    copied: int = 0
+    """How many factors have a second latent that says the same."""
+    dropped: int = 0
+    """How many factors, from the first on, have no latent."""
+    noise: int = 0
+    """How many latents are sure of something that has nothing to do with any factor."""
+    unused: int = 1
+    """How many latents say nothing of the image."""
+    dependence: float = 0.0
+    """The correlation of the last two factors, as of the normal numbers that they come from."""
+    values: Values = "all"
+    """What is known of a factor: its value; a measurement; or one of two values, which are the lower and the upper half
+    of its latent, or (folded) the inner and the outer.
+    """
+
+    def __post_init__(self) -> None:
+        if len(self.grid) < 2 or any(size < 2 or size % _NUM_BINS for size in self.grid):
+            raise SpecError(f"Design: grid is {self.grid}; expected two sizes or more, each a multiple of {_NUM_BINS}.")
+        if not 0 <= self.dropped <= len(self.grid) or not 0 <= self.copied <= len(self.grid):
+            raise SpecError(f"Design: dropped and copied are from 0 to {len(self.grid)}, the number of factors.")
+        if not (self.std > 0 and -1 < self.dependence < 1):
+            raise SpecError("Design: expected a std above 0 and a dependence between -1 and 1.")
+
+    @property
+    def words(self) -> str:
+        """Returns what differs from perfect codes, such as "degrees 45"; of those themselves, "perfect"."""
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return ", ".join(f"{name} {_text(value)}" for name, value in changed.items()) or "perfect"
+
+    def draw(self, num_images: int, seed: int) -> Codes:
+        """Returns codes of so many images; another seed draws other images, and other noise."""
+        normal = sampling.normal((num_images, len(self.grid)), seed, "factors of drawn codes")
+        rest = math.sqrt(1 - self.dependence**2)
+        normal[:, -1] = self.dependence * normal[:, -2] + rest * normal[:, -1]
+        share = torch.special.ndtr(normal).clamp(0.0, 1 - 1e-12)
+        values = (share * torch.tensor(self.grid)).long()
+        at = 2 * math.sqrt(3) * (share - 0.5) if self.values == "measured" else places(values, self.grid)
+        jitter = sampling.normal((num_images, 2 * len(self.grid)), seed, "jitter of drawn codes") * _JITTER
+        held = turned(at, float(self.degrees))[:, self.dropped :]
+        used = torch.cat([held, held[:, : self.copied]], dim=1)
+        used = used + jitter[:, : used.shape[1]]
+        noise = sampling.normal((num_images, self.noise), seed, "noise latents of drawn codes")
+        unused = torch.zeros(num_images, self.unused, dtype=torch.float64)
+        narrow = torch.full((num_images, used.shape[1] + self.noise), self.std, dtype=torch.float64)
+        return Codes(
+            torch.cat([used, noise, unused], dim=1),
+            torch.cat([narrow, unused + 1.0], dim=1),
+            factors=tuple(
+                Labels(f"factor_{k}", self._labels(values[:, k], share[:, k], size)) for k, size in enumerate(self.grid)
+            ),
+        )
+
+    def _labels(
+        self, values: Int64[Tensor, " image"], share: Float64[Tensor, " image"], size: int
+    ) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
+        if self.values == "all":
+            return values
+        if self.values == "measured":
+            return share
+        quarter = values * _NUM_BINS // size
+        return torch.tensor([0, 0, 1, 1] if self.values == "halves" else [1, 0, 0, 1])[quarter]
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)
+
+
+PERFECT = Design()
+NOTHING = replace(PERFECT, dropped=len(PERFECT.grid), noise=len(PERFECT.grid))
+"""As many latents as factors, all of them sure, and of nothing that has to do with a factor."""
+MIDDLE = replace(PERFECT, degrees=20.0, std=0.2)
+"""Codes of middling quality, at which noise and settings are looked at: nothing is at its limit."""

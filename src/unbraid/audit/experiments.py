@@ -1,0 +1,112 @@
+"""Experiments: what is done to drawn codes, and what a metric that is valid does then."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+from unbraid.audit.design import PERFECT, Design
+
+Wish = Literal["notice", "ignore"]
+
+
+@final
+@dataclass(frozen=True)
+class Experiment:
+    """Holds one thing that is done to codes, by degrees: from the first level, where it is not done, to the last, at
+    which a metric is judged.
+
+    `wish` is what a metric must do to be of use for `use`: notice it, or ignore it. A metric that does otherwise may be
+    right all the same, for another question.
+    """
+
+    title: str
+    axis: str
+    levels: Mapping[str, Design]
+    wish: Wish
+    use: str
+
+    @property
+    def first(self) -> Design:
+        return next(iter(self.levels.values()))
+
+    @property
+    def last(self) -> Design:
+        return list(self.levels.values())[-1]
+
+    def shortened(self) -> "Experiment":
+        """Returns the experiment with its first and its last level alone."""
+        labels = list(self.levels)
+        return replace(self, levels={label: self.levels[label] for label in (labels[0], labels[-1])})
+
+
+def _levels(field: str, values: tuple[Any, ...]) -> dict[str, Design]:
+    changes: list[dict[str, Any]] = [{field: value} for value in values]
+    return {f"{change[field]:g}": replace(PERFECT, **change) for change in changes}
+
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "turned": Experiment(
+        "turned axes",
+        "two of three latents turned by, degrees",
+        _levels("degrees", (0, 15, 30, 45)),
+        "notice",
+        "whether latents lie along factors",
+    ),
+    "copied": Experiment(
+        "copied latents",
+        "factors with a second latent that says the same",
+        _levels("copied", (0, 1, 3)),
+        "notice",
+        "whether a factor has one latent alone (compactness)",
+    ),
+    "dropped": Experiment(
+        "lost factors",
+        "factors without a latent",
+        _levels("dropped", (0, 1, 2)),
+        "notice",
+        "whether factors are lost",
+    ),
+    "noise": Experiment(
+        "latents of noise",
+        "further latents that are sure of something else",
+        _levels("noise", (0, 2, 8)),
+        "ignore",
+        "codes that hold more than the factors",
+    ),
+    "unused": Experiment(
+        "number of latents",
+        "latents that are unused",
+        _levels("unused", (1, 4, 16)),
+        "ignore",
+        "codes of different length",
+    ),
+    "dependent": Experiment(
+        "dependent factors",
+        "correlation of two of three factors",
+        _levels("dependence", (0.0, 0.5, 0.9)),
+        "ignore",
+        "factors that depend on each other",
+    ),
+    "measured": Experiment(
+        "continuous factors",
+        "what is known of the factors",
+        {"values": PERFECT, "measurements": replace(PERFECT, values="measured")},
+        "ignore",
+        "continuous factors",
+    ),
+    "width": Experiment(
+        "wide posteriors",
+        "std of the posteriors",
+        _levels("std", (0.1, 0.3, 0.6, 1.0)),
+        "notice",
+        "how sure a stochastic encoder is",
+    ),
+    "folded": Experiment(
+        "bent relations",
+        "the two values of a factor along its latent",
+        {"halves": replace(PERFECT, values="halves"), "outer and inner": replace(PERFECT, values="folded")},
+        "ignore",
+        "factors that a latent holds, but not along a line",
+    ),
+}
+"""The experiments by name, in the order of the table's columns."""

@@ -1,0 +1,122 @@
+"""The figure behind each cell: where its values lie, as geometry that a page draws."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
+from unbraid.audit.experiments import EXPERIMENTS
+from unbraid.audit.findings import Audit, AuditedMetric
+from unbraid.audit.table import HEADS
+from unbraid.pages.axis import Axis, tick_text
+
+WIDTH, HEIGHT = 260, 150
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 10, 34
+_MOST_LETTERS = 34
+
+
+@final
+@dataclass(frozen=True)
+class Panel:
+    """A small figure: values over places from left to right. `lines` are polylines, `dots` single values, `references`
+    the values of perfect codes and of noise; the `legend` stands below it.
+    """
+
+    column: str
+    title: str
+    axis: str
+    ticks: tuple[tuple[float, str], ...]
+    places: tuple[tuple[float, str], ...]
+    dots: tuple[tuple[float, float, str], ...]
+    lines: tuple[str, ...]
+    references: tuple[tuple[float, str], ...] = ()
+    legend: tuple[str, ...] = ()
+
+
+def panels_of(audit: Audit, one: AuditedMetric) -> Iterator[Panel]:
+    """Returns the figures of a metric, one for each column of its row but the agreement, which has a table for all."""
+    references = {"perfect": audit.mean(one, PERFECT), "noise": audit.mean(one, NOTHING)}
+    yield _panel(
+        "range", "codes", {"noise": audit.values(one, NOTHING), "perfect": audit.values(one, PERFECT)}, references
+    )
+    middle = audit.values(one, MIDDLE)
+    yield _panel("redrawn", "codes of middling quality", {"drawn again": middle}, references)
+    if seeds := audit.own_seeds(one):
+        yield _panel("own seed", "codes of middling quality", {"seeds of its own": seeds}, references)
+    for name, experiment in EXPERIMENTS.items():
+        levels = {label: audit.values(one, design) for label, design in experiment.levels.items()}
+        if known := {label: values for label, values in levels.items() if values}:
+            yield _panel(name, experiment.axis, known, references, joined=True)
+    if settings := audit.settings(one):
+        values = {"as audited": middle[:1], **{name: [value] for name, value in settings.items()}}
+        yield _panel("settings", "settings, as numbered below", values, references, numbered=True)
+    if training := audit.training(one):
+        yield _training(training, references)
+
+
+def _panel(
+    column: str,
+    axis: str,
+    values: Mapping[str, Sequence[float]],
+    references: Mapping[str, float],
+    *,
+    joined: bool = False,
+    numbered: bool = False,
+) -> Panel:
+    shown = [value for each in values.values() for value in each]
+    scale = Axis.over([*shown, *(value for value in references.values() if math.isfinite(value))], steps=3)
+    step = (WIDTH - _LEFT - _RIGHT) / len(values)
+    at = {label: _LEFT + step * (place + 0.5) for place, label in enumerate(values)}
+    dots = tuple(
+        (at[label], _y(scale, value), f"{label}: {value:.4g}") for label, each in values.items() for value in each
+    )
+    means = [(at[label], _y(scale, sum(each) / len(each))) for label, each in values.items()]
+    names = [str(place) if numbered else label for place, label in enumerate(values)]
+    return Panel(
+        column,
+        HEADS[column],
+        axis,
+        tuple((_y(scale, tick), tick_text(tick)) for tick in scale.ticks),
+        tuple((at[label], name) for label, name in zip(values, names, strict=True)),
+        dots,
+        (_path(means),) if joined else (),
+        tuple((_y(scale, value), name) for name, value in references.items() if math.isfinite(value)),
+        tuple(f"{place}: {label} ({_first(each):.3g})" for place, (label, each) in enumerate(values.items()))
+        if numbered
+        else (),
+    )
+
+
+def _training(training: Mapping[str, Mapping[int, float]], references: Mapping[str, float]) -> Panel:
+    steps = sorted({step for values in training.values() for step in values})
+    shown = [value for values in training.values() for value in values.values()]
+    scale = Axis.over([*shown, *(value for value in references.values() if math.isfinite(value))], steps=3)
+    room = (WIDTH - _LEFT - _RIGHT) / len(steps)
+    at = {step: _LEFT + room * (place + 0.5) for place, step in enumerate(steps)}
+    return Panel(
+        "training",
+        HEADS["training"],
+        "step of the snapshot",
+        tuple((_y(scale, tick), tick_text(tick)) for tick in scale.ticks),
+        tuple((x, tick_text(step)) for step, x in at.items()),
+        tuple(
+            (at[step], _y(scale, value), f"{run}, step {step}: {value:.4g}")
+            for run, values in training.items()
+            for step, value in values.items()
+        ),
+        tuple(_path([(at[step], _y(scale, value)) for step, value in values.items()]) for values in training.values()),
+        tuple((_y(scale, value), name) for name, value in references.items() if math.isfinite(value)),
+    )
+
+
+def _y(scale: Axis, value: float) -> float:
+    return round(HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * scale.share(value), 1)
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _first(values: Sequence[float]) -> float:
+    return values[0] if values else math.nan

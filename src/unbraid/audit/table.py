@@ -1,0 +1,230 @@
+"""The table of an audit: a row for each metric, a cell for each question, and a verdict that rules make of them."""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, final
+
+from unbraid.audit.agreement import Agreement
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
+from unbraid.audit.experiments import EXPERIMENTS, Experiment
+from unbraid.audit.findings import Audit, AuditedMetric
+
+Mark = Literal["good", "bad", "between", "none"]
+
+NOTICED, UNNOTICED = 0.8, 0.9
+"""A metric notices what leaves it at most the first share of its range, and does not what leaves it the second."""
+IGNORED, MOVED = 0.1, 0.2
+"""A metric ignores what moves it by at most the first share of its range, and does not what moves it by the second."""
+QUIET, LOUD = 0.02, 0.05
+"""Noise, as a share of the range: the standard deviation over codes that are drawn again."""
+STEADY, SHIFTING = 0.1, 0.3
+"""How far other settings move a metric, as a share of its range."""
+TELLS_STEPS, MIXES_STEPS = 0.75, 0.6
+"""How often a later snapshot has to score above an earlier one, of any seeds."""
+CLEAR = 4.0
+"""Perfect codes must lie so many standard deviations above noise, or no share of the range means anything."""
+
+HEADS: Mapping[str, str] = {
+    "range": "tells factors from noise",
+    "redrawn": "noise: other images",
+    "own seed": "noise: own seed",
+    **{name: experiment.title for name, experiment in EXPERIMENTS.items()},
+    "settings": "own settings",
+    "training": "along training",
+    "agreement": "agrees with others",
+}
+"""What each column is called."""
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """Holds a number, how it is shown, whether it speaks for the metric or against it, and what that means. What it is
+    good for, or not, is a phrase of the verdict; some cells have none.
+    """
+
+    text: str
+    value: float = math.nan
+    mark: Mark = "none"
+    meaning: str = ""
+    use: str = ""
+    avoid: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """Holds the cells of one metric by column."""
+
+    metric: AuditedMetric
+    cells: Mapping[str, Cell]
+
+    @property
+    def use(self) -> list[str]:
+        """Returns what the metric is good for, after its cells."""
+        return [cell.use for cell in self.cells.values() if cell.use]
+
+    @property
+    def avoid(self) -> list[str]:
+        """Returns what it is not good for."""
+        return [cell.avoid for cell in self.cells.values() if cell.avoid]
+
+    @property
+    def verdict(self) -> str:
+        """Returns "Use it for ...; not for ...", made by rules from the cells."""
+        if not self.metric.dress:
+            return f"Not audited. {self.metric.refusal}"
+        use = f"Use it for {'; '.join(self.use)}. " if self.use else ""
+        return (use + (f"Not for {'; '.join(self.avoid)}." if self.avoid else "")).strip() or "Nothing speaks for it."
+
+
+def rows_of(audit: Audit) -> list[Row]:
+    """Returns the table, in the order of the metrics."""
+    agreement = Agreement.of(audit)
+    return [Row(one, dict(_cells(audit, one, agreement)) if one.dress else {}) for one in audit.metrics]
+
+
+def _cells(audit: Audit, one: AuditedMetric, agreement: Agreement) -> Iterator[tuple[str, Cell]]:
+    clear = is_clear(audit, one)
+    yield "range", _range(audit, one, clear=clear)
+    width = abs(audit.range(one))
+    yield "redrawn", _noise(audit.values(one, MIDDLE), width, clear=clear)
+    yield "own seed", _own_seed(audit, one, width, clear=clear)
+    for name, experiment in EXPERIMENTS.items():
+        yield name, _share(audit, one, experiment, clear=clear)
+    yield "settings", _settings(audit, one, width, clear=clear)
+    yield "training", _training(audit, one)
+    yield "agreement", _agreement(agreement, one.name)
+
+
+def is_clear(audit: Audit, one: AuditedMetric) -> bool:
+    """Returns whether perfect codes lie well above codes of noise, in the direction that the metric calls better."""
+    width, values = audit.range(one), audit.values(one, MIDDLE)
+    if not math.isfinite(width) or len(values) < 2:
+        return False
+    if one.metric.higher_is_better is False:
+        width = -width
+    noise = statistics.stdev(values)
+    large = abs(width) > max(CLEAR * noise, 1e-6 * max(map(abs, values)))
+    return large and (width > 0 or one.metric.higher_is_better is None)
+
+
+def _range(audit: Audit, one: AuditedMetric, *, clear: bool) -> Cell:
+    perfect, nothing = audit.mean(one, PERFECT), audit.mean(one, NOTHING)
+    text = f"{nothing:.2f} → {perfect:.2f}"
+    if clear:
+        return Cell(text, perfect - nothing, "good", "from codes of noise to perfect codes")
+    why = "whether a code holds the factors at all: it does not tell perfect codes from noise"
+    return Cell(text, perfect - nothing, "bad", "noise scores as well as perfect codes, or better", avoid=why)
+
+
+def _noise(values: list[float], width: float, *, clear: bool) -> Cell:
+    if len(values) < 2:
+        return Cell("–", meaning="It has no value for codes of middling quality.")
+    spread = statistics.stdev(values)
+    if not clear:
+        return Cell(f"± {spread:.2g}", spread, "none", "standard deviation, in the units of the metric")
+    share = spread / width
+    text = f"± {_percent(share)}"
+    means = "standard deviation over codes that are drawn again, of the range"
+    least = _percent(2 * 1.96 * share)
+    if share <= QUIET:
+        return Cell(text, share, "good", means, use=f"differences between two models down to {least} of its range")
+    mark: Mark = "bad" if share > LOUD else "between"
+    avoid = f"differences of less than {least} of its range between single models" if share > LOUD else ""
+    return Cell(text, share, mark, means, avoid=avoid)
+
+
+def _own_seed(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
+    values = audit.own_seeds(one)
+    if len(values) < 2:
+        return Cell("none", 0.0, "good", "nothing in it is random")
+    spread = statistics.stdev(values)
+    if not clear:
+        return Cell(f"± {spread:.2g}", spread, "none", "standard deviation, in the units of the metric")
+    share = spread / width
+    mark: Mark = "good" if share <= QUIET else "bad" if share > LOUD else "between"
+    return Cell(f"± {_percent(share)}", share, mark, "standard deviation over its own seeds, of the range")
+
+
+def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: bool) -> Cell:
+    """Returns what is left of the range at the last level of the experiment."""
+    if refusal := audit.refusal(one, experiment.last):
+        return Cell("refuses", math.nan, "bad", refusal, avoid=f"{experiment.use} (it refuses them)")
+    first, last = audit.mean(one, experiment.first), audit.mean(one, experiment.last)
+    width = first - audit.mean(one, NOTHING)
+    if not clear or not math.isfinite(last) or width == 0:
+        return Cell("–", math.nan, "none", "no share of a range that is not clear")
+    kept = 1 + (last - first) / width
+    text = _percent(kept)
+    if experiment.wish == "notice":
+        means = f"of the range is left; to notice is to lose {_percent(1 - NOTICED)} or more"
+        mark: Mark = "good" if kept <= NOTICED else "bad" if kept >= UNNOTICED else "between"
+    else:
+        means = f"of the range is left; to ignore is to move by {_percent(IGNORED)} or less"
+        mark = "good" if abs(kept - 1) <= IGNORED else "bad" if abs(kept - 1) > MOVED else "between"
+    use = experiment.use if mark == "good" else ""
+    avoid = f"{experiment.use} ({text} left)" if mark == "bad" else ""
+    return Cell(text, kept, mark, means, use, avoid)
+
+
+def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
+    values = [*audit.settings(one).values(), *audit.values(one, MIDDLE)[:1]]
+    if len(values) < 2:
+        return Cell("none", 0.0, "good", "it has no settings that could be tried")
+    spread = max(values) - min(values)
+    if not clear:
+        return Cell(f"{spread:.2g}", spread, "none", "greatest less least value, in the units of the metric")
+    share = spread / width
+    means = f"greatest less least value under {len(values) - 1} other settings, of the range"
+    if share <= STEADY:
+        return Cell(_percent(share), share, "good", means, use="numbers of papers, whatever their settings were")
+    mark: Mark = "bad" if share > SHIFTING else "between"
+    avoid = "numbers of papers, unless the settings are the same" if share > SHIFTING else ""
+    return Cell(_percent(share), share, mark, means, avoid=avoid)
+
+
+def _training(audit: Audit, one: AuditedMetric) -> Cell:
+    if not audit.has_training:
+        return Cell("not measured", meaning="Give runs with snapshots: unbraid audit RUNS")
+    chance = later_is_better(audit.training(one), higher_is_better=one.metric.higher_is_better is not False)
+    if math.isnan(chance):
+        return Cell("refuses", meaning="It refused the codes of these runs.")
+    means = "how often a later snapshot scores above an earlier one, over all runs; 50 % is chance"
+    text = _percent(chance)
+    if chance >= TELLS_STEPS:
+        return Cell(text, chance, "good", means, use="following training")
+    mark: Mark = "bad" if chance <= MIXES_STEPS else "between"
+    return Cell(text, chance, mark, means, avoid="following training" if mark == "bad" else "")
+
+
+def _agreement(agreement: Agreement, name: str) -> Cell:
+    others = agreement.others(name)
+    if not others:
+        return Cell("–", meaning="There is no other metric to agree with.")
+    nearest = next(iter(others))
+    means = f"median rank correlation with the others; most with {nearest} ({others[nearest]:.2f})"
+    return Cell(f"{agreement.median(name):.2f}".replace("-", "−"), agreement.median(name), "none", means)
+
+
+def later_is_better(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool = True) -> float:
+    """Returns the share of pairs of snapshots, of one run or of two, in which the later has the better value; ties
+    count one half. It is NaN where there are no pairs.
+    """
+    points = [(step, value) for steps in values.values() for step, value in steps.items()]
+    wins = [
+        0.5 if first == second else float((second > first) == (later > earlier))
+        for (earlier, first), (later, second) in combinations(points, 2)
+        if earlier != later
+    ]
+    if not wins:
+        return math.nan
+    return statistics.fmean(wins) if higher_is_better else 1 - statistics.fmean(wins)
+
+
+def _percent(share: float) -> str:
+    digits = 1 if 0 < abs(share) < 0.01 else 0
+    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-", "−")

@@ -1,0 +1,47 @@
+"""Settings beside those of a metric: each of its fields changed by itself."""
+
+import dataclasses
+import typing
+from collections.abc import Iterator
+from typing import Any, Literal, cast
+
+from unbraid.errors import UnbraidError
+from unbraid.evaluation.selection import LEFT_OUT
+from unbraid.metrics.metric import Metric
+from unbraid.recipes import Recipe, text_of
+from unbraid.recipes.registry import choices
+
+
+def variations(metric: Metric) -> dict[str, Metric]:
+    """Returns the metric with one setting changed, by what one types for it: numbers halved and doubled, words and
+    estimators replaced by their alternatives. A seed is no setting, and what takes minutes is left out.
+    """
+    found = {text_of(changed): cast(Metric, changed) for changed in _changed(metric)}
+    return {name: each for name, each in found.items() if each != metric and name not in LEFT_OUT}
+
+
+def _changed(recipe: Recipe) -> Iterator[Recipe]:
+    hints = typing.get_type_hints(type(recipe))
+    for field in dataclasses.fields(recipe):
+        if field.name == "seed":
+            continue
+        for value in _alternatives(getattr(recipe, field.name), hints[field.name]):
+            try:
+                yield dataclasses.replace(recipe, **{field.name: value})
+            except UnbraidError:  # no such setting
+                continue
+
+
+def _alternatives(value: Any, hint: Any) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (max(1, value // 2), 2 * value)
+    elif isinstance(value, float):
+        yield from (value / 2, 2 * value)
+    elif isinstance(value, Recipe):
+        yield from _changed(value)
+        kind = type(value).__mro__[1]
+        yield from (cls() for cls in choices(kind).values() if cls is not type(value))
+    elif typing.get_origin(hint) is Literal:
+        yield from (word for word in typing.get_args(hint) if word != value)

@@ -1,0 +1,100 @@
+"""A small audit, whole: what it measures, its page and its file."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.training.squares import MLP_SPEC
+from unbraid.audit import Audit, Size, audit, rows_of, write_audit_page
+from unbraid.audit.auditing import audited_metrics
+from unbraid.audit.auditor import PROGRAM, told
+from unbraid.audit.variations import variations
+from unbraid.errors import RunError, SpecError, UnbraidError
+from unbraid.evaluation.selection import registry
+from unbraid.metrics import DCI, MCC, MIG
+from unbraid.studies.line_workers import line_workers
+from unbraid.training import train
+
+SMALL = Size(60, 1, 2, 2, 1, is_whole=False)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """An audit of four metrics along two snapshots: one takes attributes alone, one takes none of the codes."""
+    [run] = train(replace(MLP_SPEC, num_steps=2), folder=tmp_path_factory.mktemp("runs"), snapshots=[1], progress=False)
+    names = "mcc,sap:num_train=20,attribute-vector,cluster-accuracy"
+    return audit(names, runs=[run], size=SMALL, num_processes=0, packages=["tests"], progress=False)
+
+
+def test_known_truth_is_found(found):
+    rows = {row.metric.name: row for row in rows_of(found)}
+    mcc = rows["mcc"].cells
+    assert mcc["range"].mark == "good"
+    assert mcc["turned"].value == pytest.approx((1 + 2 * 0.5**0.5) / 3, abs=0.08)  # |corr| is cos 45 twice
+    assert mcc["copied"].mark == "bad"  # a one-to-one assignment does not see copies
+    assert mcc["unused"].value == pytest.approx(1.0, abs=1e-3)
+    assert mcc["dropped"].value < 0.5
+    assert mcc["own seed"].text == "none"
+    assert mcc["training"].text.endswith("%")
+
+
+def test_metrics_are_shown_codes_that_they_take(found):
+    dresses = {one.name: one.dress for one in found.metrics}
+    assert dresses["attribute-vector"] == "halves"
+    assert dresses["cluster-accuracy"] == ""
+    assert "discrete latents" in next(one.refusal for one in found.metrics if not one.dress)
+
+
+def test_the_page_has_the_figure_behind_each_cell(found, tmp_path):
+    page = write_audit_page(found, tmp_path / "audit.html").read_text()
+    anchors = set(re.findall(r'id="([^"]+)"', page))
+    links = set(re.findall(r'href="#([^"]+)"', page))
+    assert links <= anchors
+    assert "mcc-turned" in links
+    assert "<script" not in page
+    assert "cluster-accuracy</b> (" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_an_audit_is_kept_and_read(found):
+    again = Audit.from_json(found.to_json())
+    assert again.to_json() == found.to_json()
+    assert [row.verdict for row in rows_of(again)] == [row.verdict for row in rows_of(found)]
+    with pytest.raises(UnbraidError, match="no audit"):
+        Audit.from_json("{}")
+
+
+def test_every_listed_metric_is_audited():
+    assert {type(metric) for metric in audited_metrics(None).values()} == set(registry().values())
+    with pytest.raises(SpecError, match="scores models on their images"):
+        audited_metrics("mig,elbo")
+
+
+def test_settings_are_changed_one_at_a_time():
+    names = set(variations(MIG()))
+    assert {"mig:quantised", "mig:uniform"} <= names
+    assert "mig" not in names
+    assert not any("boosted" in name for name in variations(DCI()))
+    assert any(each.seed == DCI().seed for each in variations(DCI()).values())
+    assert MCC() not in variations(MCC()).values()
+
+
+def test_a_process_answers_and_says_what_went_wrong():
+    assert "error" in told("{}")
+    with line_workers(1, PROGRAM, told) as workers:
+        workers.give("x", "{}")
+        name, answer = workers.next(wait=True)
+    assert (name, answer["error"].startswith("KeyError")) == ("x", True)
+
+
+def test_mistakes_are_told(tmp_path):
+    with pytest.raises(SpecError, match="expected 'quick' or 'full'"):
+        audit(size="huge")
+    with pytest.raises(SpecError, match="num_images is 3; expected 40 or more"):
+        Size(num_images=3)
+    with pytest.raises(UnbraidError, match="None of the metrics takes codes"):
+        audit("cluster-accuracy", size=SMALL, num_processes=0)
+    [run] = train(replace(MLP_SPEC, num_steps=1), folder=tmp_path, progress=False)
+    with pytest.raises(RunError, match="None of the 1 runs has snapshots"):
+        audit("mcc", runs=[run], size=SMALL, num_processes=0)

@@ -1,0 +1,98 @@
+"""Cells and verdicts are rules: of values that are made up, they are known."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from unbraid.audit.agreement import Agreement
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
+from unbraid.audit.experiments import EXPERIMENTS
+from unbraid.audit.findings import Audit, AuditedMetric, Measurement
+from unbraid.audit.markdown import number_table, verdict_table
+from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
+from unbraid.metrics import JEMMIG, MIG
+
+LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
+
+
+def made(values, metric=MIG(), *, middle=(0.500, 0.501), refused=(), others=()):  # noqa: B008 (frozen)
+    """An audit of one metric with these values at the last levels of experiments, in shares of a range from 0 to 1."""
+    one = AuditedMetric(metric, "all")
+    codes = {PERFECT.words: 1.0, NOTHING.words: 0.0, replace(PERFECT, values="halves").words: 1.0}
+    codes |= {LAST[name].words: value for name, value in values.items()}
+    drawn = [Measurement("drawn", words, 0, values={one.name: value}) for words, value in codes.items()]
+    again = [Measurement("drawn", MIDDLE.words, n, values={one.name: value}) for n, value in enumerate(middle)]
+    no = [Measurement("drawn", LAST[name].words, 0, refused={one.name: "No."}) for name in refused]
+    size = {"num_images": 1, "num_seeds": 1, "num_redraws": len(middle)}
+    return Audit((one,), (*drawn, *again, *no, *others), size, "0", "2026-01-01")
+
+
+def test_what_is_noticed_and_ignored_makes_the_verdict():
+    audit = made({"turned": 0.5, "copied": 0.95, "dropped": 0.85, "noise": 1.05, "unused": 0.5}, refused=["measured"])
+    [row] = rows_of(audit)
+    assert row.cells["turned"].mark == "good"
+    assert row.use == [
+        "differences between two models down to 0.3 % of its range",
+        "whether latents lie along factors",
+        "codes that hold more than the factors",
+    ]
+    assert row.avoid == [
+        "whether a factor has one latent alone (compactness) (95 % left)",
+        "codes of different length (50 % left)",
+        "continuous factors (it refuses them)",
+    ]
+    assert row.verdict.startswith("Use it for differences between two models")
+    assert [row.cells["dropped"].mark, row.cells["width"].text] == ["between", "–"]
+    assert list(row.cells) == list(HEADS)
+
+
+def test_a_metric_that_prefers_noise_has_no_shares():
+    [row] = rows_of(made({"turned": 0.5}, JEMMIG()))  # lower is better, and perfect codes have 1
+    assert not is_clear(made({}, JEMMIG()), AuditedMetric(JEMMIG(), "all"))
+    assert row.cells["turned"].text == "–"
+    assert row.avoid[0].startswith("whether a code holds the factors at all")
+
+
+def test_noise_is_told_as_a_share_of_the_range():
+    [row] = rows_of(made({}, middle=(0.4, 0.6)))  # a standard deviation of 0.14
+    assert (row.cells["redrawn"].text, row.cells["redrawn"].mark) == ("± 14 %", "bad")
+    assert "differences of less than 55 % of its range between single models" in row.avoid
+    [lost] = rows_of(made({}, middle=(0.0, 0.9)))
+    assert lost.cells["range"].mark == "bad"  # a range of 1 is not four standard deviations
+
+
+def test_seeds_and_settings_of_a_metric_are_cells():
+    name = AuditedMetric(MIG(), "all").name
+    seeds = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 100}) for n in (1, 2)]
+    settings = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": 0.9})
+    [row] = rows_of(made({}, others=(*seeds, settings)))
+    assert (row.cells["own seed"].text, row.cells["settings"].text) == ("± 1 %", "40 %")
+    assert "numbers of papers, unless the settings are the same" in row.avoid
+
+
+def test_later_snapshots_win_by_pairs():
+    assert later_is_better({"a": {1: 0.1, 2: 0.2}, "b": {1: 0.1, 2: 0.3}}) == 1.0
+    assert later_is_better({"a": {1: 0.1, 2: 0.2}, "b": {1: 0.15, 2: 0.12}}) == 0.75
+    assert later_is_better({"a": {1: 0.1, 2: 0.2}}, higher_is_better=False) == 0.0
+    assert later_is_better({"a": {1: 0.1, 2: 0.1}}) == 0.5
+    assert math.isnan(later_is_better({"a": {1: 0.1}}))
+    steps = [Measurement("training", "run", 0, step=step, values={"mig": step / 10}) for step in (1, 2, 3)]
+    [row] = rows_of(made({}, others=steps))
+    assert (row.cells["training"].text, "following training" in row.use) == ("100 %", True)
+    assert rows_of(made({}))[0].cells["training"].text == "not measured"
+
+
+def test_agreement_follows_ranks_and_directions():
+    both = (AuditedMetric(MIG(), "all"), AuditedMetric(JEMMIG(), "all"))
+    values = [{"mig": 0.1, "jemmig": 0.9}, {"mig": 0.2, "jemmig": 0.5}, {"mig": 0.3, "jemmig": 0.4}]
+    drawn = tuple(Measurement("drawn", "x", seed, values=each) for seed, each in enumerate(values))
+    agreement = Agreement.of(Audit(both, drawn, {}, "0", ""))
+    assert agreement.others("mig") == {"jemmig": pytest.approx(1.0)}  # of which lower is better
+    assert math.isnan(Agreement.of(Audit(both, drawn[:2], {}, "0", "")).median("mig"))
+
+
+def test_tables_are_written_in_markdown():
+    audit = made({"turned": 0.5})
+    assert "| `mig` | differences between" in verdict_table(audit)
+    assert "| `mig` | 0.00 → 1.00 ✓ | ± 0.1 % ✓ |" in number_table(audit)

@@ -1,0 +1,32 @@
+"""`unbraid audit`."""
+
+import pytest
+
+from unbraid.audit import SIZES, Audit, Size
+
+
+def test_a_page_and_its_numbers_are_written(unbraid, tmp_path, monkeypatch):
+    monkeypatch.setitem(SIZES, "quick", Size(40, 1, 2, 2, 0, is_whole=False))
+    page, kept = tmp_path / "audit.html", tmp_path / "audit.json"
+    outcome = unbraid("audit", "--metrics", "mcc", "--size", "quick", "--processes", 0, "--out", page, "--save", kept)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.endswith(f"The page is in {page.as_uri()}\nEvery value is in {kept}.\n")
+    assert "unbraid audit --metrics mcc --size quick" in page.read_text()
+    assert [one.name for one in Audit.from_json(kept.read_text()).metrics] == ["mcc"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--out", "page.pdf"], "name an .html file"),
+        (["--save", "page.csv"], "name an .json file"),
+        (["--size", "huge"], "expected 'quick' or 'full'"),
+        (["--metrics", "migg"], "Did you mean 'mig'"),
+        (["."], "nothing to audit with"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    outcome = unbraid("audit", *arguments)
+    assert (outcome.code, complaint in outcome.err) == (2, True), outcome.err
+    assert list(tmp_path.iterdir()) == []
