@@ -10,6 +10,7 @@ from unbraid.data.dataset import FactorImages
 from unbraid.errors import RunError
 from unbraid.export import OnnxEncoder
 from unbraid.runs import Run
+from unbraid.runs.kept_exports import KeptExports
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +68,5 @@ def test_digests_of_a_run_that_may_not_be_written_are_not_kept_and_that_is_said(
 
     monkeypatch.setattr(files, "write_sealed", refuse)
     with warned("The checksums of .* could not be kept"):
-        assert run._kept_exports.add(written) == written
+        assert KeptExports(run.folder).add(written) == written
     assert run.exports == before

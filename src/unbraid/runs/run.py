@@ -4,9 +4,9 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 import torch
@@ -14,8 +14,6 @@ import torch
 from unbraid import files
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
-from unbraid.data.own.from_arrays import unlabelled
-from unbraid.data.pictures.fitting import fitted
 from unbraid.device import resolve_device
 from unbraid.display import shown
 from unbraid.errors import RunError, SpecError
@@ -26,9 +24,10 @@ from unbraid.events import Listener, listening
 from unbraid.export.onnx_files import ExportedFile, export_onnx
 from unbraid.export.torch_files import export_torch
 from unbraid.figures.traversal import Traversal
+from unbraid.hub.repository import PushOptions
 from unbraid.metrics.metric import Score
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.encode import encode
+from unbraid.models.trained.new_images import encoder_of
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.names import kebab_case
 from unbraid.recipes.annotations import check_value, in_short
@@ -97,6 +96,24 @@ class Run:
         if changes := source_changes(content, run.spec):
             warn(changed_source(f"{folder} was", changes))
         return run
+
+    @classmethod
+    def from_hub(
+        cls,
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        name: str | None = None,
+        folder: Path | str | None = None,
+        packages: Collection[str] = (),
+        trust: str | None = None,
+    ) -> "Run":
+        """Fetches a run from the Hugging Face Hub, or reads it from its cache, puts it below `folder` (by default in
+        unbraid's cache) and opens it. `revision` is a branch, a tag or a commit; `name` is one of the runs of a zoo.
+        """
+        from unbraid.runs.hub_runs import fetch_run  # which opens runs
+
+        return cls.open(fetch_run(repo_id, revision, name, folder), packages=packages, trust=trust)
 
     @property
     def digest(self) -> str:
@@ -207,22 +224,22 @@ class Run:
         each compared with torch first, as `unbraid.export.export_onnx` explains. The run keeps their checksums.
         """
         facts = {"digest": self.digest, "seed": str(self.seed)}
-        return self._kept_exports.add(export_onnx(self._finished_model(None), folder, force=force, facts=facts))
+        return KeptExports(self.folder).add(export_onnx(self._finished_model(None), folder, force=force, facts=facts))
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
-        """Writes the same two graphs as `encoder.pt2` and `decoder.pt2`, for `torch.export.load`, which unpickles: so
-        unbraid itself reads none. The run keeps their checksums.
-        """
-        return self._kept_exports.add(export_torch(self._finished_model(None), folder, force=force))
+        """Writes both as `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: we read none."""
+        return KeptExports(self.folder).add(export_torch(self._finished_model(None), folder, force=force))
+
+    def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
+        """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
+        from unbraid.runs.hub_runs import push_run
+
+        return push_run(self, repo_id, **options)
 
     @property
     def exports(self) -> dict[str, dict[str, Any]]:
         """Returns what was last exported of the run under each name of a file: its SHA-256, and what made it."""
-        return self._kept_exports.read()
-
-    @property
-    def _kept_exports(self) -> KeptExports:
-        return KeptExports(self.folder)
+        return KeptExports(self.folder).read()
 
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
@@ -248,13 +265,7 @@ class Run:
         It takes what `FromArrays.of` takes: bytes, or floats from 0 to 1; image by height by width, with or without
         channels. Grey and colour are converted, as `unbraid encode` does; images of another size are refused.
         """
-        model, expected = self.model(), self.spec.dataset.image_shape
-
-        def encoder(images: Any) -> Codes:
-            read = unlabelled(images)
-            return encode(model, replace(read, pixels=fitted(read, expected, "An image")))
-
-        return encoder
+        return encoder_of(self.model())
 
     def traverse(
         self,

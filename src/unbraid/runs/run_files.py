@@ -116,8 +116,8 @@ class RunFiles:
         expected = self.checksums.get(path.name)
         if path.name in self.let_go:
             raise RunError(
-                f"{path} was let go by a study that keeps scores alone; the scores are kept. To have it again, train "
-                "this run again with --force."
+                f"{path} was let go by a study that keeps scores alone, or was not pushed with the run; the scores are "
+                "kept. To have it again, train this run again with --force."
             )
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, Literal, Unpack, final
 
 from unbraid import files
 from unbraid.errors import SpecError
 from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.selection import select
+from unbraid.hub.repository import PushOptions
 from unbraid.memory import no_garbage_collection
 from unbraid.metrics.metric import Metric
 from unbraid.model_scores import ModelScore
@@ -165,6 +166,30 @@ class Study(Recipe):
         with no_garbage_collection():
             study: Study = from_json(content, cls, packages=packages, where=str(path))
         return study
+
+    def push_to_hub(self, repo_id: str, folder: Path | str, **options: Unpack[PushOptions]) -> str:
+        """Pushes all finished runs under the folder to the Hugging Face Hub: one repository, a folder for each run, the
+        scores as one table, and one commit, whose address is returned. `unbraid.hub.PushOptions` lists the options.
+        """
+        from unbraid.studies.zoo import push_study
+
+        return push_study(self, folder, repo_id, **options)
+
+    @classmethod
+    def from_hub(
+        cls,
+        repo_id: str,
+        folder: Path | str,
+        *,
+        revision: str | None = None,
+        packages: Collection[str] = ("unbraid",),
+    ) -> "Study":
+        """Fetches a study from the Hugging Face Hub, or reads it from the cache, and puts its runs below the folder.
+        `revision` is a branch, a tag or a commit; `packages` are those whose classes it may name.
+        """
+        from unbraid.studies.zoo import fetch_study
+
+        return fetch_study(repo_id, folder, revision=revision, packages=packages)
 
 
 @final

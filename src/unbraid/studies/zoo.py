@@ -1,0 +1,194 @@
+"""A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
+
+import contextlib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from unbraid import files
+from unbraid.errors import RunError, UnbraidError
+from unbraid.evaluation.score_rows import in_markdown, interval_text, number_text
+from unbraid.hub.model_card import ModelCard, Result
+from unbraid.hub.repository import fetch, push
+from unbraid.names import kebab_case
+from unbraid.recipes import text_of, to_json
+from unbraid.runs.hub_runs import PATTERNS, as_json, contents_of, placed
+from unbraid.runs.run_card import PLAIN_FILES, UNBRAID, dataset_name, licence_text, traversal_picture
+from unbraid.studies.best import best_runs
+from unbraid.studies.collect import collect
+from unbraid.studies.statistics import median
+from unbraid.studies.study import Study, StudyRun
+from unbraid.studies.study_scores import StudyScores
+from unbraid.studies.tables import long_table
+
+STUDY, SCORES = "study.json", "scores.csv"
+_MOST_PICTURES = 12  # settings whose best run is shown
+_MOST_METRICS = 8  # columns of the table on the card; the file has all
+
+
+def push_study(
+    study: Study,
+    folder: Path | str,
+    repo_id: str,
+    *,
+    private: bool = False,
+    revision: str | None = None,
+    codes: bool = True,
+    licence: str | None = None,
+    data_licence: str | None = None,
+) -> str:
+    """Pushes all finished runs of a study in one commit, and returns the address of that."""
+    contents = zoo_contents(study, folder, repo_id, codes=codes, licence=licence, data_licence=data_licence)
+    return push(repo_id, contents, message=f"Add the study {study.name}", private=private, revision=revision)
+
+
+def zoo_contents(
+    study: Study,
+    folder: Path | str,
+    repo_id: str,
+    *,
+    codes: bool = True,
+    licence: str | None = None,
+    data_licence: str | None = None,
+) -> dict[str, bytes | Path]:
+    """Returns the files of a zoo by their paths: the study, its scores as one table, a folder for each finished run,
+    pictures of the best run of each setting, and a card.
+    """
+    scores = collect(study, folder)
+    states = {each.run: each.state for each in scores.runs}
+    finished = [each for each in study.runs(Path(folder)) if states.get(each.name) == "finished"]
+    if not finished:
+        raise RunError(
+            f"No run of the study {study.name!r} in {folder} is finished, so there is nothing to push. Train and score "
+            "them: unbraid study run."
+        )
+    contents: dict[str, bytes | Path] = {
+        f"{each.name}/{path}": content
+        for each in finished
+        for path, content in contents_of(each.run, codes=codes).items()
+    }
+    contents[STUDY] = as_json(to_json(study))
+    contents[SCORES] = long_table(scores).to_csv().encode()
+    pictures = _pictures(study, Path(folder), scores)
+    contents |= {f"traversals/{name}.png": picture for name, picture in pictures.values()}
+    text = _text(study, scores, finished, repo_id, {label: name for label, (name, _) in pictures.items()}, data_licence)
+    contents["README.md"] = ModelCard(study.name, _tags(study), _results(study, scores), text, licence).content()
+    return contents
+
+
+def fetch_study(
+    repo_id: str, folder: Path | str, *, revision: str | None = None, packages: Collection[str] = ("unbraid",)
+) -> Study:
+    """Returns the study of a repository, and puts its runs below the folder. Runs that are there already are kept."""
+    snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
+    if not (snapshot / STUDY).is_file():
+        raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
+    study = Study.load(snapshot / STUDY, packages=packages)
+    for config in sorted(snapshot.glob("*/config.json")):
+        placed(config.parent, files.folder_path(folder))
+    return study
+
+
+def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:
+    """Returns a traversal of the best run of each setting, and the name of that, by the label of the setting."""
+    found = {}
+    with contextlib.suppress(UnbraidError):  # the metric to choose by was not asked for, or no run has it
+        for label, run in list(best_runs(study, folder, scores=scores).items())[:_MOST_PICTURES]:
+            if picture := traversal_picture(run):
+                found[label] = (run.name, picture)
+    return found
+
+
+def _text(
+    study: Study,
+    scores: StudyScores,
+    finished: Sequence[StudyRun],
+    repo_id: str,
+    pictures: dict[str, str],
+    data_licence: str | None,
+) -> str:
+    datasets = list({setting.spec.dataset: None for setting in study.settings})
+    shown = [f"**{in_markdown(label)}**, `{name}`\n\n![](traversals/{name}.png)" for label, name in pictures.items()]
+    parts = [
+        f"# {study.name}",
+        *([in_markdown(study.question)] if study.question else []),
+        _what(study, len(finished)),
+        f"## Load it\n\n{_how_to_load(repo_id, finished[0].name)}",
+        f"## Scores\n\n{_scores_table(study, scores)}",
+        f"## Settings and seeds\n\n{_settings_table(study)}",
+        "## Data\n\n" + "\n\n".join(licence_text(dataset, data_licence) for dataset in datasets),
+        *(["## The best model of each setting\n\n" + "\n\n".join(shown)] if shown else []),
+        PLAIN_FILES,
+    ]
+    return "\n\n".join(parts)
+
+
+def _what(study: Study, num_finished: int) -> str:
+    return (
+        f"{num_finished:,} of {study.num_runs:,} models of {len(study.settings)} settings, trained by {UNBRAID}. Each "
+        "is a folder of this repository."
+    )
+
+
+def _how_to_load(repo_id: str, name: str) -> str:
+    return (
+        "```python\n"
+        "from unbraid import Run  # pip install 'unbraid[hub]'\n"
+        "from unbraid.studies import Study\n\n"
+        f'run = Run.from_hub("{repo_id}", name="{name}")  # one of them\n'
+        f'study = Study.from_hub("{repo_id}", "runs")  # all, into the folder runs\n'
+        "```\n\n"
+        f"[`{SCORES}`]({SCORES}) has every number of every model: its metric, value, 95 % interval over images, "
+        "setting, seed and folder."
+    )
+
+
+def _scores_table(study: Study, scores: StudyScores) -> str:
+    """Returns the median over seeds of some metrics, with its 95 % interval, a row for each setting."""
+    metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
+    metrics = [name for name in metrics if any(scores.values(label, name) for label in scores.settings)]
+    if not metrics:
+        return "None were computed."
+    shown = metrics[:_MOST_METRICS]
+    rows = [["setting", *shown], ["---", *["---:"] * len(shown)]]
+    for label in scores.settings:
+        cells = [_median(list(scores.values(label, name).values())) for name in shown]
+        rows.append([in_markdown(label), *cells])
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    more = f" {SCORES} has {len(metrics) - len(shown)} more metrics." if len(metrics) > len(shown) else ""
+    return f"{table}\n\nMedian over seeds, with its 95 % interval over resampled seeds.{more}"
+
+
+def _median(values: list[float]) -> str:
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return number_text(values[0])
+    estimate = median(values)
+    return f"{number_text(estimate.value)} ({interval_text(*estimate.interval)})"
+
+
+def _settings_table(study: Study) -> str:
+    rows = [
+        f"| {in_markdown(setting.label)} | {in_markdown(text_of(setting.spec.objective))} | "
+        f"{dataset_name(setting.spec.dataset)} | {', '.join(map(str, setting.seeds))} | {setting.spec.num_steps:,} |"
+        for setting in study.settings
+    ]
+    return "\n".join(["| setting | objective | data | seeds | steps |", "|---|---|---|---|---:|", *rows])
+
+
+def _tags(study: Study) -> list[str]:
+    specs = [setting.spec for setting in study.settings]
+    named = [kebab_case(type(spec.objective)) for spec in specs] + [dataset_name(spec.dataset) for spec in specs]
+    return ["zoo", *dict.fromkeys(named)]
+
+
+def _results(study: Study, scores: StudyScores) -> list[Result]:
+    """Returns the median of the metric by which the study chooses, for each setting."""
+    if study.best_by not in scores.higher_is_better:
+        return []
+    found = []
+    for setting in study.settings:
+        if values := list(scores.values(setting.label, study.best_by).values()):
+            dataset = f"{dataset_name(setting.spec.dataset)}, {setting.label}"
+            found.append(Result(dataset, study.best_by, median(values).value))
+    return found
