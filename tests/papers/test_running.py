@@ -39,6 +39,14 @@ def test_a_second_call_trains_nothing_and_says_the_same(ran) -> None:
     assert again.judgement.decisions == first.judgement.decisions
 
 
+def test_what_another_item_asks_of_the_same_runs_is_scored_before_they_are_let_go(tmp_path) -> None:
+    other = replace(study("made2000-figure2-quick", seeds=(1,)), metrics=("mig", "sap"), claims=())
+    figure2 = replace(FIGURE1, id="made2000/figure2", work={**FIGURE1.work, "quick": lambda: StudyWork(other)})
+    run_item(FIGURE1, "quick", tmp_path, OPTIONS, beside=(TABLE1, FIGURE1, figure2))
+    after = run_item(figure2, "quick", tmp_path, OPTIONS)
+    assert (after.progress.num_trained, after.judgement.num_runs) == (0, 2)
+
+
 def test_verdicts_come_from_the_kept_file_alone(ran, tmp_path) -> None:
     _, first = ran
     (tmp_path / "made2000").mkdir()

@@ -16,7 +16,7 @@ from unbraid.events import Event, part_of
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence, committed_evidence
 from unbraid.papers.item import Item, Scale
 from unbraid.papers.judgement import Judgement
-from unbraid.papers.registry import find_items, items
+from unbraid.papers.registry import find_items, items, papers
 from unbraid.papers.running import ItemRun, run_item
 from unbraid.papers.summary import cost_text, printed_rows, verdict_rows, verdict_text
 from unbraid.studies.execute import StudyOptions
@@ -82,6 +82,7 @@ def run_items(
                     replace(options, budget=left),
                     keep=keep,
                     evidence=evidence,
+                    beside=() if at == "smoke" else papers()[item.paper].items,
                 )
         except UnbraidError as error:
             if len(chosen) == 1:

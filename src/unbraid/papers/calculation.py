@@ -15,7 +15,7 @@ from unbraid.runs.run import Run
 from unbraid.studies.claims import Claim
 from unbraid.studies.evidence import Evidence, circumstances
 from unbraid.studies.execute import StudyOptions
-from unbraid.studies.study import Keep
+from unbraid.studies.study import Keep, Study
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
 _FOLDER = "calculations"
@@ -100,6 +100,10 @@ class Calculation:
     def runs(self, folder: Path) -> list[Run]:
         """Returns no runs: nothing is trained."""
         return []
+
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        return ()
 
     def datasets(self) -> Sequence[FactorDataset]:
         return self.reads

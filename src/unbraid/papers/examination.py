@@ -98,6 +98,10 @@ class ExaminedWork:
     def runs(self, folder: Path) -> list[Run]:
         return StudyWork(self.study).runs(folder)
 
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        return (self.study,)
+
     def datasets(self) -> Sequence[FactorDataset]:
         return StudyWork(self.study).datasets()
 

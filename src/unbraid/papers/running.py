@@ -1,6 +1,7 @@
 """Runs an item as far as the budget goes, and keeps what came of it as evidence."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -9,8 +10,9 @@ from unbraid.errors import DataError
 from unbraid.papers.evidence_files import committed_evidence, find_evidence, keep_evidence
 from unbraid.papers.item import Item, Scale
 from unbraid.papers.judgement import Judgement, judge
-from unbraid.papers.work import Progress
+from unbraid.papers.work import Progress, Work
 from unbraid.studies.execute import StudyOptions
+from unbraid.studies.keeping import register
 from unbraid.studies.study import Keep
 
 
@@ -35,16 +37,19 @@ def run_item(
     *,
     keep: Keep | None = None,
     evidence: Path | str | None = None,
+    beside: Sequence[Item] = (),
 ) -> ItemRun:
     """Trains and scores what is missing of an item, and returns what its scores say. The same call goes on after any
     interruption, and items that ask for the same runs share them.
 
     Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it. At the scale
-    "smoke" none is.
+    "smoke" none is. What items `beside` ask of the same runs is computed too, before codes and weights are let go: they
+    then need not train these runs again.
     """
     folder, began = Path(folder), time.monotonic()
     work = item.at(scale)
     _check_data(item, scale)
+    _register(beside, work, scale, folder)
     asked = work if keep is None else work.keeping(keep)
     progress = asked.run(folder, options or StudyOptions())
     scores = work.scores(folder)
@@ -62,6 +67,15 @@ def run_item(
         )
     committed = None if scale == "smoke" else find_evidence(item, scale, committed_evidence())
     return ItemRun(progress, judge(item, scale, scores), committed.judgement if committed else None, written)
+
+
+def _register(beside: Sequence[Item], work: Work, scale: Scale, folder: Path) -> None:
+    """Puts down in the folder the studies of items that ask for runs of this work, so that what they ask is scored."""
+    ours, names = {run.name for run in work.runs(folder)}, {study.name for study in work.studies}
+    for other in beside:
+        for study in other.at(scale).studies if scale in other.work else ():
+            if study.name not in names and any(each.name in ours for each in study.runs(folder)):
+                register(study, folder)
 
 
 def _check_data(item: Item, scale: Scale) -> None:

@@ -77,6 +77,10 @@ class Work(Protocol):
     def runs(self, folder: Path) -> list[Run]:
         """Returns the runs under the folder that it may train, made or not."""
 
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        """Returns the studies that ask for these runs, as far as they are known before any is trained."""
+
     def datasets(self) -> Sequence[FactorDataset]:
         """Returns the data sets that it reads, each once."""
 
@@ -132,6 +136,10 @@ class StudyWork:
 
     def runs(self, folder: Path) -> list[Run]:
         return [each.run for each in self.study.runs(folder)]
+
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        return (self.study,)
 
     def datasets(self) -> Sequence[FactorDataset]:
         return _datasets(self.study.settings)
@@ -220,6 +228,10 @@ class TunedWork:
         settled = tuple(replace(candidate, seeds=self.seeds) for candidate in self.candidates)
         studies = (self.study, self.tuning, replace(self.tuning, settings=settled))
         return [each.run for study in studies for each in study.runs(folder)]
+
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        return (self.study, self.tuning)
 
     def datasets(self) -> Sequence[FactorDataset]:
         return _datasets((*self.study.settings, *self.candidates))
