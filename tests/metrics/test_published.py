@@ -7,7 +7,7 @@ import pytest
 
 from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
-from unbraid.evaluation.published import chen, disentanglement_lib, do_tran, infomec, kumar, like
+from unbraid.evaluation.published import chen, disdiff, disentanglement_lib, do_tran, infomec, kumar, like
 from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
@@ -16,7 +16,7 @@ from unbraid.metrics.zdiff import ZDiff
 from unbraid.recipes import text_of
 
 
-@pytest.mark.parametrize("code", [disentanglement_lib, chen, kumar, do_tran, infomec])
+@pytest.mark.parametrize("code", [disentanglement_lib, chen, kumar, do_tran, infomec, disdiff])
 def test_each_is_a_set_of_metrics_with_names_of_their_own(code):
     metrics = code()
     assert all(isinstance(metric, Metric) for metric in metrics)

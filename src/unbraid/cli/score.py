@@ -93,6 +93,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="pca",
+            help="Score each group of latents as one, its first principal component. Default: each latent by itself.",
+            show_default=False,
+        ),
+    ] = None,
     fraction: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +111,7 @@ def score(
         str | None,
         typer.Option(
             metavar="CODE",
-            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran or infomec.",
+            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec or disdiff.",
             show_default=False,
         ),
     ] = None,
@@ -174,6 +182,7 @@ def score(
         fit=fit,
         step=step,
         one_vs_rest=one_vs_rest,
+        groups=groups or ("pca" if like == "disdiff" else None),
     )
     if save is not None:
         check_save(save, [*what, *asked_encoders.paths], force=force)

@@ -25,6 +25,7 @@ from unbraid.codes.checks import (
 from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
 from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
 from unbraid.codes.factor_forms import Marks
+from unbraid.codes.grouped_latents import fields_along, group_directions
 from unbraid.codes.joining import check_alike, described, joined_labels, joined_weights
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
@@ -293,6 +294,14 @@ class Codes:
             self,
             **fields_with_columns(self.mean, self.std, self.covariance, self.samples, self.probabilities, self.groups),
         )
+
+    def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
+        """Returns the codes with each of the `groups` as one latent, the first principal component of its means; where
+        given, that of other codes. Only directions are fitted, so widths and draws go along.
+        """
+        other = self if like is None else like
+        directions = group_directions(other.mean, other.weights, self.groups, self.mean.shape[1])
+        return replace(self, **fields_along(directions, self.mean, self.std, self.covariance, self.samples))
 
     def to(self, device: torch.device | str) -> "Codes":
         """Returns the same codes on another device: metrics compute where the codes are."""

@@ -11,7 +11,7 @@ from unbraid.codes.discrete_latents import column_places
 from unbraid.display import shown
 from unbraid.errors import CodesError
 from unbraid.evaluation.scorecard import Scorecard, by_reason
-from unbraid.evaluation.scoring import Discrete, Scoring, named
+from unbraid.evaluation.scoring import Discrete, Groups, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.evaluation.usage import unused_latents
 from unbraid.events import Event, Listener, listening, part_of, tell
@@ -40,6 +40,7 @@ def evaluate(
     factors: str | Sequence[str] = (),
     one_vs_rest: str | Sequence[str] = (),
     discrete: Discrete | None = None,
+    groups: Groups | None = None,
     fraction: float = 1.0,
     seed: int | None = None,
     watch: Listener | None = None,
@@ -57,14 +58,15 @@ def evaluate(
 
     `factors` names those to look at; by default, all. Those named by `one_vs_rest` are replaced by a binary attribute
     for each of their values: "digit 3" or another digit. `discrete` is how discrete latents are shown to metrics
-    that do not take them: "columns" of probabilities, or "left_out"; each score notes which. A `fraction` of the
-    codes below 1 is drawn at random, always the same.
+    that do not take them: "columns" of probabilities, or "left_out"; each score notes which. With `groups` "pca"
+    each group of latents counts as one, its first principal component. A `fraction` of the codes below 1 is drawn at
+    random, always the same.
 
     With `test`, codes of other images, predictors are fitted on `codes` and tested on `test`; metrics that fit none are
     left out.
     """
     split = named(one_vs_rest)
-    scoring = Scoring(factors=named(factors), discrete=discrete, fraction=fraction, one_vs_rest=split)
+    scoring = Scoring("train", named(factors), None, discrete, fraction, one_vs_rest=split, groups=groups)
     with shown(progress), listening(*([watch] if watch else [])):
         if test is None:
             return evaluate_as(scoring, codes, metrics, seed)
@@ -86,8 +88,14 @@ def evaluate_as(
     that is given. `is_drawn` says that the codes are those of the fraction already.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
-    scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities))
+    has_discrete, has_groups = bool(codes.probabilities), bool(codes.groups)
+    scoring = scoring.settled(codes.factor_names, has_discrete=has_discrete, has_groups=has_groups)
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
+    fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
+    if scoring.groups is not None:
+        # Predictors see the same directions in the images that they are tested on.
+        like = codes if fitted is None else fitted
+        codes, fitted = codes.with_groups_as_latents(like), fitted and fitted.with_groups_as_latents()
     # What the model reads is opened first: images that are not there are told before any work.
     model = trained() if trained is not None and selection.model_scores else None
     left_out = dict(selection.left_out)
@@ -100,7 +108,7 @@ def evaluate_as(
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
     number = len(chosen) + bool(selection.model_scores)
-    work = _Work(_statistics(codes, scoring, fitted_on), scoring, number)
+    work = _Work(_statistics(codes, scoring, fitted), scoring, number)
     notes = _constant_factors(work.statistics, chosen)
     for name, metric in chosen.items():
         work.do(name, metric)
@@ -182,11 +190,10 @@ def _scored(codes: Codes, scoring: Scoring) -> Codes:
     return codes.with_factors(scoring.factors) if scoring.factors else codes
 
 
-def _statistics(codes: Codes, scoring: Scoring, fitted_on: Codes | None) -> Statistics:
+def _statistics(codes: Codes, scoring: Scoring, fitted: Codes | None) -> Statistics:
     """Returns the statistics of the codes, with those that predictors are fitted on before them."""
-    if fitted_on is None:
+    if fitted is None:
         return Statistics(_with_attributes(codes, scoring))
-    fitted = _scored(Statistics(fitted_on).codes, scoring)
     # Joined first: a value that only one of them has is an attribute of both.
     return Statistics(_with_attributes(fitted.joined(codes), scoring), num_fitted=len(fitted))
 

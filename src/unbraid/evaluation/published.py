@@ -107,17 +107,34 @@ def infomec() -> tuple[Metric, ...]:
     return (InfoMEC(Neighbours(k=10), active="range", explicitness="in_sample"),)
 
 
+def disdiff() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
+
+    Their latents are vectors, of which each counts by its first principal component: score with groups="pca". The
+    metrics are those of disentanglement_lib.
+    """
+    return (
+        ZDiff(classifier="logistic"),
+        DCI(predictor="boosted_trees", completeness="weighted"),
+        MIG(MeansHistogram(20)),
+        FactorVAEScore(min_std=0.05),
+    )
+
+
 _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
     "disentanglement-lib": disentanglement_lib,
     "chen": chen,
     "kumar": kumar,
     "do-tran": do_tran,
     "infomec": infomec,
+    "disdiff": disdiff,
 }
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran" or "infomec"."""
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec" or
+    "disdiff".
+    """
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:
         raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")

@@ -17,6 +17,7 @@ from unbraid.sampling import Joint, Subset
 ScoredPart = Literal["train", "test", "all"]
 Discrete = Literal["columns", "left_out"]
 Fit = Literal["part", "train"]
+Groups = Literal["pca"]
 Sampling = Literal["data"] | Joint | None
 
 
@@ -53,6 +54,10 @@ class Scoring(Recipe):
     """Which images of the part "all" are scored, whether they were trained on or not; None for all of them."""
     one_vs_rest: tuple[str, ...] = ()
     """The names of factors that are replaced by a binary attribute for each of their values: this digit, or another."""
+    groups: Groups | None = None
+    """How groups of latents, which are vector-valued ones, are scored: each as one latent, the first principal
+    component of its means; None scores every latent by itself.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,9 +94,9 @@ class Scoring(Recipe):
         )
         return scoring
 
-    def settled(self, factor_names: Sequence[str], *, has_discrete: bool) -> "Scoring":
+    def settled(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
         """Returns the same scoring in one form: factors in the order of the codes and none where it is all of them, and
-        nothing about discrete latents where there are none. Raises if a factor is not there.
+        nothing about discrete latents or groups where there are none. Raises if a factor is not there.
         """
         for name in self.factors:
             if name not in factor_names:
@@ -106,6 +111,7 @@ class Scoring(Recipe):
             factors=() if len(chosen) == len(factor_names) else chosen,
             one_vs_rest=tuple(name for name in scored if name in self.one_vs_rest),
             discrete=self.discrete if has_discrete else None,
+            groups=self.groups if has_groups else None,
         )
 
     def rows(self, num_images: int) -> Int64[Tensor, " row"] | None:
@@ -128,6 +134,8 @@ class Scoring(Recipe):
             said.append(f"drawn at random ({100 * self.fraction:g} %)")
         if self.one_vs_rest:
             said.append(f"with an attribute for each value of {', '.join(self.one_vs_rest)}")
+        if self.groups is not None:
+            said.append("with each group of latents as one, its first principal component")
         if self.sampling is not None:
             said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
         return said

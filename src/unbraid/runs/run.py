@@ -18,7 +18,7 @@ from unbraid.device import resolve_device
 from unbraid.display import shown
 from unbraid.errors import RunError, SpecError
 from unbraid.evaluation.scorecard import Scorecard
-from unbraid.evaluation.scoring import Discrete, Fit, Sampling, ScoredPart, Scoring, named
+from unbraid.evaluation.scoring import Discrete, Fit, Groups, Sampling, ScoredPart, Scoring, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.events import Listener, listening
 from unbraid.export.onnx_files import ExportedFile, export_onnx
@@ -312,6 +312,7 @@ class Run:
         fit: Fit = "part",
         step: int | None = None,
         one_vs_rest: str | Sequence[str] = (),
+        groups: Groups | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
         watch: Listener | None = None,
@@ -320,9 +321,10 @@ class Run:
         """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json beside those of other
         metrics, settings and scorings. If the folder may not be written, a warning says that they could not be kept.
 
-        `part` to `one_vs_rest` say which codes are scored and how: the fields of a `scoring`, given in their place.
+        `part` to `groups` say which codes are scored and how: the fields of a `scoring`, given in their place.
         """
-        asked = Scoring(part, named(factors), sampling, discrete, fraction, fit, step, one_vs_rest=named(one_vs_rest))
+        split, of = named(one_vs_rest), named(factors)
+        asked = Scoring(part, of, sampling, discrete, fraction, fit, step, one_vs_rest=split, groups=groups)
         if scoring is not None and asked != Scoring():
             raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
         scoring = settled(self.spec, scoring or asked)

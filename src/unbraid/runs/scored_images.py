@@ -28,8 +28,8 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     """Returns the scoring in the one form that scores of a run of this spec are kept under, so that one question has
     one name: without a subset "all" is "train", a sampling that is that of the run is None, and so is its last step.
     """
-    has_discrete = spec.model.latents.num_discrete > 0
-    scoring = scoring.settled([factor.name for factor in spec.dataset.factors], has_discrete=has_discrete)
+    latents, names = spec.model.latents, [factor.name for factor in spec.dataset.factors]
+    scoring = scoring.settled(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
     is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
     is_whole = spec.subset is None and scoring.subset is None
     part = "train" if is_whole and scoring.part == "all" else scoring.part

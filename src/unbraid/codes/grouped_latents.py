@@ -1,0 +1,63 @@
+"""Vector-valued latents: each group of latents as one, along its first principal component."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from unbraid.errors import CodesError
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def group_directions(
+    mean: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None, groups: Groups, num_latents: int
+) -> Float64[Tensor, "latent unit"]:
+    """Returns a direction of length one for each group, in which its means vary most, with its largest entry positive;
+    a latent in no group has its own. They come in the order of their first latents.
+    """
+    if mean.shape[1] != num_latents:
+        raise CodesError(
+            f"The directions of groups are those of other codes, which have {mean.shape[1]} latents; these have "
+            f"{num_latents}. Encode both with one model."
+        )
+    grouped = {latent for group in groups for latent in group}
+    if discrete := sorted(latent for latent in grouped if latent >= num_latents):
+        raise CodesError(
+            f"Groups become one latent by the principal component of their means, and latents {discrete} are discrete. "
+            "Take them as columns first (codes.with_discrete_as_columns()), or leave them out."
+        )
+    p = torch.ones(len(mean), dtype=torch.float64, device=mean.device) if weights is None else weights.double()
+    centred = mean.double() - (p / p.sum()) @ mean.double()
+    units = sorted([*groups, *((latent,) for latent in range(num_latents) if latent not in grouped)])
+    directions = centred.new_zeros(num_latents, len(units))
+    for place, unit in enumerate(units):
+        part = centred[:, list(unit)]
+        found = torch.linalg.eigh(part.T @ (part * (p / p.sum())[:, None])).eigenvectors[:, -1]
+        directions[list(unit), place] = found * found[found.abs().argmax()].sign()
+    return directions
+
+
+def fields_along(
+    directions: Float64[Tensor, "latent unit"],
+    mean: Float[Tensor, "image latent"],
+    std: Float[Tensor, "image latent"] | None,
+    covariance: Float[Tensor, "image latent latent"] | None,
+    samples: Float[Tensor, "draw image latent"] | None,
+) -> dict[str, Any]:
+    """Returns the fields of codes that change when their latents are replaced by these directions; no prior is known of
+    them.
+    """
+
+    def along(table: Tensor | None) -> Tensor | None:
+        return None if table is None else (table.double() @ directions).to(table.dtype)
+
+    return {
+        "mean": along(mean),
+        "std": None if std is None else (std.double().square() @ directions.square()).sqrt().to(std.dtype),
+        "covariance": None if covariance is None else (directions.T @ covariance.double() @ directions).to(covariance),
+        "samples": along(samples),
+        "groups": (),
+        "prior": None,
+    }
