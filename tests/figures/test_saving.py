@@ -9,6 +9,7 @@ import pytest
 from tests.figures.made_runs import made_runs
 from unbraid import Codes, figures
 from unbraid.errors import UnbraidError
+from unbraid.figures.saving import rendered
 
 mpl = pytest.importorskip("matplotlib")
 TABLE = made_runs()
@@ -93,3 +94,9 @@ def test_without_matplotlib_a_figure_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(UnbraidError, match=r"pip install 'unbraid\[figures\]'"):
         DRAWINGS["sorted_bars"]()
+
+
+def test_in_a_notebook_axes_show_their_figure():
+    axes = figures.strip_plot({"a": [0.1, 0.2]})
+    assert axes._repr_png_() == rendered(axes)
+    assert figures.joint_tables({"A": [[0.5, 0.5]]}, ("x", "y"))[0]._repr_png_().startswith(b"\x89PNG")

@@ -1,5 +1,6 @@
 """Axes that belong to no window of pyplot, and that know the numbers that are drawn in them."""
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DATA = "unbraid_data"  # the attribute of axes that holds their table
+_IN_NOTEBOOK = "_repr_png_"  # what a notebook asks a value for
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -83,8 +85,13 @@ def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False)
 
 
 def keep_data(axes: "Axes", table: Table) -> None:
-    """Lets the axes know the numbers that are drawn in them. Those of an earlier figure in the same axes stay."""
+    """Lets the axes know the numbers that are drawn in them, and show their figure where they are the last line of a
+    cell of a notebook. Numbers of an earlier figure in the same axes stay.
+    """
+    from unbraid.figures.saving import rendered
+
     setattr(axes, _DATA, (*getattr(axes, _DATA, ()), table))
+    setattr(axes, _IN_NOTEBOOK, functools.partial(rendered, axes))
 
 
 def data_of(axes: "Axes") -> Table:
