@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help quickstart test test-slow test-browser test-gpu lint format format-check types layers docs docs-serve build check clean
+.PHONY: help quickstart test test-slow test-browser test-gpu lint format format-check types layers docs docs-serve build release-check check clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +69,9 @@ docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 whi
 
 build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
 	$(PY) -m build
+
+release-check:  ## Check what is released, in environments of its own: a quarter of an hour, and the network
+	PYTHON=$(PYTHON) .ci/release-check > release_check.part && mv release_check.part benchmarks/results/release_check.md || { cat release_check.part; exit 1; }
 
 check: test test-slow test-browser lint format-check types layers docs  ## Everything that CI checks
 

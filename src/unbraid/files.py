@@ -7,12 +7,10 @@ device in its place is refused: reading a pipe may wait for ever, and a device m
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import re
-import resource
 import stat
 import sys
 import uuid
@@ -21,6 +19,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from unbraid.errors import RunError, SpecError
+
+try:
+    import fcntl
+    import resource
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        f"{missing}: unbraid needs a POSIX system, whose locks keep two processes from one run. On Windows, use it in "
+        "WSL (docs/versions.md)."
+    ) from missing
 
 _MAX_SHOWN = 120  # characters of a path, in a message
 _OTHER_OPEN_FILES = 128  # what a process opens beside the files that are counted

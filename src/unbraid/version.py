@@ -1,4 +1,4 @@
 """The one place where the version is written."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 """The version of the library, as text."""

@@ -103,5 +103,5 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 def test_windows_is_told(monkeypatch):
     monkeypatch.setattr(checkup.sys, "platform", "win32")
-    assert "docs/platforms.md" in checkup.look_at_unbraid().wrong
+    assert "docs/versions.md" in checkup.look_at_unbraid().wrong
     assert str(Path(files.__file__).parent) in checkup.look_at_unbraid().found

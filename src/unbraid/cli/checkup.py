@@ -17,7 +17,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import final
 
-from unbraid import files
 from unbraid.amounts import size_text
 from unbraid.version import __version__
 
@@ -61,11 +60,11 @@ def check_up(folder: Path, device: str) -> Iterator[Finding]:
 
 def look_at_unbraid() -> Finding:
     """Returns the version, the place it is installed in, and the Python and system that it runs on."""
-    place = Path(files.__file__).parent
+    place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
     if sys.platform == "win32":
-        return Finding("unbraid", found, "Windows is not supported: use WSL (docs/platforms.md).")
+        return Finding("unbraid", found, "Windows is not supported: use WSL (docs/versions.md).")
     return Finding("unbraid", found)
 
 
@@ -141,6 +140,8 @@ def usable_cores() -> int:
 
 def look_at_cache() -> Finding:
     """Returns where drawn and converted data sets are kept. Wrong is a folder that cannot be written."""
+    from unbraid import files
+
     folder = files.cache_folder()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     found = f"{folder}, {size_text(size)}"
@@ -158,6 +159,8 @@ def look_at_disk(folder: Path) -> Finding:
 
 def _trouble_of(folder: Path, fix: str) -> str | None:
     """Returns what is wrong with a folder to write to."""
+    from unbraid import files
+
     files.check_writable(folder / "doctor")
     free = _free_disk(folder)
     return f"Only {size_text(free)} are free. {fix}" if free < _LITTLE_DISK else None
