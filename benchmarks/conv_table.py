@@ -30,7 +30,8 @@ from unbraid.objectives import FactorVAE, Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
-from unbraid.studies.sheet import Circumstances, Sheet, table
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet, table
 from unbraid.training import Fleet, Member, train
 
 FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")

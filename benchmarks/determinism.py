@@ -23,7 +23,8 @@ from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.data.dataset import FactorImages
 from unbraid.objectives import FactorVAE, Objective
 from unbraid.precision import Precision
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.program import Programs
 

@@ -39,7 +39,8 @@ from unbraid.objectives import HFVAE
 from unbraid.runs.run import Run
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Cosine
-from unbraid.studies.sheet import Circumstances, Sheet, table
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet, table
 from unbraid.training import train
 
 Alpha = Literal["constant", "falling"]

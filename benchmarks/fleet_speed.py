@@ -41,7 +41,8 @@ from unbraid.models import (
 )
 from unbraid.objectives import FactorVAE
 from unbraid.precision import Precision
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")

@@ -24,7 +24,8 @@ from benchmarks.evidence import SMALL_SPRITES, flags
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.metrics import MIG
 from unbraid.precision import Precision
-from unbraid.studies.sheet import Circumstances, Sheet, table
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet, table
 from unbraid.training import train
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")

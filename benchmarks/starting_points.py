@@ -33,7 +33,8 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.recipes import text_of
 from unbraid.runs.spec import RunSpec
 from unbraid.starting_points import names, starting_point
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 from unbraid.training import train
 
 COLUMNS = (

@@ -16,8 +16,9 @@ import time
 from collections import deque
 
 from benchmarks.evidence import flags
+from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.cluster.driver import Driver, Ended, FleetTask, Patience
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.sheet import Sheet
 
 HOUR = 3600.0
 

@@ -23,7 +23,8 @@ from unbraid.distributions import GaussianLatents
 from unbraid.metrics import JEMMIG, SAP
 from unbraid.runs import Run, grid
 from unbraid.studies import Setting, Study
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 
 SPEC = RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(4)), BetaVAE(), num_steps=100)
 METRICS = ("mig", "jemmig", "sap")

@@ -31,7 +31,8 @@ from unbraid.objectives import Objective
 from unbraid.optimisers import Adam
 from unbraid.precision import Precision
 from unbraid.runs.run import Run
-from unbraid.studies.sheet import Check, Circumstances, Sheet, checks_text, table
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Check, Sheet, checks_text, table
 from unbraid.training import TrainingOptions, train_runs
 
 NUM_EPOCHS = 50

@@ -23,7 +23,8 @@ from typing import Any, final
 from benchmarks.evidence import SMALL_SPRITES, flags, now, one_at_a_time
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.compiler import Inductor
 from unbraid.training.program import Programs

@@ -30,7 +30,8 @@ from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate
 from unbraid.models.layers import matrix_products
 from unbraid.objectives import decomposed_elbo
-from unbraid.studies.sheet import Circumstances, Sheet
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 
 COLUMNS = (

@@ -1,5 +1,6 @@
 """Pages of papers: what they say of items with and without evidence, and that the committed ones are up to date."""
 
+import importlib
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from tests.discovery import ROOT
 from tests.papers.made_items import FIGURE1, PAPER, TABLE1
 from tests.papers.test_running import OPTIONS
 from unbraid.errors import UnbraidError
+from unbraid.papers import registry
 from unbraid.papers.evidence_files import best_evidence, committed_evidence
 from unbraid.papers.page import counts_table, index_page, paper_page, put_summary
 from unbraid.papers.registry import find_items, items, papers
@@ -69,6 +71,19 @@ def test_items_are_found_by_paper_and_by_name() -> None:
     assert {item.id for item in find_items(["chen2018"])} == {id for id in items() if id.startswith("chen2018/")}
     with pytest.raises(UnbraidError, match="Did you mean 'chen2018/table2'"):
         find_items(["chen2018/tabel2"])
+
+
+def test_one_item_is_found_without_importing_other_papers(monkeypatch) -> None:
+    asked = []
+    really = importlib.import_module
+    registry.paper.cache_clear()
+    monkeypatch.setattr(importlib, "import_module", lambda name: asked.append(name) or really(name))
+    assert find_items(["chen2018/table2", "chen2018/table1"])
+    assert asked == ["unbraid.papers.chen2018"]
+
+
+def test_every_paper_is_found_by_its_id() -> None:
+    assert all(paper.id == name for name, paper in papers().items())
 
 
 def test_the_figure_of_an_item_is_drawn_from_scores(tmp_path) -> None:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from unbraid.studies.sheet import Check, Circumstances, Sheet, checks_text, table
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.sheet import Check, Sheet, checks_text, table
 
 CIRCUMSTANCES = Circumstances.of("benchmarks.some", ["--small"], "cpu", "abc1234")
 

@@ -14,8 +14,9 @@ from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.score_rows import number_text
 from unbraid.events import Event, tell
 from unbraid.memory import no_garbage_collection
+from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.collect import collect
-from unbraid.studies.evidence import Evidence, circumstances
+from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions, run_study
 from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
 from unbraid.studies.speed import Speed
@@ -42,7 +43,7 @@ def read_study(path: Path, packages: list[str], out: Path) -> Study:
 def read_evidence(study: Study, out: Path, evidence: Path | None) -> Evidence:
     """Returns the scores of a study with where they come from: its runs, or a file of evidence of it."""
     if evidence is None:
-        return Evidence(study.name, collect(study, out), circumstances())
+        return Evidence(study.name, collect(study, out), Circumstances.now().to_json())
     found = Evidence.load(evidence)
     if found.study != study.name:
         raise SpecError(f"{evidence} holds the scores of the study {found.study!r}, and this is {study.name!r}.")
@@ -180,7 +181,7 @@ def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, fo
         case ".md":
             files.write_text(to, wide_markdown(scores, metrics))
         case ".json":
-            Evidence(study.name, scores, circumstances()).save(to)
+            Evidence(study.name, scores, Circumstances.now().to_json()).save(to)
         case ".tex":
             files.write_text(to, wide_latex(scores, metrics))
         case _:

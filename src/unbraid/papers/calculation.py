@@ -12,8 +12,9 @@ from unbraid.errors import SpecError, UnbraidError
 from unbraid.events import Event, part_of, tell
 from unbraid.papers.work import Progress, claims_to_json, digest_of
 from unbraid.runs.run import Run
+from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.claims import Claim
-from unbraid.studies.evidence import Evidence, circumstances
+from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions
 from unbraid.studies.study import Keep, Study
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
@@ -76,7 +77,7 @@ class Calculation:
                     failures[f"{label}-{seed}"] = str(error)
                     continue
                 self._path(folder).parent.mkdir(parents=True, exist_ok=True)
-                Evidence(digest_of(self), scores, circumstances()).save(self._path(folder))
+                Evidence(digest_of(self), scores, Circumstances.now().to_json()).save(self._path(folder))
                 num_done += 1
         return Progress(0, num_done, failures)
 

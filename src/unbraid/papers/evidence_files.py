@@ -10,8 +10,8 @@ from unbraid.errors import UnbraidError
 from unbraid.papers.item import Item, Scale
 from unbraid.papers.judgement import Judgement, judge
 from unbraid.papers.work import digest_of
-from unbraid.studies.evidence import Evidence, circumstances
-from unbraid.studies.sheet import commit_of_checkout
+from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.evidence import Evidence
 from unbraid.studies.study_scores import StudyScores
 
 
@@ -64,9 +64,7 @@ def keep_evidence(
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = digest_of(item.at(scale))
     made_by = {
-        **circumstances(),
-        "command": f"unbraid papers run {item.id} --scale {scale}",
-        "commit": commit_of_checkout(),
+        **Circumstances.now(["unbraid", "papers", "run", item.id, "--scale", scale]).to_json(),
         "item": item.id,
         "scale": scale,
         "definition": digest,

@@ -14,8 +14,9 @@ from unbraid.papers.work import Progress, StudyWork, claims_to_json, digest_of
 from unbraid.runs.history import is_latent_column
 from unbraid.runs.run import Run
 from unbraid.runs.run_writer import RunWriter
+from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.claims import Claim
-from unbraid.studies.evidence import Evidence, circumstances
+from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions, run_study
 from unbraid.studies.study import Keep, Setting, Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
@@ -139,7 +140,7 @@ class ExaminedWork:
             numbers=tuple(number for _, numbers in known.values() for number in numbers),
         )
         self._path(folder).parent.mkdir(parents=True, exist_ok=True)
-        Evidence(digest_of(self), scores, circumstances()).save(self._path(folder))
+        Evidence(digest_of(self), scores, Circumstances.now().to_json()).save(self._path(folder))
         return len(finished)
 
     def _numbers(self, of: StudyRun, found: Numbers) -> tuple[ScoredRun, list[Number]]:

@@ -1,23 +1,16 @@
 """Evidence: the scores of a study as one small file that travels, with what made them."""
 
-import datetime
 import json
 import math
-import platform
-import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
-import torch
-
 from unbraid import files
 from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_json import number_from_json, number_to_json
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
-from unbraid.version import __version__
 
 _FORMAT = 1
 _DIGITS = 7  # of every number: more than its interval says
@@ -63,18 +56,6 @@ class Evidence:
             raise UnbraidError(
                 f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect it again."
             ) from None
-
-
-def circumstances() -> dict[str, Any]:
-    """Returns where and when this is: the command, the date, the versions and the machine."""
-    machine = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine()
-    return {
-        "command": shlex.join(["unbraid", *sys.argv[1:]]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "unbraid": __version__,
-        "torch": torch.__version__,
-        "machine": machine,
-    }
 
 
 def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:

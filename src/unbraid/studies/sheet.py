@@ -2,19 +2,14 @@
 that may fail.
 """
 
-import datetime
 import json
-import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import torch
-
 from unbraid import files
+from unbraid.studies.circumstances import Circumstances
 
 
 @final
@@ -30,34 +25,6 @@ class Check:
 
 
 @final
-@dataclass(frozen=True)
-class Circumstances:
-    """Says under which circumstances numbers came about."""
-
-    command: str
-    date: str
-    commit: str
-    machine: str
-    torch: str
-
-    @classmethod
-    def of(cls, module: str, arguments: Sequence[str] | None, device: str, commit: str) -> "Circumstances":
-        """`arguments` are those of the command, unless they were given by hand."""
-        return cls(
-            command=shlex.join(["python", "-m", module, *(sys.argv[1:] if arguments is None else arguments)]),
-            date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-            commit=commit or commit_of_checkout(),
-            machine=torch.cuda.get_device_name()
-            if device.startswith("cuda")
-            else f"CPU, {torch.get_num_threads()} threads",
-            torch=torch.__version__,
-        )
-
-    def __str__(self) -> str:
-        return f"`{self.command}`, {self.date}, commit {self.commit}, {self.machine}, torch {self.torch}."
-
-
-@final
 class Sheet:
     """A page of results that is printed as it grows and, where a file is asked for, written as often: what is there
     when a run is cut short stays.
@@ -70,7 +37,7 @@ class Sheet:
     ) -> None:
         self._say = say
         self._parts = [f"# {title}", str(circumstances)]
-        self._content: dict[str, Any] = {"circumstances": asdict(circumstances)}
+        self._content: dict[str, Any] = {"circumstances": circumstances.to_json()}
         self._out = out
         self._say("\n\n".join(self._parts))
 
@@ -110,13 +77,3 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def checks_text(of: Sequence[Check]) -> str:
     """Returns a line for each check."""
     return "\n".join(map(str, of))
-
-
-def commit_of_checkout() -> str:
-    """Returns the commit of the checkout that this code lies in, or "unknown"."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return done.stdout.strip()
