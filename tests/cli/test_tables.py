@@ -7,7 +7,17 @@ import math
 from rich.console import Console
 
 from unbraid import files
-from unbraid.cli.tables import Scored, card_table, comparison_table, median, run_row, score_row, score_table, titled
+from unbraid.cli.tables import (
+    Scored,
+    card_table,
+    comparison_table,
+    median,
+    print_rows,
+    run_row,
+    score_row,
+    score_table,
+    titled,
+)
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.metrics import Score
 from unbraid.runs import Run
@@ -128,3 +138,13 @@ def test_medians_say_how_many_of_their_runs_are_collapsed():
     assert " ".join(rows[1]) == "objective seed MIG 95 % interval unused latents"
     assert " ".join(rows[2]) == "vae 0 0.100 6 of 6"
     assert " ".join(rows[-1]) == "vae median 0.200 1 of 2 runs collapsed"
+
+
+def test_a_table_of_very_many_rows_has_the_same_cells(monkeypatch, capsys):
+    heads, rows = ("setting", "mig ↑"), [("beta 1", "0.3"), ("a longer one", "")]
+    print_rows(heads, rows)
+    fitted = capsys.readouterr().out
+    monkeypatch.setattr("unbraid.cli.tables._MOST_FITTED", 1)
+    print_rows(heads, rows)
+    plain = capsys.readouterr().out
+    assert [line.rstrip() for line in fitted.splitlines()] == plain.splitlines()

@@ -131,3 +131,16 @@ def test_while_another_process_writes_it_what_is_read_serves_all_the_same(tmp_pa
         assert records(tmp_path, "a")[0]["a"].numbers["mig"].value == 0.4
     finally:
         connection.close()
+
+
+@pytest.mark.parametrize("at_once", [2, 100])
+def test_many_runs_are_read_with_their_neighbours(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr("unbraid.studies.index._AT_ONCE", at_once)
+    for place, name in enumerate("fbdace"):
+        finish(tmp_path, name, place / 10)
+    asked = ("f", "a", "new", "c", "b")
+    for _ in ("read", "remembered"):
+        found, _ = records(tmp_path, *asked)
+        assert set(found) == set(asked)
+        values = {name: record.numbers["mig"].value for name, record in found.items() if record.numbers}
+        assert values == {"f": 0.0, "a": 0.3, "c": 0.4, "b": 0.1}

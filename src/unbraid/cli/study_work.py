@@ -8,7 +8,7 @@ from unbraid import files
 from unbraid.amounts import duration, size_text
 from unbraid.cli.console import note, output, say, stage
 from unbraid.cli.progress import training_display
-from unbraid.cli.tables import columns
+from unbraid.cli.tables import columns, print_rows
 from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.evaluation.score_rows import number_text
@@ -60,12 +60,12 @@ def read_plan(study: Study, out: Path) -> StudyPlan:
 def show_plan(study: Study, out: Path, device: str, *, measure: bool) -> None:
     """Prints what the study would do."""
     plan = read_plan(study, out)
-    table = columns("setting", "seeds", "steps", "to train", "to score", "done", "failed")
+    rows = []
     for setting in study.settings:
         needs = [plan.needs[each.name] for each in plan.runs_of(setting)]
         counts = [needs.count(word) for word in ("training", "scoring", "nothing", "failed")]
-        table.add_row(setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts))
-    output().print(table)
+        rows.append([setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts)])
+    print_rows(("setting", "seeds", "steps", "to train", "to score", "done", "failed"), rows)
     training = plan.those_that_need("training")
     say(
         f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({plan.model_steps:,} steps "
@@ -133,15 +133,15 @@ def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) 
 def show_status(study: Study, out: Path) -> None:
     """Prints how far each setting is."""
     plan = read_plan(study, out)
-    table = columns("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed")
+    rows = []
     for setting in study.settings:
         names = [each.name for each in plan.runs_of(setting)]
         states, needs = [plan.records[name].state for name in names], [plan.needs[name] for name in names]
         used = [plan.records[name].num_used for name in names]
         counts = [states.count("new"), states.count("unfinished"), needs.count("scoring"), needs.count("nothing")]
         counts += [states.count("failed"), sum(number is not None and number < 2 for number in used)]
-        table.add_row(setting.label, str(len(names)), *map(str, counts))
-    output().print(table)
+        rows.append([setting.label, str(len(names)), *map(str, counts)])
+    print_rows(("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed"), rows)
     say(f"{len(plan.those_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
     for each in plan.those_that_need("failed"):
         note(f"{each.name} failed: {plan.records[each.name].reason}")
@@ -155,11 +155,7 @@ def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> No
     if form == "long":
         output().print(str(long_table(scores)), soft_wrap=True)
         return
-    heads, rows = wide_rows(scores, metrics)
-    table = columns(*heads)
-    for row in rows:
-        table.add_row(*row)
-    output().print(table)
+    print_rows(*wide_rows(scores, metrics))
     for sentence in factors_of(scores, metrics):
         say(sentence, style="dim")
 

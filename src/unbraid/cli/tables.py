@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
-from unbraid.cli.console import note
+from unbraid.cli.console import note, output, say
 from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_rows import ARROWS, cells, interval_text, number_text
 from unbraid.evaluation.scorecard import Scorecard
@@ -19,6 +20,8 @@ from unbraid.evaluation.selection import title_of
 from unbraid.metrics.metric import Score
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
+
+_MOST_FITTED = 200
 
 
 @final
@@ -190,6 +193,23 @@ def titled(name: str) -> str:
     """Returns what a score is, followed by the name by which its metric is asked for where that is another one."""
     title = title_of(name)
     return title if title.lower().replace(" ", "-") == name else f"{title} ({name})"
+
+
+def print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table without rules. One of very many rows is not fitted to the screen, which would take seconds."""
+    if len(rows) <= _MOST_FITTED:
+        table = columns(*heads)
+        for row in rows:
+            table.add_row(*row)
+        output().print(table)
+        return
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    head, *lines = (
+        "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (heads, *rows)
+    )
+    say(head, style="bold")
+    output().out("\n".join(lines), highlight=False)
 
 
 def columns(*names: str) -> Table:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
+import scipy
 import torch
 from jaxtyping import Float64
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from unbraid.codes.codes import Codes
@@ -62,7 +62,7 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
     )
     weights = _weights(first)
     table = (ours.T @ (theirs * weights[:, None])).clamp(-1, 1).numpy()
-    rows, columns = linear_sum_assignment(abs(table), maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(abs(table), maximize=True)
     return Matching(
         tuple(
             MatchedLatents(our_places[row], their_places[column], float(table[row, column]))

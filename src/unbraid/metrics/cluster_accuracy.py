@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import scipy
 import torch
 from jaxtyping import Float64, Int64
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from unbraid.errors import CodesError
@@ -81,7 +81,7 @@ class _Factor:
         num_values, num_categories = int(self.values.max()) + 1, int(categories.max()) + 1
         cells = categories * num_values + self.values.clamp(min=0)
         shares = torch.bincount(cells, self.p, num_categories * num_values).reshape(num_categories, num_values)
-        rows, columns = linear_sum_assignment(shares.numpy(), maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(shares.numpy(), maximize=True)
         value_of = torch.full((num_categories,), -2)
         value_of[torch.from_numpy(rows)] = torch.from_numpy(columns)
         return (value_of[categories] == self.values).double()

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
+import scipy
 import torch
 from jaxtyping import Float64, Int64, Shaped
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from unbraid import sampling
@@ -92,7 +92,7 @@ class MCC(Metric):
             found = columns.canonical_correlations(weights)[:num_factors]
             return {"value": found.sum() / num_factors, "canonical_correlations": found}
         table = columns.correlations(weights)
-        latents, factors = linear_sum_assignment(table.abs().cpu().numpy(), maximize=True)
+        latents, factors = scipy.optimize.linear_sum_assignment(table.abs().cpu().numpy(), maximize=True)
         top, each = table.new_full((num_factors,), math.nan), table.new_zeros(num_factors)
         top[factors], each[factors] = table.new_tensor(latents), table[latents, factors].abs()
         return {"value": each.mean(), "correlations": table, "matched_latent": top, "matched_correlation": each}

@@ -142,7 +142,10 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _checked(value: Any, kind: Any, where: str) -> Any:
     if typing.get_origin(kind) is tuple:
-        return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
+        entry = typing.get_args(kind)[0]
+        if _are_plain(value, entry):  # seeds, of which a study has very many
+            return value if isinstance(value, tuple) else tuple(value)
+        return tuple(check_value(item, entry, where) for item in value)
     if is_kind(kind):
         check_class(type(value))
     if kind is str:
@@ -150,6 +153,13 @@ def _checked(value: Any, kind: Any, where: str) -> Any:
     if kind in (int, float):
         return kind(_of_64_bits(value, where) if isinstance(value, numbers.Integral) else value)
     return value
+
+
+def _are_plain(values: Any, entry: Any) -> bool:
+    """Returns whether all of these are of this type of number, and small enough, as they stand."""
+    if entry not in (int, float) or not values or set(map(type, values)) != {entry}:
+        return False
+    return entry is float or (min(values) >= -(2**63) and max(values) < 2**63)
 
 
 def _of_64_bits(value: numbers.Integral, where: str) -> int:

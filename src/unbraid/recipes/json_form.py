@@ -13,7 +13,7 @@ from typing import Any, final
 
 from unbraid.errors import SpecError, UntrustedError
 from unbraid.names import suggestion
-from unbraid.recipes.annotations import check_value, describe, entries_of, hints_of
+from unbraid.recipes.annotations import check_value, describe, entries_of, hints_of, kinds_of
 from unbraid.recipes.own_recipes import check_class
 from unbraid.recipes.registry import is_recipe_class, public_path
 from unbraid.source.kept_modules import source_in
@@ -61,7 +61,7 @@ class _Reader:
 
     def read(self, content: Any, expected: Any, where: str) -> Any:
         entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
-        if entries is not None:
+        if entries is not None and (kinds_of(entries) or any(isinstance(item, (dict, list)) for item in content)):
             indexed = (
                 (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
             )

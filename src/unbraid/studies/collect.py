@@ -33,17 +33,18 @@ def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRec
     numbers: list[Number] = []
     keys: dict[str, dict[str, tuple[str, str]]] = {}
     over: dict[str, dict[tuple[str, ...], None]] = {}
-    for each in placed:
-        label, record = each.setting.label, records[each.name]
-        if label not in keys:
-            keys[label] = _keys(study, each)
-        refused = {keys[label][key][0]: why for key, why in record.refused.items() if key in keys[label]}
-        runs.append(ScoredRun(label, each.seed, each.name, record.state, record.seconds, record.num_used, refused))
-        for key, (metric, scoring) in keys[label].items():
+    for each in placed:  # of which there may be very many
+        label, seed, name, record = each.setting.label, each.seed, each.name, records[each.name]
+        if (asked := keys.get(label)) is None:
+            asked = keys[label] = _keys(study, each)
+        refused = {asked[key][0]: why for key, why in record.refused.items() if key in asked}
+        runs.append(ScoredRun(label, seed, name, record.state, record.seconds, record.num_used, refused))
+        for key, (metric, scoring) in asked.items():
             if (kept := record.numbers.get(key)) is None:
                 continue
-            numbers.append(Number(label, each.seed, metric, scoring, "value", "", *kept[:3], each.name))
-            numbers.extend(_parts(each, metric, scoring, kept))
+            numbers.append(Number(label, seed, metric, scoring, "value", "", kept.value, kept.low, kept.high, name))
+            if kept.parts or kept.factors:
+                numbers.extend(_parts(each, metric, scoring, kept))
             if kept.over and not scoring:
                 over.setdefault(metric, {})[kept.over] = None
     return StudyScores(

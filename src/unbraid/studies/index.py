@@ -105,7 +105,7 @@ class Index:
         return found
 
     def _known(self, names: Sequence[str], detail: Detail) -> Iterator[tuple[str, _Row | None]]:
-        """Yields each name with what the index has of it: name, stamp and columns."""
+        """Yields the names in order, each with what the index has of it: name, stamp and columns."""
         assert self._connection is not None
         wanted = ", ".join(("runs.name", "stamp", *_COLUMNS, *_OF_DETAIL[detail]))
         joined = "runs"
@@ -113,10 +113,13 @@ class Index:
             joined += " JOIN numbers USING (name)"
         if detail == "everything":
             joined += " JOIN parts USING (name)"
-        for start in range(0, len(names), _AT_ONCE):
-            part = names[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(part))
-            rows = self._connection.execute(f"SELECT {wanted} FROM {joined} WHERE runs.name IN ({marks})", part)
+        # Neighbours are read together, with what lies between them, where there are many.
+        chosen = f"IN ({','.join('?' * len(names))})" if len(names) <= _AT_ONCE else "BETWEEN ? AND ?"
+        ordered = sorted(names)
+        for start in range(0, len(ordered), _AT_ONCE):
+            part = ordered[start : start + _AT_ONCE]
+            given = ordered if len(ordered) <= _AT_ONCE else (part[0], part[-1])
+            rows = self._connection.execute(f"SELECT {wanted} FROM {joined} WHERE runs.name {chosen}", given)
             by_name = {row[0]: row for row in rows}
             yield from ((name, by_name.get(name)) for name in part)
 

@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -39,8 +39,9 @@ def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tab
     quartiles and the number of seeds.
     """
     chosen = _chosen(scores, metrics)
+    summaries = _summaries(scores, chosen)
     return Table.of(
-        {**_counts(scores, label), **{k: v for m in chosen for k, v in _summary(scores, label, m).items()}}
+        {**_counts(scores, label), **{k: v for m in chosen for k, v in _named(m, summaries[label, m]).items()}}
         for label in scores.settings
     )
 
@@ -114,14 +115,38 @@ def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
     }
 
 
-def _summary(scores: StudyScores, label: str, metric: str) -> dict[str, Any]:
-    values = list(scores.values(label, metric).values())
-    low, median, high = np.percentile(values, [25, 50, 75]).tolist() if values else (None, None, None)
-    return {metric: median, f"{metric} q1": low, f"{metric} q3": high, f"{metric} n": len(values)}
+@final
+class _Summary(NamedTuple):
+    """The median and the quartiles of so many values."""
+
+    num_values: int
+    low: float | None = None
+    median: float | None = None
+    high: float | None = None
+
+
+def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str, str], _Summary]:
+    """Returns the summary of each setting and metric. Those of as many values are computed at once: there may be very
+    many.
+    """
+    by_count = defaultdict[int, dict[tuple[str, str], list[float]]](dict)
+    for label in scores.settings:
+        for metric in metrics:
+            values = list(scores.values(label, metric).values())
+            by_count[len(values)][label, metric] = values
+    found: dict[tuple[str, str], _Summary] = {}
+    for count, groups in by_count.items():
+        ends = np.percentile(list(groups.values()), [25, 50, 75], axis=1).T.tolist() if count else [()] * len(groups)
+        found |= {key: _Summary(count, *three) for key, three in zip(groups, ends, strict=True)}
+    return found
+
+
+def _named(metric: str, of: _Summary) -> dict[str, Any]:
+    return {metric: of.median, f"{metric} q1": of.low, f"{metric} q3": of.high, f"{metric} n": of.num_values}
 
 
 def _text_rows(scores: StudyScores, metrics: Sequence[str]) -> list[list[str]]:
-    rows = []
+    rows, summaries = [], _summaries(scores, metrics)
     for label in scores.settings:
         counts = _counts(scores, label)
         seeds = (
@@ -130,16 +155,14 @@ def _text_rows(scores: StudyScores, metrics: Sequence[str]) -> list[list[str]]:
             else f"{counts['seeds']}"
         )
         marks = [f"{counts[word]} {word}" for word in ("failed", "collapsed") if counts[word]]
-        rows.append([label, ", ".join([seeds, *marks]), *(_cell(scores, label, metric) for metric in metrics)])
+        rows.append([label, ", ".join([seeds, *marks]), *(_cell(summaries[label, metric]) for metric in metrics)])
     return rows
 
 
-def _cell(scores: StudyScores, label: str, metric: str) -> str:
-    found = _summary(scores, label, metric)
-    if not found[f"{metric} n"]:
+def _cell(of: _Summary) -> str:
+    if of.low is None or of.median is None or of.high is None:
         return "–"
-    low, high = number_text(found[f"{metric} q1"]), number_text(found[f"{metric} q3"])
-    return f"{number_text(found[metric])} ({low} to {high})"
+    return f"{number_text(of.median)} ({number_text(of.low)} to {number_text(of.high)})"
 
 
 def _explained(scores: StudyScores) -> str:

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
+import scipy
 import torch
 from jaxtyping import Float64, Int
-from scipy.spatial import KDTree
 from torch import Tensor
 
 from unbraid import sampling
@@ -165,7 +165,7 @@ def continuous_terms(
         return torch.full_like(z, torch.nan)
     both = [part / std if (std := part.std(correction=0)) > 0 else part for part in (z, values)]
     points = torch.stack(both, dim=1).cpu().numpy()
-    tree, k = KDTree(points), min(k, len(z) - 1)
+    tree, k = scipy.spatial.KDTree(points), min(k, len(z) - 1)
     radius = torch.from_numpy(tree.query(points, k=k + 1, p=math.inf)[0][:, -1]).to(z)
     joint = torch.full_like(z, float(k))
     if bool((same := radius == 0).any()):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
-from scipy.linalg import LinAlgWarning
+import scipy
 
 _is_quiet = ContextVar("is_quiet", default=False)
 
@@ -21,7 +21,7 @@ class _Here(type):
 
 
 class _OfSolvers(Warning, metaclass=_Here):
-    muted = (RuntimeWarning, LinAlgWarning)
+    muted = (RuntimeWarning,)
 
 
 class _OfUsers(Warning, metaclass=_Here):
@@ -39,7 +39,7 @@ def quietly() -> Iterator[None]:
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    _OfSolvers.muted = (RuntimeWarning, LinAlgWarning, ConvergenceWarning)
+    _OfSolvers.muted = (RuntimeWarning, scipy.linalg.LinAlgWarning, ConvergenceWarning)
     # Filters belong to the whole process, so these stay in place: outside of this block they match nothing.
     warnings.simplefilter("ignore", _OfSolvers)
     warnings.filterwarnings("ignore", "The number of unique classes", _OfUsers)
