@@ -23,12 +23,23 @@ def pull_into(out: Path, repository: str, name: str | None, revision: str | None
     if path.exists() and Study.load(path, packages=packages) != study:
         raise RunError(f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out.")
     study.save(path)
-    return f"{study.num_runs} runs of the study {study.name} are in {out}, and the study is in {path}"
+    num_finished = sum(each.run.status == "finished" for each in study.runs(out))
+    return f"{num_finished} runs of the study {study.name} are in {out}, and the study is in {path}"
 
 
-def write_zoo(target: Path, study: Study, out: Path, repository: str, *, codes: bool, data_licence: str | None) -> None:
+def write_zoo(
+    target: Path,
+    study: Study,
+    out: Path,
+    repository: str,
+    *,
+    codes: bool,
+    licence: str | None,
+    data_licence: str | None,
+) -> None:
     """Writes a zoo into a new folder, as it would be pushed."""
     if target.exists():
         raise RunError(f"{target} exists. Name a new folder with --to.")
-    for path, content in zoo_contents(study, out, repository, codes=codes, data_licence=data_licence).items():
+    contents = zoo_contents(study, out, repository, codes=codes, licence=licence, data_licence=data_licence)
+    for path, content in contents.items():
         files.write_bytes(target / path, content if isinstance(content, bytes) else files.read_bytes(content))

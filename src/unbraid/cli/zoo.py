@@ -44,7 +44,7 @@ def zoo(
     study = read_study(file, parse_packages(packages), out)
     if to is not None:
         with stage(f"Writing the zoo of {study.name}"):
-            write_zoo(to, study, out, repository, codes=codes, data_licence=data_licence)
+            write_zoo(to, study, out, repository, codes=codes, licence=licence, data_licence=data_licence)
         say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")
         return
     with stage(f"Pushing the zoo of {study.name} to {repository}"):

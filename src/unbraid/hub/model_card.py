@@ -14,11 +14,14 @@ _TASK = "feature-extraction"
 @final
 @dataclass(frozen=True)
 class Result:
-    """Holds a number as the Hub lists it beside a model: of which metric, on which data set."""
+    """Holds a number as the Hub lists it beside a model: of which metric, on which data set, of which setting where
+    there are several.
+    """
 
     dataset: str
     metric: str
     value: float
+    setting: str = ""
 
 
 @final
@@ -42,7 +45,8 @@ class ModelCard:
                 task_type=_TASK,
                 task_name="Disentanglement",
                 dataset_type=result.dataset,
-                dataset_name=result.dataset,
+                dataset_config=result.setting or None,  # by which the Hub tells results of one data set apart
+                dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
                 metric_type=result.metric,
                 metric_value=result.value,
             )

@@ -22,6 +22,7 @@ from unbraid.studies.tables import long_table
 
 STUDY, SCORES = "study.json", "scores.csv"
 _MOST_PICTURES = 12  # settings whose best run is shown
+_FEW = 6  # seeds, below which an interval over them says less than it seems
 _MOST_METRICS = 8  # columns of the table on the card; the file has all
 
 
@@ -107,7 +108,10 @@ def _text(
     data_licence: str | None,
 ) -> str:
     datasets = list({setting.spec.dataset: None for setting in study.settings})
-    shown = [f"**{in_markdown(label)}**, `{name}`\n\n![](traversals/{name}.png)" for label, name in pictures.items()]
+    shown = [
+        f"**{in_markdown(label)}**, `{name}`\n\n![Each row moves one latent.](traversals/{name}.png)"
+        for label, name in pictures.items()
+    ]
     parts = [
         f"# {study.name}",
         *([in_markdown(study.question)] if study.question else []),
@@ -155,7 +159,8 @@ def _scores_table(study: Study, scores: StudyScores) -> str:
         rows.append([in_markdown(label), *cells])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     more = f" {SCORES} has {len(metrics) - len(shown)} more metrics." if len(metrics) > len(shown) else ""
-    return f"{table}\n\nMedian over seeds, with its 95 % interval over resampled seeds.{more}"
+    few = " With fewer than six seeds it is too short." if min(len(s.seeds) for s in study.settings) < _FEW else ""
+    return f"{table}\n\nMedian over seeds, with its 95 % interval over resampled seeds.{few}{more}"
 
 
 def _median(values: list[float]) -> str:
@@ -186,9 +191,9 @@ def _results(study: Study, scores: StudyScores) -> list[Result]:
     """Returns the median of the metric by which the study chooses, for each setting."""
     if study.best_by not in scores.higher_is_better:
         return []
-    found = []
-    for setting in study.settings:
-        if values := list(scores.values(setting.label, study.best_by).values()):
-            dataset = f"{dataset_name(setting.spec.dataset)}, {setting.label}"
-            found.append(Result(dataset, study.best_by, median(values).value))
-    return found
+    by_label = {setting.label: list(scores.values(setting.label, study.best_by).values()) for setting in study.settings}
+    return [
+        Result(dataset_name(setting.spec.dataset), study.best_by, median(values).value, setting.label)
+        for setting in study.settings
+        if (values := by_label[setting.label])
+    ]
