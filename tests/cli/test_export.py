@@ -1,8 +1,8 @@
 """`unbraid export`, and `unbraid score --encoder`."""
 
-import jaxtyping
 import pytest
 
+from tests.export.quick import quick_exports
 from tests.words import words
 from unbraid.codes import Codes
 from unbraid.runs import Run
@@ -22,10 +22,8 @@ def exported(_trained_once, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("exported")
     run = min(_trained_once.iterdir())
-    jaxtyping.config.update("jaxtyping_disable", True)
-    with pytest.raises(SystemExit) as left:
+    with quick_exports(), pytest.raises(SystemExit) as left:
         main(["export", str(run), "--out", str(folder)])
-    jaxtyping.config.update("jaxtyping_disable", False)
     assert left.value.code == 0
     return run, folder
 

@@ -5,10 +5,10 @@ import os
 import pickle
 import zipfile
 
-import jaxtyping
 import pytest
 import torch
 
+from tests.export.quick import quick_exports
 from unbraid.distributions import GaussianLatents
 from unbraid.errors import RunError, SpecError
 from unbraid.export import OnnxEncoder, export_torch
@@ -21,9 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::Deprec
 def exported(tmp_path_factory):
     model = Autoencoder(MLP((5,), (5,)), latents=GaussianLatents(2)).build((1, 8, 8), seed=0)
     folder = tmp_path_factory.mktemp("exported")
-    jaxtyping.config.update("jaxtyping_disable", True)
-    written = export_torch(model.requires_grad_(False), folder)
-    jaxtyping.config.update("jaxtyping_disable", False)
+    with quick_exports():
+        written = export_torch(model.requires_grad_(False), folder)
     return model, folder, written
 
 

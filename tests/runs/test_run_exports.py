@@ -1,8 +1,8 @@
 """What a run exports, and what it keeps of that."""
 
-import jaxtyping
 import pytest
 
+from tests.export.quick import quick_exports
 from tests.runs.finished_runs import SPEC, finish
 from tests.told import warned
 from unbraid import files
@@ -18,9 +18,8 @@ def exported(tmp_path_factory):
     """A finished run, and the two files that it was exported to."""
     folder = tmp_path_factory.mktemp("run")
     run = finish(Run.place(folder / "runs", SPEC, 3), seed=7)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    written = run.export_onnx(folder / "exported")
-    jaxtyping.config.update("jaxtyping_disable", False)
+    with quick_exports():
+        written = run.export_onnx(folder / "exported")
     return run, written
 
 
