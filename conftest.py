@@ -1,15 +1,33 @@
-"""Collects the examples in docstrings of `src`, from the files that have some: the others need not be imported."""
+"""Collects the examples in docstrings of `src`, from the files that have some: the others need not be imported. Each
+runs in an empty folder, with a cache of its own.
+"""
 
+import importlib
 from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
 
+from tests import shapes
+
 _SOURCE = Path(__file__).parent / "src"
+
+shapes.check_no_others()  # before anything of unbraid is imported
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DoctestModule | None:
     is_source = file_path.suffix == ".py" and file_path.is_relative_to(_SOURCE)
     if is_source and ">>> " in file_path.read_text(encoding="utf-8"):
+        # As users import it: pytest would make a second module of the file, and put it where a package has a function.
+        importlib.import_module(".".join(file_path.relative_to(_SOURCE).with_suffix("").parts))
         return DoctestModule.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.fixture(autouse=True)
+def _examples_run_elsewhere(request: pytest.FixtureRequest) -> None:
+    if isinstance(request.node, pytest.DoctestItem):
+        folder = request.getfixturevalue("tmp_path_factory").mktemp("example")
+        patch = request.getfixturevalue("monkeypatch")
+        patch.chdir(folder)
+        patch.setenv("UNBRAID_CACHE", str(folder / "cache"))

@@ -91,7 +91,12 @@ class Ramp(Schedule):
 @final
 @dataclass(frozen=True)
 class Linear(Ramp):
-    """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between."""
+    """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between.
+
+    Examples:
+        >>> Linear(0.0, 4.0, finish=0.5).extremes()
+        (0.0, 4.0)
+    """
 
     def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return share

@@ -70,6 +70,12 @@ def test_the_names_of_unbraid_are_listed_with_a_link_to_their_home():
     assert "[`MIG`][unbraid.metrics.MIG]" in text
 
 
+def test_the_names_of_unbraid_have_an_example_that_runs_as_a_test():
+    """The collector of conftest.py runs all of them. `Run` is what those of `train` and `runs_in` return."""
+    names = [name for room in reference.rooms() for name in room.names if name.name in unbraid.__all__]
+    assert {name.name for name in names if ">>> " not in reference.about(name.defined)} == {"Run", "__version__"}
+
+
 def test_code_on_the_pages_imports_what_the_reference_describes():
     """A module that pages tell users to import from is public, or the name that is imported is exported above it."""
     described = {id(resolved(path)) for _, path in DOCUMENTED}

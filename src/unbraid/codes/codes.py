@@ -43,6 +43,13 @@ class Codes:
     are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
     ones first. `groups` names the latents that belong together. `weights` is p(n) up to scale, uniform if absent.
     `prior` is p(z), where it is known.
+
+    Examples:
+        >>> import numpy as np
+        >>> mean = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
+        >>> codes = Codes.from_arrays(mean, std=0.1 + 0 * mean, factors={"side": [0, 1, 0, 1]})
+        >>> len(codes), codes.num_latents, codes.factor_names
+        (4, 2, ('side',))
     """
 
     mean: Float[Tensor, "image latent"]

@@ -33,6 +33,17 @@ class Scorecard:
     is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
     carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
     its settings which it used. `scoring` says which codes were scored and how.
+
+    Examples:
+        >>> import numpy as np
+        >>> from unbraid import Codes, evaluate
+        >>> mean = np.linspace(-1, 1, 40)[:, None]
+        >>> card = evaluate(Codes.from_arrays(mean, 0.1 + 0 * mean), "informativeness", progress=False)
+        >>> card.num_images, list(card.keys())
+        (40, ['informativeness'])
+        >>> _ = card.save("scores.json")
+        >>> Scorecard.load("scores.json").names
+        ('informativeness',)
     """
 
     names: tuple[str, ...]

@@ -48,6 +48,13 @@ def write_explorer(
     between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if they are at hand, the `images`
     themselves in the same order. Weights are written in half precision, and those of a large decoder in int8, which
     `precision` can change.
+
+    Examples:
+        >>> import numpy as np
+        >>> from torch import nn
+        >>> decoder = nn.Sequential(nn.Linear(2, 64), nn.Sigmoid(), nn.Unflatten(1, (1, 8, 8)))
+        >>> write_explorer(decoder=decoder, codes=np.zeros((4, 2)), path="explorer.html").name
+        'explorer.html'
     """
     page = render(page_content(runs, decoder=decoder, codes=codes, images=images, title=title, precision=precision))
     files.write_bytes(Path(path), page.encode("utf-8", errors="replace"))

@@ -42,6 +42,14 @@ class Autoencoder(Recipe):
 
     `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is
     reconstructed they are 0.
+
+    Examples:
+        >>> import torch
+        >>> from unbraid.distributions import GaussianLatents
+        >>> recipe = Autoencoder(MLP(hidden=(32,), decoder_hidden=(32,)), latents=GaussianLatents(3))
+        >>> model = recipe.build((1, 16, 16), seed=0)
+        >>> model.encode(torch.zeros(2, 1, 16, 16)).mean.shape
+        torch.Size([2, 3])
     """
 
     encoder: Architecture = field(default_factory=MLP)

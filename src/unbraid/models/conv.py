@@ -21,6 +21,12 @@ class Conv(Architecture):
     `hidden` units. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the
     decoder puts out logits, as its authors' code does. Initial weights are torch's own unless `init` asks for the
     authors' truncated normal.
+
+    Examples:
+        >>> from unbraid import Autoencoder
+        >>> model = Autoencoder(Conv(channels=(8, 8), hidden=16)).build((3, 32, 32), seed=0)
+        >>> sum(weight.numel() for weight in model.parameters()) < 50_000
+        True
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

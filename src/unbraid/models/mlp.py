@@ -21,6 +21,12 @@ class MLP(Architecture):
 
     The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels
     with tanh between.
+
+    Examples:
+        >>> from unbraid import Autoencoder
+        >>> model = Autoencoder(MLP(hidden=(32,), decoder_hidden=(32,))).build((1, 16, 16), seed=0)
+        >>> model.encoder
+        Sequential(...(1): Linear(in_features=256, out_features=32, bias=True)...)
     """
 
     hidden: tuple[int, ...] = (1200, 1200)

@@ -17,6 +17,10 @@ class BetaTCVAE(Objective):
     MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL;
     their sum is the rate. With `analytic_kl` the rate is taken in closed form and the sampled parts enter with the
     weights alpha - 1, beta - 1, gamma - 1: the same expectation, less noise.
+
+    Examples:
+        >>> BetaTCVAE(beta=6.0).general().total_correlation
+        6.0
     """
 
     alpha: Weight = 1.0

@@ -14,6 +14,13 @@ class BetaVAE(Objective):
     """distortion + beta KL(q(z|x) || p(z)), with the KL in closed form. Higgins et al., ICLR 2017, eq. 4.
 
     beta = 1 is the VAE. Sums over pixels: a published beta means the same here.
+
+    Examples:
+        >>> from unbraid.schedule import Linear
+        >>> BetaVAE(beta=4.0)
+        BetaVAE(beta=4.0)
+        >>> BetaVAE(beta=Linear(0.0, 4.0, finish=0.5)).beta.extremes()
+        (0.0, 4.0)
     """
 
     beta: Weight = 4.0

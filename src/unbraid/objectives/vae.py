@@ -13,6 +13,11 @@ from unbraid.objectives.objective import Loss, Objective, Step
 class VAE(Objective):
     """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form. Kingma & Welling,
     arXiv:1312.6114v10, eq. 10.
+
+    Examples:
+        >>> from unbraid import DSprites, RunSpec
+        >>> RunSpec(DSprites(), objective=VAE()).num_steps
+        10000
     """
 
     def __call__(self, step: Step) -> Loss:

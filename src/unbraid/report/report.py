@@ -35,6 +35,14 @@ def write_report(
     left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
     names of those that scores are over; by default, all. Models are sorted and coloured `by` a score that they have
     kept, by its name; by default "mig". With a folder for `figures`, each figure is written there too, as SVG and PNG.
+
+    Examples:
+        >>> from unbraid import MLP, Autoencoder, DSprites, RunSpec, train
+        >>> hearts = DSprites(resolution=32, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=4)
+        >>> tiny = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)))
+        >>> runs = train(RunSpec(hearts, tiny, num_steps=2, batch_size=8), progress=False)
+        >>> write_report(runs, "report.html").name
+        'report.html'
     """
     if isinstance(runs, (str, Path, Run)) or not all(isinstance(run, Run) for run in runs):
         raise RunError(

@@ -15,6 +15,13 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     A key is the path of a field, such as "num_steps", "objective.beta" or "model.encoder.hidden", and its values may be
     recipes: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
     its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE())
+        >>> specs = grid(spec, {"objective.beta": [1, 4], "batch_size": [64, 128]})
+        >>> [(spec.objective.beta, spec.batch_size) for spec in specs]
+        [(1.0, 64), (1.0, 128), (4.0, 64), (4.0, 128)]
     """
     lists = _lists(spec, values)
     return _specs(spec, (dict(zip(lists, each, strict=True)) for each in product(*lists.values())))
@@ -23,6 +30,13 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
 def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     """Returns the spec with the first of all these values, with the second of all, and so on: values that go together,
     such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal": [10, 50]})`. Keys are as in `grid`.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE())
+        >>> specs = zipped(spec, {"objective.beta": [1, 4], "batch_size": [64, 128]})
+        >>> [(spec.objective.beta, spec.batch_size) for spec in specs]
+        [(1.0, 64), (4.0, 128)]
     """
     lists = _lists(spec, values)
     if len({len(each) for each in lists.values()}) > 1:

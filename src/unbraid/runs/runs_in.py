@@ -88,6 +88,15 @@ def runs_in(
     do: `{"objective.beta": lambda beta: beta > 1}`. A run without such a field is left out; one that cannot be read is
     passed over, with a warning. `packages` are those of classes of your own, and `trust="source"` executes what
     the runs keep of them, as in `Run.open`.
+
+    Examples:
+        >>> from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, grid, train
+        >>> hearts = DSprites(resolution=32, shapes=("heart",), num_scales=1, num_orientations=1, num_positions=4)
+        >>> tiny = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)))
+        >>> specs = grid(RunSpec(hearts, tiny, BetaVAE(), num_steps=2, batch_size=8), {"objective.beta": [1, 4]})
+        >>> _ = train(specs, progress=False)
+        >>> [run.spec.objective.beta for run in runs_in("runs", {"objective.beta": lambda beta: beta > 1})]
+        [4.0]
     """
     return Runs(found_runs(files.folder_path(folder), log.warning, packages, trust)).where(conditions, **fields)
 

@@ -31,7 +31,14 @@ _MAX_LOSS = 1e9
 @final
 @dataclass(frozen=True)
 class RunSpec(Recipe):
-    """One training run: what is learned from which images, with which net, for how long."""
+    """One training run: what is learned from which images, with which net, for how long.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE(beta=4.0), num_steps=5_000)
+        >>> spec.objective.beta, spec.batch_size
+        (4.0, 64)
+    """
 
     dataset: FactorDataset
     """The images to learn from."""

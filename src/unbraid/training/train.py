@@ -87,6 +87,14 @@ def train(
     has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
     taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
     KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
+
+    Examples:
+        >>> from unbraid import MLP, Autoencoder, DSprites
+        >>> hearts = DSprites(resolution=32, shapes=("heart",), num_scales=1, num_orientations=1, num_positions=4)
+        >>> tiny = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)))
+        >>> runs = train(RunSpec(hearts, tiny, num_steps=2, batch_size=8), seeds=[0, 1], progress=False)
+        >>> [(run.seed, run.status) for run in runs]
+        [(0, 'finished'), (1, 'finished')]
     """
     runs = asked_runs(specs, seeds, folder)
     check_listener(watch)

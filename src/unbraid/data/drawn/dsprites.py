@@ -37,6 +37,16 @@ class DSprites(FactorDataset):
     both ends, as in the original: the first and the last look alike. A single scale is 1, a single orientation 0, a
     single position the middle. `resolution` scales the geometry with the image. With `root` the official file (or the
     folder that holds it) is read instead, and the grid must be the default.
+
+    Examples:
+        >>> hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=4)
+        >>> hearts.num_images
+        96
+        >>> images = hearts.load()
+        >>> images[0][0].shape
+        torch.Size([1, 32, 32])
+        >>> [factor.name for factor in hearts.factors]
+        ['shape', 'scale', 'orientation', 'position_x', 'position_y']
     """
 
     origin: ClassVar = "drawn"

@@ -47,6 +47,12 @@ class FromArrays(FactorDataset):
     (then metrics do not rank it). `factor_known`: (image, factor), False where a label is missing. In place of a table,
     `factor:NAME`, `category:NAME` (values that are mere names) and `known:NAME` hold a factor each, as in files of
     codes. `weights`: how likely each image is to be drawn; scaled to sum to one.
+
+    Examples:
+        >>> import numpy as np
+        >>> data = FromArrays.of(np.zeros((10, 16, 16)), factors={"digit": np.arange(10)})
+        >>> data.num_images, data.image_shape, data.factors[0].name
+        (10, (1, 16, 16), 'digit')
     """
 
     origin: ClassVar = "read"

@@ -64,6 +64,14 @@ def traverse(
     and each label shows its number. `labels` are words to add: one for each latent, or some by number. With
     `grid=(3, 5)` there is one picture of two latents instead: latent 3 moves from row to row and latent 5 from column
     to column.
+
+    Examples:
+        >>> import torch
+        >>> from torch import nn
+        >>> decoder = nn.Sequential(nn.Linear(2, 64), nn.Sigmoid(), nn.Unflatten(1, (1, 8, 8)))
+        >>> picture = traverse(decoder, torch.zeros(2), num_frames=5)
+        >>> [strip.label for strip in picture.strips]
+        ['z0', 'z1']
     """
     table, starts, where = _start(decoder, code, images)
     ends, count = _ends(range, len(where)), _num_frames(num_frames)
