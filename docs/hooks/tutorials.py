@@ -8,6 +8,7 @@ import base64
 import io
 import logging
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,12 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
         for name, content in {f"{script.stem}.md": page, f"{script.stem}.ipynb": writes(notebook), **pictures}.items():
             files.append(File.generated(config, f"tutorials/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Called by mkdocs with each page's text: links to scripts, which a code host shows, lead to their pages here."""
+    is_list = page.file.src_uri == "tutorials/index.md"
+    return re.sub(rf"\(\.\./\.\./{_SOURCE}/(\w+)\.py\)", r"(\1.md)", markdown) if is_list else markdown
 
 
 def _notebook(script: Path) -> NotebookNode:

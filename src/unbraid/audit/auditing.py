@@ -53,6 +53,7 @@ class Size:
 
 
 SIZES: Mapping[str, Size] = {"quick": Size(120, 1, 2, 2, 2, is_whole=False), "full": Size()}
+"""How thorough an audit is, by name."""
 
 
 def audit(
