@@ -102,4 +102,4 @@ Table.of(rows)
 # Say which of the two a number is when you quote it: `card.scoring` keeps it, and so do the files.
 #
 # Next: [all joints and subsets](../sampling.md), Chen et al.'s four designs, and [which codes are
-# scored](../scorecard.md#scoring).
+# scored](../scorecard.md#which-codes-and-how).
