@@ -148,6 +148,13 @@ def _changes(scoring: Scoring) -> dict[str, Any]:
     return {name: value for name, value in to_json(scoring).items() if value != default[name]}
 
 
+def given_once(scoring: Scoring | None, asked: Scoring) -> Scoring:
+    """Returns the scoring, or what was asked for field by field where none was given. Raises if both were."""
+    if scoring is not None and asked != Scoring():
+        raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
+    return scoring or asked
+
+
 def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:
     """Returns the names of factors as a recipe holds them, from a list or from one name."""
     if factors is None or isinstance(factors, str):

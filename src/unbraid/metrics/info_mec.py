@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.events import Event, tell
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Exact
+from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbours
 from unbraid.metrics.information_metric import information_score
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.predicting.log_losses import log_losses
@@ -69,6 +69,8 @@ class InfoMEC(Metric):
         super().__post_init__()
         if not 0 <= self.threshold < math.inf:
             raise SpecError(f"InfoMEC: threshold is {self.threshold}; expected nats, 0 or more (0.01 is usual).")
+        if self.active == "range" and isinstance(self.estimator, GroupNeighbours):
+            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbours() sees groups. Drop it.")
 
     @property
     def accepts(self) -> frozenset[Feature]:

@@ -18,7 +18,7 @@ from unbraid.device import resolve_device
 from unbraid.display import shown
 from unbraid.errors import RunError, SpecError
 from unbraid.evaluation.scorecard import Scorecard
-from unbraid.evaluation.scoring import Discrete, Fit, Groups, Sampling, ScoredPart, Scoring, named
+from unbraid.evaluation.scoring import Discrete, Fit, Groups, Sampling, ScoredPart, Scoring, given_once, named
 from unbraid.evaluation.selection import Metrics, select
 from unbraid.events import Listener, listening
 from unbraid.export.onnx_files import ExportedFile, export_onnx
@@ -325,9 +325,7 @@ class Run:
         """
         split, of = named(one_vs_rest), named(factors)
         asked = Scoring(part, of, sampling, discrete, fraction, fit, step, one_vs_rest=split, groups=groups)
-        if scoring is not None and asked != Scoring():
-            raise SpecError("A scoring was given, and fields of one beside it. Give one or the other.")
-        scoring = settled(self.spec, scoring or asked)
+        scoring = settled(self.spec, given_once(scoring, asked))
         self._files.check_finished("codes.safetensors")
         select(metrics, seed)  # a misspelt name is told before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work

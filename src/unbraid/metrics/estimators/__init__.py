@@ -3,6 +3,7 @@
 from unbraid.metrics.estimators.estimator import Deviations as Deviations
 from unbraid.metrics.estimators.estimator import Estimator as Estimator
 from unbraid.metrics.estimators.exact import Exact as Exact
+from unbraid.metrics.estimators.group_neighbours import GroupNeighbours as GroupNeighbours
 from unbraid.metrics.estimators.means_histogram import MeansHistogram as MeansHistogram
 from unbraid.metrics.estimators.neighbours import Neighbours as Neighbours
 from unbraid.metrics.estimators.quantised import Quantised as Quantised

@@ -1,6 +1,7 @@
 """Mutual information from nearest neighbours."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
@@ -10,7 +11,7 @@ from jaxtyping import Float64, Int
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.codes import Labels
+from unbraid.codes import Codes, Labels
 from unbraid.information.latent_information import LatentInformation, stacked
 from unbraid.metrics.estimators.estimator import Deviations, Estimator
 from unbraid.metrics.metric import Feature
@@ -70,33 +71,42 @@ class Neighbours(Estimator):
 
     def _estimate(self, statistics: Statistics) -> tuple[LatentInformation, tuple[Deviations, ...]]:
         def compute() -> tuple[LatentInformation, tuple[Deviations, ...]]:
-            z, factors = self._points(statistics), statistics.codes.factors
-            surprises = stacked([_surprise(labels, z) for labels in factors], z[:, 0:0])
-            terms = stacked([_terms(z, labels, self.k) for labels in factors], z[:, :, None][..., 0:0])
-            averages, none = (surprises.nanmean(dim=0), terms.nanmean(dim=0)), z.new_full((z.shape[1],), torch.nan)
-            found = LatentInformation(
-                entropy=none,
-                entropy_given_image=none,
-                factor_entropy=averages[0],
-                joint_entropy=torch.full_like(averages[1], torch.nan),
-                mutual_information=averages[1],
-                entropy_given_value=torch.full_like(averages[1], torch.nan),
-                num_values=stacked(
-                    [z.new_tensor(float(len(f.values[f.is_known].unique()))) for f in factors], none[:0]
-                ),
-            )
-            deviations = {"factor_entropy": _deviations(surprises), "mutual_information": _deviations(terms)}
-            return found, ((deviations, float(len(z))),)
+            z = points(statistics.codes, self.seed)
+            return neighbour_information(z.split(1, dim=1), statistics.codes.factors, self.k)
 
         return statistics.once(self, compute)
 
-    def _points(self, statistics: Statistics) -> Float64[Tensor, "image latent"]:
-        codes = statistics.codes
-        std = codes.marginal_std
-        if std is None:
-            return (codes.mean if codes.samples is None else codes.samples[0]).double()
-        noise = sampling.normal(tuple(codes.mean.shape), self.seed, "neighbours/noise").to(std.device)
-        return codes.mean.double() + std.double() * noise
+
+def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
+    """Returns one point of each posterior: the mean where there is no width, the first of the draws that the codes
+    carry, or a draw.
+    """
+    std = codes.marginal_std
+    if std is None:
+        return (codes.mean if codes.samples is None else codes.samples[0]).double()
+    noise = sampling.normal(tuple(codes.mean.shape), seed, "neighbours/noise").to(std.device)
+    return codes.mean.double() + std.double() * noise
+
+
+def neighbour_information(
+    units: Sequence[Float64[Tensor, "image _dimension"]], factors: Sequence[Labels], k: int
+) -> tuple[LatentInformation, tuple[Deviations, ...]]:
+    """Returns what each unit, a latent or a vector of several, says of each factor, and what each image adds to it."""
+    z = units[0]
+    surprises = stacked([_surprise(labels, z) for labels in factors], z[:, 0:0])
+    terms = stacked([_terms(units, labels, k) for labels in factors], z.new_zeros(len(z), len(units), 0))
+    averages, none = (surprises.nanmean(dim=0), terms.nanmean(dim=0)), z.new_full((len(units),), torch.nan)
+    found = LatentInformation(
+        entropy=none,
+        entropy_given_image=none,
+        factor_entropy=averages[0],
+        joint_entropy=torch.full_like(averages[1], torch.nan),
+        mutual_information=averages[1],
+        entropy_given_value=torch.full_like(averages[1], torch.nan),
+        num_values=stacked([z.new_tensor(float(len(f.values[f.is_known].unique()))) for f in factors], none[:0]),
+    )
+    deviations = {"factor_entropy": _deviations(surprises), "mutual_information": _deviations(terms)}
+    return found, ((deviations, float(len(z))),)
 
 
 def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image ..."]:
@@ -106,11 +116,14 @@ def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image .
     return torch.where(away.isnan(), 0.0, away / share)
 
 
-def _terms(z: Float64[Tensor, "image latent"], labels: Labels, k: int) -> Float64[Tensor, "image latent"]:
-    """Returns what each image says of the mutual information of each latent with a factor; NaN where it does not
+def _terms(
+    units: Sequence[Float64[Tensor, "image _dimension"]], labels: Labels, k: int
+) -> Float64[Tensor, "image unit"]:
+    """Returns what each image says of the mutual information of each unit with a factor; NaN where it does not
     count.
     """
-    terms = torch.full_like(z, torch.nan)
+    z = units[0]
+    terms = z.new_full((len(z), len(units)), torch.nan)
     if labels.is_continuous:
         counted = labels.is_known.to(z.device)
         values = labels.values.to(z)
@@ -118,8 +131,9 @@ def _terms(z: Float64[Tensor, "image latent"], labels: Labels, k: int) -> Float6
         values = labels.assignment().to(z.device)
         counted = (values >= 0) & (torch.bincount(values[values >= 0], minlength=1)[values.clamp(min=0)] > 1)
     of_latent = continuous_terms if labels.is_continuous else discrete_terms
-    for i in range(z.shape[1]):
-        terms[counted, i] = of_latent(z[counted, i], values[counted], k)
+    for place, unit in enumerate(units):
+        of_unit = of_latent if unit.shape[1] == 1 else vector_terms
+        terms[counted, place] = of_unit(unit[counted].squeeze(1), values[counted], k)
     return terms
 
 
@@ -149,6 +163,30 @@ def discrete_terms(z: Float64[Tensor, " image"], values: Int[Tensor, " image"], 
         size = total.new_tensor(float(len(own)))
         terms[values == value] = torch.where(
             radius > 0,
+            total.digamma() + (inside - 1).digamma() - size.digamma() - (everyone - 1).digamma(),
+            (total * inside / size / everyone).log(),
+        )
+    return terms
+
+
+def vector_terms(
+    z: Float64[Tensor, "image dimension"], values: Int[Tensor, " image"], k: int
+) -> Float64[Tensor, " image"]:
+    """Returns the same as `discrete_terms` of vectors, by Euclidean distances."""
+    points, terms = z.cpu().numpy(), z.new_zeros(len(z))
+    around, total = scipy.spatial.KDTree(points), z.new_tensor(float(len(z)))
+    slack = 4 * torch.finfo(torch.float64).eps * float(z.abs().max()) * math.sqrt(z.shape[1])
+    for value in values.unique():
+        own = points[(values == value).cpu().numpy()]
+        kin = scipy.spatial.KDTree(own)
+        radius = kin.query(own, k=min(k, len(own) - 1) + 1)[0][:, -1]
+        inside, everyone = (
+            torch.from_numpy(tree.query_ball_point(own, radius + slack, return_length=True)).to(z)
+            for tree in (kin, around)
+        )
+        size = total.new_tensor(float(len(own)))
+        terms[values == value] = torch.where(
+            torch.from_numpy(radius).to(z) > slack,
             total.digamma() + (inside - 1).digamma() - size.digamma() - (everyone - 1).digamma(),
             (total * inside / size / everyone).log(),
         )
