@@ -18,7 +18,7 @@ def put_cars(folder: Path, count: int = 2) -> None:
 
 
 def put_faces(folder: Path, count: int = 80) -> None:
-    """Writes the folder of pictures of CelebA and its list of attributes, of so many faces."""
+    """Writes the folder of pictures of CelebA, its list of attributes and its partition, of so many faces."""
     place = folder / "celeba" / "img_align_celeba"
     place.mkdir(parents=True)
     names = [f"{number + 1:06}.jpg" for number in range(count)]
@@ -26,6 +26,9 @@ def put_faces(folder: Path, count: int = 80) -> None:
         (place / name).write_bytes(jpeg(face(number % 20)))
     values = np.random.default_rng(0).integers(0, 2, (count, 40))
     (folder / "celeba" / "list_attr_celeba.txt").write_text(attribute_list(names, values))
+    parts = [min(2, 5 * number // (4 * count)) for number in range(count)]
+    told = "".join(f"{name} {part}\n" for name, part in zip(names, parts, strict=True))
+    (folder / "celeba" / "list_eval_partition.txt").write_text(told)
 
 
 def put_chairs(folder: Path) -> None:

@@ -36,6 +36,8 @@ def test_without_the_files_it_says_which_are_needed_and_offers_the_stand_in(name
         ("kumar2017", CelebA, put_faces),
         ("kumar2017", Chairs3D, put_chairs),
         ("chen2018", CelebA, put_faces),
+        ("do2020", CelebA, put_faces),
+        ("esmaeili2018", CelebA, put_faces),
         ("chen2018", Chairs3D, put_chairs),
     ],
 )

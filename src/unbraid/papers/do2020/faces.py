@@ -1,7 +1,9 @@
-"""Figures 9, 13 and 20, tables 6 and 7: faces, and what stands in for them."""
+"""Figures 9, 11, 13, 15 and 20, tables 5 to 7: faces, and what stands in for them."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from unbraid.data import CelebA, ShadedFaces
 from unbraid.data.dataset import FactorDataset
@@ -9,13 +11,15 @@ from unbraid.distributions import LaplaceLikelihood
 from unbraid.metrics import JEMMIG, RMIG, Correlations, Metric, RankedLatents, RankedPairs
 from unbraid.metrics.estimators import Quantised
 from unbraid.models import DoTranCelebA
+from unbraid.papers.do2020.pictures import misjed_maps
 from unbraid.papers.do2020.runs import AAE_50, BINS, Names, Question, bars, beta, gamma, named, points, spec
 from unbraid.papers.item import Choice, Item, Printed, Scale
+from unbraid.papers.work import Work
 from unbraid.studies.claims import Claim, Difference, Higher, Near
 from unbraid.studies.study import Setting
 
 _FAMILIES = {"FactorVAE": gamma(50), "beta-VAE": beta(50), "AAE": AAE_50}
-_THREE = tuple(_FAMILIES.values())
+THREE = tuple(_FAMILIES.values())
 _OURS, _OTHERS = gamma(50), (beta(50), AAE_50)
 _NUM_LATENTS, _MIDDLE = 65, 33
 _STEPS: Mapping[Scale, int] = {"smoke": 2, "quick": 76_290, "long": 228_870, "paper": 762_900}
@@ -31,35 +35,42 @@ _JEMMIG = {
     "beta-VAE": (0.8632, 0.8620, 0.8602, 0.8600, 0.8690, 0.8699),
     "AAE": (0.8463, 0.8613, 0.8423, 0.8496, 0.8644, 0.8575),
 }
-_NEEDS = "the faces, attributes and partition of CelebA"
-_CELEBA, _FACES = "CelebA, the training part", "shaded faces, drawn"
+NEEDS = "the faces, attributes and partition of CelebA"
+CELEBA, FACES = "CelebA, the training part", "shaded faces, drawn"
 
 
-def _celeba(scale: Scale) -> FactorDataset:
+def celeba(scale: Scale) -> FactorDataset:
     return CelebA(split="train", crop=None)
 
 
-def _faces(scale: Scale) -> FactorDataset:
+def faces(scale: Scale) -> FactorDataset:
     if scale == "smoke":
         return ShadedFaces(num_identities=2, num_azimuths=3, num_elevations=2, num_lightings=2, resolution=32)
     return ShadedFaces()
 
 
-def _setting_on(images: Callable[[Scale], FactorDataset]) -> Callable[[Scale, str], Setting]:
-    """Returns what makes the settings on these images."""
+def setting_on(
+    images: Callable[[Scale], FactorDataset], num_seeds: int = _NUM_SEEDS, smallest: int = 1
+) -> Callable[[Scale, str], Setting]:
+    """Returns what makes the settings on these images, with so many seeds, and so many at the smallest scale. A label
+    may end with the number of latents: ", latents 100".
+    """
 
     def made(scale: Scale, label: str) -> Setting:
         tiny = scale == "smoke"
         net = DoTranCelebA((4, 4, 4, 4), hidden=8) if tiny else DoTranCelebA(init="truncated_normal")
         likelihood = LaplaceLikelihood(sigmoid=True)
-        plain = spec(scale, label, _NUM_LATENTS, images=images(scale), net=net, likelihood=likelihood)
-        seeds = tuple(range(1 if tiny else _NUM_SEEDS))
-        return Setting(label, replace(plain, num_steps=_STEPS[scale]), seeds, family=label.rpartition(" ")[0])
+        name, _, latents = label.partition(", latents ")
+        size = int(latents or _NUM_LATENTS)
+        size = size // 10 if tiny and size > _NUM_LATENTS else size
+        plain = spec(scale, name, size, images=images(scale), net=net, likelihood=likelihood)
+        seeds = tuple(range(smallest if tiny else num_seeds))
+        return Setting(label, replace(plain, num_steps=_STEPS[scale]), seeds, family=name.rpartition(" ")[0])
 
     return made
 
 
-_CHOICES = (
+CHOICES = (
     Choice("image", "64 by 64", "the whole photograph squeezed to a square, as in the authors' code"),
     Choice("likelihood", "not stated", "L1 on a sigmoid, as in the authors' code"),
     Choice("scored part", "not stated", "that which was trained on, as in the authors' code"),
@@ -79,27 +90,32 @@ def _pair(
     panels: Mapping[str, str],
     printed: Callable[[Names], Sequence[Printed]] | None = None,
     notes: str = "",
+    fraction: float = 1.0,
+    pictures: Callable[[Work, Path], Mapping[str, bytes]] | None = None,
 ) -> tuple[Item, Item]:
     """Returns the item on CelebA, and the one that stands in for it on drawn faces."""
-    original = Question(key, _THREE, metrics, claims, make=_setting_on(_celeba)).item(
+    original = Question(key, THREE, metrics, claims, make=setting_on(celeba), fraction=fraction).item(
         title,
         claim,
         printed=printed,
         draw=bars(panels),
-        choices=_CHOICES,
-        data=_CELEBA,
+        choices=CHOICES,
+        data=CELEBA,
         notes=notes,
-        needs=_NEEDS,
+        needs=NEEDS,
         stand_in=f"do2020/{key}-faces",
+        pictures=pictures,
     )
-    stand_in = Question(f"{key}-faces", _THREE, metrics, stand_in_claims, make=_setting_on(_faces)).item(
+    drawn = setting_on(faces)
+    stand_in = Question(f"{key}-faces", THREE, metrics, stand_in_claims, make=drawn, fraction=fraction).item(
         f"{title}, on drawn faces",
         claim,
         draw=bars(panels),
-        choices=_CHOICES,
-        data=_FACES,
+        choices=CHOICES,
+        data=FACES,
         notes="Faces of four factors do not fill 65 latents, as photographs may.",
         stands_in_for=f"do2020/{key}",
+        pictures=pictures,
     )
     return original, stand_in
 
@@ -221,6 +237,21 @@ TABLE5, TABLE5_FACES = _pair(
     ),
 )
 
+_GROUPS = {"two informative": "pairs:1,2", "one of noise": "pairs:1,-1", "two of noise": "pairs:-1,-2"}
+FIGURE11, FIGURE11_FACES = _pair(
+    "figure11",
+    "MISJED of every two latents",
+    "Sorted by informativeness, pairs of informative latents have low MISJED, pairs of latents of noise a high one; "
+    "those of AAE are all alike.",
+    lambda scale: {"pairs": RankedPairs(Quantised(4 if scale == "smoke" else 50, masses="rectangle"))},
+    _pairs((_OURS, *_OTHERS)),
+    _pairs((_OURS, *_OTHERS)),
+    panels=_GROUPS,
+    notes="50 bins and a tenth of the images, as the caption of table 5 says, which is probably this figure's.",
+    fraction=0.1,
+    pictures=functools.partial(misjed_maps, num_bins=50, fraction=0.1),
+)
+
 FIGURE15 = Question(
     "figure15",
     (gamma(10), beta(50), AAE_50),
@@ -229,22 +260,23 @@ FIGURE15 = Question(
 ).item(
     "MISJED of pairs of latents, dSprites",
     "Sorted by informativeness, pairs of informative latents have low MISJED, pairs of latents of noise a high one.",
-    draw=bars({"two informative": "pairs:1,2", "one of noise": "pairs:1,-1", "two of noise": "pairs:-1,-2"}),
+    draw=bars(_GROUPS),
+    pictures=functools.partial(misjed_maps, num_bins=100),
 )
 
 FIGURE13 = Question(
     "figure13",
-    _THREE,
+    THREE,
     lambda scale: {"rmig": RMIG(BINS), "jemmig": JEMMIG(BINS)},
     lambda names: [*_higher_rmig(names["rmig"], "on average"), *_lower_jemmig(names["jemmig"], "on average")],
-    make=_setting_on(_celeba),
+    make=setting_on(celeba),
 ).item(
     "JEMMIG and RMIG of all 40 attributes",
     "In general FactorVAE agrees better with the attributes.",
     draw=points({"each model": ("jemmig", "rmig")}),
-    choices=_CHOICES,
-    data=_CELEBA,
-    needs=_NEEDS,
+    choices=CHOICES,
+    data=CELEBA,
+    needs=NEEDS,
 )
 
 
@@ -264,17 +296,17 @@ def _correlations(labels: tuple[str, ...]) -> Callable[[Names], Sequence[Claim]]
 
 FIGURE20 = Question(
     "figure20",
-    _THREE,
+    THREE,
     lambda scale: {"correlations": Correlations()},
-    _correlations(_THREE),
-    make=_setting_on(_celeba),
+    _correlations(THREE),
+    make=setting_on(celeba),
 ).item(
     "Correlations of means and of draws",
     "Correlations of the means misjudge how independent the latents of FactorVAE and beta-VAE are; AAE's two agree.",
     draw=points({"each model": ("correlations", "correlations:stochastic")}),
-    choices=_CHOICES,
-    data=_CELEBA,
-    needs=_NEEDS,
+    choices=CHOICES,
+    data=CELEBA,
+    needs=NEEDS,
     stand_in="do2020/figure20-dsprites",
 )
 

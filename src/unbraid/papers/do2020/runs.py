@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from unbraid import figures
@@ -18,6 +18,7 @@ from unbraid.models.architecture import Architecture
 from unbraid.objectives import AAE, BetaVAE, FactorVAE
 from unbraid.objectives.objective import Objective
 from unbraid.optimisers import Adam
+from unbraid.papers.examination import Examine, ExaminedWork
 from unbraid.papers.item import Choice, Item, Printed, Scale
 from unbraid.papers.panels import side_by_side
 from unbraid.papers.work import StudyWork
@@ -131,7 +132,7 @@ Names = Mapping[str, str]
 @dataclass(frozen=True)
 class Question:
     """What is asked of trained models: which settings, which metrics by a name of ours, and the claims that they
-    decide, given the names of these metrics in the study.
+    decide, given the names of these metrics in the study. `fraction` of the images are scored.
     """
 
     key: str
@@ -140,6 +141,7 @@ class Question:
     claims: Callable[[Names], Sequence[Claim]]
     factors: tuple[str, ...] = ()
     make: Callable[[Scale, str], Setting] = sprite_setting
+    fraction: float = 1.0
 
     def names(self, scale: Scale) -> dict[str, str]:
         """Returns the names of the metrics in the study."""
@@ -152,7 +154,7 @@ class Question:
                 name=f"do2020-{self.key}",
                 settings=tuple(self.make(scale, label) for label in self.settings),
                 metrics=tuple(self.metrics(scale).values()),
-                scorings=(Scoring(factors=self.factors),),
+                scorings=(Scoring(factors=self.factors, fraction=self.fraction),),
                 claims=tuple(self.claims(self.names(scale))),
             )
         )
@@ -198,6 +200,22 @@ class Question:
         )
 
 
+def examined(
+    item: Item, numbers: Mapping[str, bool | None], examine: Callable[[Scale], Examine], claims: Sequence[Claim]
+) -> Item:
+    """Returns the item with models that are examined beside what is scored of them. Its claims are those of the scores
+    and these, about the numbers that are examined.
+    """
+
+    def work(scale: Scale) -> ExaminedWork:
+        scored = item.at(scale)
+        assert isinstance(scored, StudyWork)
+        study = replace(scored.study, claims=())
+        return ExaminedWork(study, numbers, examine(scale), (*scored.claims, *claims))
+
+    return replace(item, work={scale: functools.partial(work, scale) for scale in item.work})
+
+
 def bars(panels: Mapping[str, str]) -> Callable[[StudyScores, Names], Any]:
     """Returns what draws a panel of bars for each title whose score any model has; a panel is a metric of ours, or a
     part of it after a colon.
@@ -228,9 +246,11 @@ def points(pairs: Mapping[str, tuple[str, str]]) -> Callable[[StudyScores, Names
 
 
 def named(names: Names, wanted: str) -> str:
-    """Returns the name in the study of a metric of ours, or of a part of it: "rmig:scale"."""
+    """Returns the name in the study of a metric of ours, or of a part of it: "rmig:scale". One that is examined has its
+    name already.
+    """
     key, _, part = wanted.partition(":")
-    return names[key] + (f":{part}" if part else "")
+    return names.get(key, key) + (f":{part}" if part else "")
 
 
 SHARED_CHOICES = (

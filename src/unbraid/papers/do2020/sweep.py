@@ -15,6 +15,7 @@ from unbraid.metrics import (
     Separability,
 )
 from unbraid.metrics.estimators import Exact, MeansHistogram
+from unbraid.papers.do2020.pictures import by_separability
 from unbraid.papers.do2020.runs import (
     BETA_VAES,
     FACTOR_VAES,
@@ -169,6 +170,7 @@ FIGURE4 = Question("figure4", (gamma(10), *_SHOWN), _of_latents, _figure4).item(
         for label, ranked in found.items()
         for rank, value in enumerate(ranked, start=1)
     ],
+    pictures=by_separability,
     notes=(
         "The panel labelled TC = 10 has the informative latents of the TC = 20 model of figure 23; "
         "both are trained here. In print, latents of beta 10 that say nothing share 0.04 nats, which cannot be: for a "
