@@ -52,7 +52,7 @@ def test_what_is_known_of_factors_is_chosen():
 
 
 def test_designs_have_names_and_refuse_nonsense():
-    assert (PERFECT.words, MIDDLE.words) == ("perfect", "degrees 20, std 0.2")
+    assert (PERFECT.words, MIDDLE.words) == ("perfect", "degrees 20, std 0.2, dropped 1")
     named = {design.words for experiment in EXPERIMENTS.values() for design in experiment.levels.values()}
     assert len(named) == len({design for each in EXPERIMENTS.values() for design in each.levels.values()})
     with pytest.raises(SpecError, match="multiple of 4"):

@@ -9,7 +9,7 @@ from unbraid.audit.agreement import Agreement
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
-from unbraid.audit.markdown import number_table, verdict_table
+from unbraid.audit.markdown import number_table, question_table, verdict_table
 from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
 from unbraid.metrics import JEMMIG, MIG
 
@@ -62,6 +62,12 @@ def test_noise_is_told_as_a_share_of_the_range():
     assert lost.cells["range"].mark == "bad"  # a range of 1 is not four standard deviations
 
 
+def test_a_metric_at_its_limit_is_not_praised_for_being_quiet():
+    [row] = rows_of(made({}, middle=(1.0, 1.0)))
+    assert (row.cells["redrawn"].mark, row.cells["redrawn"].use) == ("none", "")
+    assert "at its limit" in row.cells["redrawn"].meaning
+
+
 def test_seeds_and_settings_of_a_metric_are_cells():
     name = AuditedMetric(MIG(), "all").name
     seeds = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 100}) for n in (1, 2)]
@@ -95,4 +101,5 @@ def test_agreement_follows_ranks_and_directions():
 def test_tables_are_written_in_markdown():
     audit = made({"turned": 0.5})
     assert "| `mig` | differences between" in verdict_table(audit)
+    assert "| whether latents lie along factors | `mig` | – |" in question_table(audit)
     assert "| `mig` | 0.00 → 1.00 ✓ | ± 0.1 % ✓ |" in number_table(audit)

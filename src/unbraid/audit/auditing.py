@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 import os
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -19,10 +20,15 @@ from unbraid.evaluation.selection import VARIANTS, Metrics, metric_of, registry,
 from unbraid.events import Event, tell
 from unbraid.metrics.metric import Metric
 from unbraid.runs.run import Run
-from unbraid.studies.line_workers import line_workers
+from unbraid.studies.line_workers import Answer, line_workers
 from unbraid.version import __version__
 
+SLOW: Mapping[str, str] = {
+    "dcies": "trains nets on every code, which takes half an hour more: name it to have it audited."
+}
+"""What is audited only by its name, and why."""
 _NUM_TRIED = 64
+_SECONDS_BETWEEN = 20.0
 
 
 @final
@@ -33,7 +39,7 @@ class Size:
     have levels between the first and the last.
     """
 
-    num_images: int = 800
+    num_images: int = 500
     num_seeds: int = 2
     num_redraws: int = 6
     num_own_seeds: int = 3
@@ -64,46 +70,104 @@ def audit(
     num_processes: int | None = None,
     packages: Sequence[str] = (),
     trust: str | None = None,
+    earlier: Audit | None = None,
+    keep: Callable[[Audit], None] | None = None,
     progress: bool = True,
 ) -> Audit:
     """Returns how far each metric can be trusted, and for what. Without names, every metric of the library is audited.
 
     `runs` are those whose snapshots are measured, to see which metrics tell how far training is; `size` is "full",
     "quick", or a Size. Work is done by `num_processes`, as many as there are cores by default; 0 is this process. They
-    open the runs again: `packages` and `trust` are what `Run.open` takes.
+    open the runs again: `packages` and `trust` are what `Run.open` takes. What an `earlier` audit of this size has
+    measured is not measured again and stays, and `keep` is handed what there is so far, now and then and at the end.
     """
     chosen = _size(size)
     audited = {name: _dressed(metric) for name, metric in audited_metrics(metrics).items()}
+    united = {**{one.name: one for one in (earlier.metrics if earlier else ())}, **audited}
     if not any(one.dress for one in audited.values()):
         reasons = "; ".join(f"{name}: {one.refusal}" for name, one in audited.items())
         raise UnbraidError(f"None of the metrics takes codes as they are drawn here. {reasons}")
-    orders = dict(_orders(audited, chosen, packages)) | dict(
-        _training(audited, chosen, _snapshots(runs), packages, trust)
-    )
-    answers = dict[str, Any]()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    processes = cores if num_processes is None else num_processes
-    with shown(progress), line_workers(processes, PROGRAM, told) as workers:
-        for key, (line, _) in orders.items():
-            workers.give(key, line)
+    known = _known(earlier, chosen)
+    orders = [
+        each.without(known.get(each.measurement.key))
+        for each in (*_orders(audited, chosen), *_training(audited, chosen, _snapshots(runs), trust))
+    ]
+    waiting = {str(place): each for place, each in enumerate(orders) if each.metrics}
+
+    def so_far() -> Audit:
+        day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        return Audit(tuple(united.values()), tuple(known.values()), dataclasses.asdict(chosen), __version__, day)
+
+    num_done, kept_at = 0, time.monotonic()
+    with shown(progress), line_workers(_processes(num_processes), PROGRAM, told) as workers:
+        for place, each in waiting.items():
+            workers.give(place, order(each.codes, each.metrics, packages))
         while (answered := workers.next(wait=True)) is not None:
-            key, answers[key] = answered
-            if "error" in answers[key]:
-                raise UnbraidError(f"{key} could not be measured: {answers[key]['error']}")
-            tell(Event("metrics on drawn codes", len(answers), len(orders), "codes"))
-    measurements = tuple(
-        replace(orders[key][1], values=answers[key]["values"], refused=answers[key]["refused"]) for key in orders
-    )
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Audit(tuple(audited.values()), measurements, dataclasses.asdict(chosen), __version__, day)
+            measurement = waiting[answered[0]].answered(answered[1])
+            key = measurement.key
+            known[key] = known[key].joined(measurement) if key in known else measurement
+            num_done += 1
+            tell(Event("metrics on drawn codes", num_done, len(waiting), "codes"))
+            if keep is not None and time.monotonic() - kept_at > _SECONDS_BETWEEN:
+                keep(so_far())
+                kept_at = time.monotonic()
+    if keep is not None:
+        keep(so_far())
+    return so_far()
+
+
+@final
+@dataclass(frozen=True)
+class _Order:
+    """Holds which codes are measured by which metrics, and the measurement that comes of it, still without values."""
+
+    measurement: Measurement
+    codes: Mapping[str, Any]
+    metrics: Mapping[str, Metric]
+
+    def without(self, known: Measurement | None) -> "_Order":
+        """Returns the order without what is known."""
+        if known is None:
+            return self
+        return replace(
+            self,
+            metrics={
+                name: metric
+                for name, metric in self.metrics.items()
+                if name not in known.values and name not in known.refused
+            },
+        )
+
+    def answered(self, answer: Answer) -> Measurement:
+        """Returns the measurement with what a process answered."""
+        if "error" in answer:
+            raise UnbraidError(f"{self.measurement.codes} could not be measured: {answer['error']}")
+        return replace(self.measurement, values=answer["values"], refused=answer["refused"])
+
+
+def _known(earlier: Audit | None, size: Size) -> dict[tuple[str, str, int, int, str], Measurement]:
+    if earlier is None:
+        return {}
+    if (earlier.version, earlier.size) != (__version__, dataclasses.asdict(size)):
+        raise SpecError(
+            f"The earlier audit is of unbraid {earlier.version} and of another size, or of another version than "
+            f"{__version__}: its numbers cannot stand beside new ones. Begin a new file."
+        )
+    return {each.key: each for each in earlier.measurements}
+
+
+def _processes(number: int | None) -> int:
+    if number is not None:
+        return number
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def audited_metrics(metrics: Metrics | None) -> dict[str, Metric]:
-    """Returns the metrics to audit by name: those asked for, or all that the library lists, with the variants that
-    readers of papers look for.
+    """Returns the metrics to audit by name: those asked for, or all that the library lists and that are not slow, with
+    the variants that readers of papers look for.
     """
-    asked = [*(cls() for cls in registry().values()), *map(metric_of, VARIANTS)] if metrics is None else metrics
-    selection = select(asked)
+    listed = [*(cls() for name, cls in registry().items() if name not in SLOW), *map(metric_of, VARIANTS)]
+    selection = select(listed if metrics is None else metrics)
     if selection.model_scores:
         raise SpecError(
             f"{', '.join(selection.model_scores)} scores models on their images, and an audit draws codes alone. Leave "
@@ -131,10 +195,8 @@ def _dressed(metric: Metric) -> AuditedMetric:
     return AuditedMetric(metric, "", refusal)
 
 
-def _orders(
-    audited: Mapping[str, AuditedMetric], size: Size, packages: Sequence[str]
-) -> Iterator[tuple[str, tuple[str, Measurement]]]:
-    """Returns by a key of its own what each process is to do, and the measurement that comes of it."""
+def _orders(audited: Mapping[str, AuditedMetric], size: Size) -> Iterator[_Order]:
+    """Returns what processes are to do with drawn codes."""
     usable = {name: one for name, one in audited.items() if one.dress}
     wanted: dict[tuple[Design, int], dict[str, Metric]] = defaultdict(dict)
     for name, one in usable.items():
@@ -143,35 +205,25 @@ def _orders(
                 wanted[one.dressed(design), seed][name] = one.metric
     # The widest codes first: what takes longest must not be left for the end.
     for (design, seed), metrics in sorted(wanted.items(), key=lambda item: -item[0][0].unused - item[0][0].noise):
-        line = order(drawn(design, size.num_images, seed), metrics, packages)
-        yield f"{design.words}, seed {seed}", (line, Measurement("drawn", design.words, seed))
+        yield _Order(Measurement("drawn", design.words, seed), drawn(design, size.num_images, seed), metrics)
     for name, one in usable.items():
         codes = drawn(one.dressed(MIDDLE), size.num_images, 0)
         for seed in range(1, size.num_own_seeds + 1):
             [seeded] = select([one.metric], seed).metrics.values()
             if seeded != one.metric:
-                yield (
-                    f"{name} with the seed {seed}",
-                    (order(codes, {name: seeded}, packages), Measurement("own seed", MIDDLE.words, seed)),
-                )
+                yield _Order(Measurement("own seed", MIDDLE.words, seed), codes, {name: seeded})
         changed = dict(list(variations(one.metric).items())[: size.max_variations])
-        if changed:
-            line = order(codes, changed, packages)
-            yield f"settings of {name}", (line, Measurement("settings", MIDDLE.words, 0, of=name))
+        yield _Order(Measurement("settings", MIDDLE.words, 0, of=name), codes, changed)
 
 
 def _training(
-    audited: Mapping[str, AuditedMetric],
-    size: Size,
-    snapshots: Sequence[tuple[Run, int]],
-    packages: Sequence[str],
-    trust: str | None,
-) -> Iterator[tuple[str, tuple[str, Measurement]]]:
-    """Returns the same of snapshots."""
+    audited: Mapping[str, AuditedMetric], size: Size, snapshots: Sequence[tuple[Run, int]], trust: str | None
+) -> Iterator[_Order]:
+    """Returns what processes are to do with snapshots."""
     metrics = {name: one.metric for name, one in audited.items() if one.dress}
     for run, step in snapshots:
-        line = order(snapshot(run, step, size.num_images, trust), metrics, packages)
-        yield f"{run.name} after {step}", (line, Measurement("training", run.name, run.seed, step=step))
+        codes = snapshot(run, step, size.num_images, trust)
+        yield _Order(Measurement("training", run.name, run.seed, step=step), codes, metrics)
 
 
 def _designs(size: Size) -> Iterator[Design]:

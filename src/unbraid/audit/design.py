@@ -73,7 +73,7 @@ class Design:
         held = turned(at, float(self.degrees))[:, self.dropped :]
         used = torch.cat([held, held[:, : self.copied]], dim=1)
         used = used + jitter[:, : used.shape[1]]
-        noise = sampling.normal((num_images, self.noise), seed, "noise latents of drawn codes")
+        noise = self._noise(num_images, seed)
         unused = torch.zeros(num_images, self.unused, dtype=torch.float64)
         narrow = torch.full((num_images, used.shape[1] + self.noise), self.std, dtype=torch.float64)
         return Codes(
@@ -83,6 +83,15 @@ class Design:
                 Labels(f"factor_{k}", self._labels(values[:, k], share[:, k], size)) for k, size in enumerate(self.grid)
             ),
         )
+
+    def _noise(self, num_images: int, seed: int) -> Float64[Tensor, "image noise"]:
+        """Returns latents that look like those of factors, of values that are drawn by themselves: what tells the two
+        apart is their relation to the labels alone.
+        """
+        sizes = [self.grid[place % len(self.grid)] for place in range(self.noise)]
+        share = sampling.uniform((num_images, self.noise), seed, "noise latents of drawn codes")
+        jitter = sampling.normal((num_images, self.noise), seed, "jitter of noise latents") * _JITTER
+        return places((share * torch.tensor(sizes)).long(), sizes) + jitter
 
     def _labels(
         self, values: Int64[Tensor, " image"], share: Float64[Tensor, " image"], size: int
@@ -101,6 +110,6 @@ def _text(value: Any) -> str:
 
 PERFECT = Design()
 NOTHING = replace(PERFECT, dropped=len(PERFECT.grid), noise=len(PERFECT.grid))
-"""As many latents as factors, all of them sure, and of nothing that has to do with a factor."""
-MIDDLE = replace(PERFECT, degrees=20.0, std=0.2)
+"""As many latents as factors, which look like those of perfect codes and have nothing to do with any factor."""
+MIDDLE = replace(PERFECT, degrees=20.0, std=0.2, dropped=1)
 """Codes of middling quality, at which noise and settings are looked at: nothing is at its limit."""

@@ -48,7 +48,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "turned": Experiment(
         "turned axes",
         "two of three latents turned by, degrees",
-        _levels("degrees", (0, 15, 30, 45)),
+        _levels("degrees", (0, 15, 30, 40)),
         "notice",
         "whether latents lie along factors",
     ),
@@ -76,7 +76,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "unused": Experiment(
         "number of latents",
         "latents that are unused",
-        _levels("unused", (1, 4, 16)),
+        _levels("unused", (1, 4, 8)),
         "ignore",
         "codes of different length",
     ),

@@ -52,6 +52,15 @@ class Measurement:
     values: Mapping[str, float] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def key(self) -> tuple[str, str, int, int, str]:
+        """Returns what was measured, by whichever metrics."""
+        return (self.kind, self.codes, self.seed, self.step, self.of)
+
+    def joined(self, other: "Measurement") -> "Measurement":
+        """Returns the values of both: those of the other where both have one."""
+        return replace(self, values={**self.values, **other.values}, refused={**self.refused, **other.refused})
+
 
 @final
 @dataclass(frozen=True)

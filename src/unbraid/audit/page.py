@@ -8,6 +8,7 @@ from pathlib import Path
 from unbraid import files
 from unbraid.audit import table
 from unbraid.audit.agreement import Agreement
+from unbraid.audit.auditing import SLOW
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit
 from unbraid.audit.panels import HEIGHT, WIDTH, panels_of
@@ -46,7 +47,7 @@ def render(audit: Audit, command: str) -> str:
             "audit": audit,
             "heads": table.HEADS,
             "rows": [(row, _anchor(row.metric.name)) for row in shown],
-            "refused": [row.metric for row in rows if not row.metric.dress],
+            "refused": {row.metric.name: row.metric.refusal for row in rows if not row.metric.dress} | _left_out(audit),
             "figures": {row.metric.name: list(panels_of(audit, row.metric)) for row in shown},
             "experiments": EXPERIMENTS,
             "limits": {name: getattr(table, name) for name in vars(table) if name.isupper() and name != "HEADS"},
@@ -57,6 +58,11 @@ def render(audit: Audit, command: str) -> str:
         },
         {"strength": _strength, "share": _share},
     )
+
+
+def _left_out(audit: Audit) -> dict[str, str]:
+    audited = {one.name for one in audit.metrics}
+    return {name: f"It {why}" for name, why in SLOW.items() if name not in audited}
 
 
 def _anchor(name: str) -> str:

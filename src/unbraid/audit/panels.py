@@ -11,9 +11,8 @@ from unbraid.audit.findings import Audit, AuditedMetric
 from unbraid.audit.table import HEADS
 from unbraid.pages.axis import Axis, tick_text
 
-WIDTH, HEIGHT = 260, 150
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 10, 34
-_MOST_LETTERS = 34
+WIDTH, HEIGHT = 260, 134
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 10, 18
 
 
 @final
@@ -37,20 +36,22 @@ class Panel:
 def panels_of(audit: Audit, one: AuditedMetric) -> Iterator[Panel]:
     """Returns the figures of a metric, one for each column of its row but the agreement, which has a table for all."""
     references = {"perfect": audit.mean(one, PERFECT), "noise": audit.mean(one, NOTHING)}
-    yield _panel(
-        "range", "codes", {"noise": audit.values(one, NOTHING), "perfect": audit.values(one, PERFECT)}, references
-    )
     middle = audit.values(one, MIDDLE)
-    yield _panel("redrawn", "codes of middling quality", {"drawn again": middle}, references)
-    if seeds := audit.own_seeds(one):
-        yield _panel("own seed", "codes of middling quality", {"seeds of its own": seeds}, references)
-    for name, experiment in EXPERIMENTS.items():
-        levels = {label: audit.values(one, design) for label, design in experiment.levels.items()}
-        if known := {label: values for label, values in levels.items() if values}:
-            yield _panel(name, experiment.axis, known, references, joined=True)
-    if settings := audit.settings(one):
-        values = {"as audited": middle[:1], **{name: [value] for name, value in settings.items()}}
-        yield _panel("settings", "settings, as numbered below", values, references, numbered=True)
+    settings = {name: [value] for name, value in audit.settings(one).items()}
+    shown = {
+        "range": ("codes", {"noise": audit.values(one, NOTHING), "perfect": audit.values(one, PERFECT)}),
+        "redrawn": ("codes of middling quality", {"drawn again": middle}),
+        "own seed": ("codes of middling quality", {"seeds of its own": audit.own_seeds(one)}),
+        **{
+            name: (each.axis, {label: audit.values(one, design) for label, design in each.levels.items()})
+            for name, each in EXPERIMENTS.items()
+        },
+        "settings": ("settings, as numbered below", {"as audited": middle[:1], **settings} if settings else {}),
+    }
+    for column, (axis, values) in shown.items():
+        if known := {label: each for label, each in values.items() if each}:
+            is_level, is_setting = column in EXPERIMENTS, column == "settings"
+            yield _panel(column, axis, known, references, joined=is_level, numbered=is_setting)
     if training := audit.training(one):
         yield _training(training, references)
 
@@ -82,7 +83,7 @@ def _panel(
         dots,
         (_path(means),) if joined else (),
         tuple((_y(scale, value), name) for name, value in references.items() if math.isfinite(value)),
-        tuple(f"{place}: {label} ({_first(each):.3g})" for place, (label, each) in enumerate(values.items()))
+        tuple(f"{place}: {label} ({each[0]:.3g})" for place, (label, each) in enumerate(values.items()))
         if numbered
         else (),
     )
@@ -116,7 +117,3 @@ def _y(scale: Axis, value: float) -> float:
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-
-
-def _first(values: Sequence[float]) -> float:
-    return values[0] if values else math.nan

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, final
 
@@ -24,6 +24,8 @@ STEADY, SHIFTING = 0.1, 0.3
 """How far other settings move a metric, as a share of its range."""
 TELLS_STEPS, MIXES_STEPS = 0.75, 0.6
 """How often a later snapshot has to score above an earlier one, of any seeds."""
+SATURATED = 0.98
+"""A metric that keeps so much of its range on codes of middling quality is at its limit: its noise cannot show."""
 CLEAR = 4.0
 """Perfect codes must lie so many standard deviations above noise, or no share of the range means anything."""
 
@@ -91,7 +93,7 @@ def _cells(audit: Audit, one: AuditedMetric, agreement: Agreement) -> Iterator[t
     clear = is_clear(audit, one)
     yield "range", _range(audit, one, clear=clear)
     width = abs(audit.range(one))
-    yield "redrawn", _noise(audit.values(one, MIDDLE), width, clear=clear)
+    yield "redrawn", _noise(audit, one, width, clear=clear)
     yield "own seed", _own_seed(audit, one, width, clear=clear)
     for name, experiment in EXPERIMENTS.items():
         yield name, _share(audit, one, experiment, clear=clear)
@@ -121,33 +123,41 @@ def _range(audit: Audit, one: AuditedMetric, *, clear: bool) -> Cell:
     return Cell(text, perfect - nothing, "bad", "noise scores as well as perfect codes, or better", avoid=why)
 
 
-def _noise(values: list[float], width: float, *, clear: bool) -> Cell:
+def is_saturated(audit: Audit, one: AuditedMetric) -> bool:
+    """Returns whether codes of middling quality score like perfect ones."""
+    kept = (audit.mean(one, MIDDLE) - audit.mean(one, NOTHING)) / (audit.range(one) or math.nan)
+    return kept >= SATURATED
+
+
+def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
+    values = audit.values(one, MIDDLE)
     if len(values) < 2:
         return Cell("–", meaning="It has no value for codes of middling quality.")
-    spread = statistics.stdev(values)
-    if not clear:
-        return Cell(f"± {spread:.2g}", spread, "none", "standard deviation, in the units of the metric")
-    share = spread / width
-    text = f"± {_percent(share)}"
-    means = "standard deviation over codes that are drawn again, of the range"
-    least = _percent(2 * 1.96 * share)
-    if share <= QUIET:
-        return Cell(text, share, "good", means, use=f"differences between two models down to {least} of its range")
-    mark: Mark = "bad" if share > LOUD else "between"
-    avoid = f"differences of less than {least} of its range between single models" if share > LOUD else ""
-    return Cell(text, share, mark, means, avoid=avoid)
+    cell = _spread(audit, one, values, width, "codes that are drawn again", clear=clear)
+    least = _percent(2 * 1.96 * cell.value)
+    if cell.mark == "good":
+        return replace(cell, use=f"differences between two models down to {least} of its range")
+    if cell.mark == "bad":
+        return replace(cell, avoid=f"differences of less than {least} of its range between single models")
+    return cell
 
 
 def _own_seed(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
     values = audit.own_seeds(one)
     if len(values) < 2:
         return Cell("none", 0.0, "good", "nothing in it is random")
+    return _spread(audit, one, values, width, "its own seeds", clear=clear)
+
+
+def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float, over: str, *, clear: bool) -> Cell:
     spread = statistics.stdev(values)
     if not clear:
-        return Cell(f"± {spread:.2g}", spread, "none", "standard deviation, in the units of the metric")
+        return Cell(f"± {spread:.2g}", spread, "none", f"standard deviation over {over}, in the units of the metric")
     share = spread / width
+    if is_saturated(audit, one):
+        return Cell(f"± {_percent(share)}", share, "none", "at its limit on these codes: its noise cannot show")
     mark: Mark = "good" if share <= QUIET else "bad" if share > LOUD else "between"
-    return Cell(f"± {_percent(share)}", share, mark, "standard deviation over its own seeds, of the range")
+    return Cell(f"± {_percent(share)}", share, mark, f"standard deviation over {over}, of the range")
 
 
 def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: bool) -> Cell:
@@ -180,6 +190,8 @@ def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) ->
         return Cell(f"{spread:.2g}", spread, "none", "greatest less least value, in the units of the metric")
     share = spread / width
     means = f"greatest less least value under {len(values) - 1} other settings, of the range"
+    if share <= STEADY and is_saturated(audit, one):
+        return Cell(_percent(share), share, "none", f"{means}; at its limit on these codes")
     if share <= STEADY:
         return Cell(_percent(share), share, "good", means, use="numbers of papers, whatever their settings were")
     mark: Mark = "bad" if share > SHIFTING else "between"

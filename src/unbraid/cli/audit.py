@@ -25,7 +25,9 @@ def audit(
     size: Annotated[str, typer.Option(metavar="quick|full", help="How many codes are drawn, and how large.")] = "full",
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep every value in a .json file as well.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Keep every value in a .json file as well; go on where it ends.", show_default=False
+        ),
     ] = None,
     processes: Annotated[
         int | None,
@@ -44,8 +46,8 @@ def audit(
       unbraid audit --metrics mig,dci,sap --size quick
       unbraid audit runs --out audit.html --save audit.json
     """
+    from unbraid.audit import Audit, write_audit_page
     from unbraid.audit import audit as measure
-    from unbraid.audit import write_audit_page
     from unbraid.cli.run_folders import finished_among, open_runs
 
     for path, suffix, flag in ((out, ".html", "--out"), (save, ".json", "--save")):
@@ -55,10 +57,10 @@ def audit(
             files.check_writable(path)
     trusted = parse_trust(packages, trust_source)
     runs = finished_among(open_runs(what, trusted), "audit with") if what else []
+    earlier = Audit.from_json(save.read_text(encoding="utf-8")) if save is not None and save.exists() else None
+    keep = None if save is None else lambda so_far: files.write_text(save, so_far.to_json())
     with stage("Measuring the metrics"):
-        found = measure(metrics, runs=runs, size=size, num_processes=processes, **trusted)
-    if save is not None:
-        files.write_text(save, found.to_json())
+        found = measure(metrics, runs=runs, size=size, num_processes=processes, earlier=earlier, keep=keep, **trusted)
     flags = [*(["--metrics", metrics] if metrics else []), *(["--size", size] if size != "full" else [])]
     command = shlex.join(["unbraid", "audit", *(path.name for path in what or ()), *flags])
     written = write_audit_page(found, out, command=command)
