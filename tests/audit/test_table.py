@@ -11,7 +11,7 @@ from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.markdown import number_table, question_table, verdict_table
 from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
-from unbraid.metrics import JEMMIG, MIG
+from unbraid.metrics import JEMMIG, MIG, SEPIN
 
 LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
 
@@ -52,6 +52,11 @@ def test_a_metric_that_prefers_noise_has_no_shares():
     assert not is_clear(made({}, JEMMIG()), AuditedMetric(JEMMIG(), "all"))
     assert row.cells["turned"].text == "–"
     assert row.avoid[0].startswith("whether a code holds the factors at all")
+
+
+def test_a_metric_that_reads_no_factors_is_told_so():
+    [row] = rows_of(made({}, SEPIN()))
+    assert row.avoid == ["whether a code holds the factors at all: it reads no factors"]
 
 
 def test_noise_is_told_as_a_share_of_the_range():

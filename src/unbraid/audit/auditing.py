@@ -59,7 +59,7 @@ class Size:
 
 
 SIZES: Mapping[str, Size] = {"quick": Size(120, 1, 2, 2, 2, is_whole=False), "full": Size()}
-"""How thorough an audit is, by name."""
+"""The sizes of an audit by name: one that takes seconds for a few metrics, and one that takes minutes for all."""
 
 
 def audit(

@@ -103,7 +103,11 @@ def _cells(audit: Audit, one: AuditedMetric, agreement: Agreement) -> Iterator[t
 
 
 def is_clear(audit: Audit, one: AuditedMetric) -> bool:
-    """Returns whether perfect codes lie well above codes of noise, in the direction that the metric calls better."""
+    """Returns whether perfect codes lie well above codes of noise, in the direction that the metric calls better. A
+    metric that reads no factors cannot tell the two apart, whatever the draws were.
+    """
+    if not one.metric.needs_factors:
+        return False
     width, values = audit.range(one), audit.values(one, MIDDLE)
     if not math.isfinite(width) or len(values) < 2:
         return False
@@ -116,11 +120,12 @@ def is_clear(audit: Audit, one: AuditedMetric) -> bool:
 
 def _range(audit: Audit, one: AuditedMetric, *, clear: bool) -> Cell:
     perfect, nothing = audit.mean(one, PERFECT), audit.mean(one, NOTHING)
-    text = f"{nothing:.2f} → {perfect:.2f}"
+    text = f"{nothing:.2f} → {perfect:.2f}".replace("-0.00", "0.00").replace("-", "−")
     if clear:
         return Cell(text, perfect - nothing, "good", "from codes of noise to perfect codes")
-    why = "whether a code holds the factors at all: it does not tell perfect codes from noise"
-    return Cell(text, perfect - nothing, "bad", "noise scores as well as perfect codes, or better", avoid=why)
+    means = "noise scores as well as perfect codes, or better" if one.metric.needs_factors else "it reads no factors"
+    why = f"whether a code holds the factors at all: {means}"
+    return Cell(text, perfect - nothing, "bad", means, avoid=why)
 
 
 def is_saturated(audit: Audit, one: AuditedMetric) -> bool:
@@ -134,7 +139,7 @@ def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Ce
     if len(values) < 2:
         return Cell("–", meaning="It has no value for codes of middling quality.")
     cell = _spread(audit, one, values, width, "codes that are drawn again", clear=clear)
-    least = _percent(2 * 1.96 * cell.value)
+    least = _percent(max(0.001, 2 * 1.96 * cell.value))
     if cell.mark == "good":
         return replace(cell, use=f"differences between two models down to {least} of its range")
     if cell.mark == "bad":
