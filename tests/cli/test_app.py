@@ -94,7 +94,7 @@ def test_the_help_of_score_is_narrowed_by_the_metric_and_its_estimator(unbraid):
         (["train", "--checkpoint-every", "soon"], "--checkpoint-every"),
         (["train", "--checkpoint-every", "0"], "--checkpoint-every"),
         (["train", "stray"], "stray"),
-        (["score"], "RUNS"),
+        (["score"], "There is nothing to score"),
         (["encode", "run"], "IMAGES"),
         (["datasets", "--metric", "mig"], "--metric"),
     ],
