@@ -13,14 +13,17 @@ from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.evaluation.selection import select
-from unbraid.metrics import DCIES, ClusterAccuracy
+from unbraid.metrics import DCIES, SNC, ClusterAccuracy
 from unbraid.metrics.metric import Metric, features
 
 EVERY = concrete_subclasses(Metric)
 # Cluster accuracy takes codes with discrete latents alone, and has tests of its own.
 CONTINUOUS = [cls for cls in EVERY if cls is not ClusterAccuracy]
 # Where the default takes seconds, what takes less.
-QUICK = {DCIES: DCIES(hidden=(0, 4), num_steps=5, batch_size=64)}
+QUICK = {
+    DCIES: DCIES(hidden=(0, 4), num_steps=5, batch_size=64),
+    SNC: SNC(hidden=4, num_steps=5, batch_size=64),
+}
 OF_FACTORS = [cls for cls in CONTINUOUS if cls.needs_factors]
 
 

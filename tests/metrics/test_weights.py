@@ -22,6 +22,7 @@ from unbraid.metrics import (
     MIG,
     RMIG,
     SAP,
+    SNC,
     AttributeVector,
     Downstream,
     Explicitness,
@@ -39,7 +40,7 @@ EVERY = concrete_subclasses(Metric)
 # These fit a predictor to some rows and test it on others. With weights the rows are drawn from p(n), an image on one
 # side only; copies of an image may lie on both. So the two agree as far as their intervals say, where there are many
 # images.
-FITTED = (AttributeVector, DCI, DCIES, Downstream, Explicitness, InfoMEC, SAP)
+FITTED = (AttributeVector, DCI, DCIES, Downstream, Explicitness, InfoMEC, SAP, SNC)
 
 # Further settings that compute the same in another way.
 OTHER_WAYS = [
@@ -110,7 +111,8 @@ def test_a_weight_is_worth_as_many_copies(metric):
 
 @pytest.mark.parametrize("cls", FITTED, ids=lambda cls: cls.__name__)
 def test_what_is_fitted_to_weighted_images_scores_as_what_is_fitted_to_copies(cls):
-    metric = DCIES(hidden=(0, 4), num_steps=40) if cls is DCIES else cls()
+    quick = {DCIES: {"hidden": (0, 4), "num_steps": 40}, SNC: {"hidden": 4, "num_steps": 5}}
+    metric = cls(**quick.get(cls, {}))
     weighted, copies = (metric.of(statistics) for statistics in weighted_and_copies(200))
     half_widths = [(score.interval[1] - score.interval[0]) / 2 for score in (weighted, copies)]
     # Twice the 95 % half width of their difference: intervals hold the images that were drawn, and the two drew

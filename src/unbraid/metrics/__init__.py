@@ -38,5 +38,6 @@ from unbraid.metrics.rmig import RMIG as RMIG
 from unbraid.metrics.sap import SAP as SAP
 from unbraid.metrics.separability import Separability as Separability
 from unbraid.metrics.sepin import SEPIN as SEPIN
+from unbraid.metrics.snc import SNC as SNC
 from unbraid.metrics.top_attributes import TopAttributes as TopAttributes
 from unbraid.metrics.zdiff import ZDiff as ZDiff
