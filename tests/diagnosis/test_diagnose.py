@@ -55,7 +55,7 @@ def test_codes_that_say_nothing_have_collapsed():
     assert "collapsed: none is left" in collapsed.sentence
     assert "Weigh the rate less" in found.advice[0]
     assert found["factors without a latent"].state == "look"
-    assert "Nor do all latents together predict a, b and c: it is lost" in found["factors without a latent"].sentence
+    assert "Nor do all latents together predict a, b and c: they are lost" in found["factors without a latent"].sentence
 
 
 def test_too_few_latents_are_told_from_enough():
@@ -165,6 +165,8 @@ def test_weights_of_images_count():
     found = diagnose_codes(replace(one_each(), weights=weights))
     assert set(found["factors without a latent"].numbers["best_share"]) == {"a", "b"}
     assert found["collapsed latents"].numbers["unused"] == [2, 3]
+    assert found["collapsed latents"].numbers["num_factors"] == 2  # so two latents are enough
+    assert found["collapsed latents"].state == "fine"
 
 
 def test_beta_is_what_a_nat_of_rate_costs():

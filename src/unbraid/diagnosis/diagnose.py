@@ -89,7 +89,7 @@ def _of_codes(
     looked_at = replace(codes.rows(rows), weights=None)  # they were drawn by their weights
     used = used_latents(looked_at)
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
-    findings = [check_collapse(looked_at, used, len(codes.factors)), check_redundancy(looked_at, used)]
+    findings = [check_collapse(looked_at, used, _num_varying(looked_at)), check_redundancy(looked_at, used)]
     if decoder is None:
         findings.append(Finding("decoder's Jacobian", "unknown", "No decoder was given."))
     else:
@@ -97,6 +97,11 @@ def _of_codes(
         spread = looked_at.mean.double().std(dim=0)[continuous]
         findings.append(check_jacobian(decoder, likeliest(looked_at, some, widths), continuous, spread))
     return [*findings, *check_factors(looked_at, used)]
+
+
+def _num_varying(codes: Codes) -> int:
+    """Returns how many factors have more than one value in these images."""
+    return sum(len(labels.values.unique(dim=0)) > 1 for labels in codes.factors)
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:

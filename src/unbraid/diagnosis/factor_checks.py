@@ -65,15 +65,21 @@ def _unheld(codes: Codes, shares: Shares, used: list[int]) -> Finding:
     absent = [name for name in missing if name not in spread]
     says, advice = f"No latent holds {each}.", list[str]()
     if spread:
-        says += f" All latents together predict {listed(spread)}, so it is in the code but spread over latents."
+        says += (
+            f" All latents together predict {listed(spread)}, so {_they(spread)} in the code but spread over latents."
+        )
         advice.append(f"For {listed(spread)}: weigh the total correlation more, or choose another seed.")
     if absent:
-        says += f" Nor do all latents together predict {listed(absent)}: it is lost."
+        says += f" Nor do all latents together predict {listed(absent)}: {_they(absent)} lost."
         advice.append(
             f"For {listed(absent)}: weigh the rate less, train longer, or give more latents or a larger net; then see "
             "whether reconstructions show it."
         )
     return Finding(_NAMES[0], "look", says, numbers, tuple(advice))
+
+
+def _they(names: list[str]) -> str:
+    return "it is" if len(names) == 1 else "they are"
 
 
 def _shared(shares: Shares) -> Finding:
