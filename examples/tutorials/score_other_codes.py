@@ -85,9 +85,8 @@ figures.latent_factor_map(information, list(factors), label="nats")
 figures.code_map(codes, (0, 1))[0]
 
 # %% [markdown]
-# Three fully connected layers leave the factors mixed: every latent knows something of both coordinates. A net
-# with convolutions and an objective that asks for independence do better, which is what [the first
-# tutorial](train_and_look.md) trains.
+# Where two fields of a column are bright, two latents share a factor, and MIG is low. A net with convolutions and
+# an objective that asks for independence do better, which is what [the first tutorial](train_and_look.md) trains.
 #
 # ## Keep it
 

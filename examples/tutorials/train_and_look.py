@@ -3,10 +3,9 @@
 #
 # From a recipe to trained models, their scores, and pictures of what each latent does.
 #
-# Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400
-# steps. A real run is longer, not different: [the quickstart](../quickstart.md) takes 1600 steps on 32 x 32
-# pixels (a minute and a half on two cores), and dSprites in full 50 epochs (four minutes for twenty models on one
-# H200).
+# Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400 steps. A
+# real run is longer, not different: [the quickstart](../quickstart.md) takes 1600 steps on 32 x 32 pixels (a
+# minute and a half on two cores), and dSprites in full 50 epochs (four minutes for twenty models on one H200).
 
 # %%
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, figures, train, write_report
@@ -64,8 +63,8 @@ card
 #
 # ## Look
 #
-# First at how it came about. Each curve is what one latent says of the image: early on the code costs nothing and
-# every latent is used; as its price rises, some give up.
+# First at how it came about. Each curve is what one latent says of the image. For a while the model draws the
+# average of all images, and no latent says anything; then some find a factor, and the others stay silent.
 
 # %%
 steps, information = best.history.latent_information()
@@ -86,7 +85,9 @@ figures.mean_code_curves(best.codes().with_factors(names))[0]
 
 # %% [markdown]
 # A row of the traversal is a latent; in a disentangled code it follows one factor, and its curve in the last
-# picture is steep in one column and flat in the others. After so short a training some latents still follow two.
+# picture is steep in one column and flat in the others. To hope for are a latent that moves the heart sideways,
+# one that moves it up and down, and a third for its size, which changes fewer pixels and so comes last: a longer
+# training sharpens it.
 #
 # ## Share
 #
