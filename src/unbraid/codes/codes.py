@@ -26,7 +26,7 @@ from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
 from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
 from unbraid.codes.factor_forms import Marks
 from unbraid.codes.grouped_latents import fields_along, group_directions
-from unbraid.codes.joining import check_alike, described, joined_labels, joined_weights
+from unbraid.codes.joining import JOINED, joined_tables, joined_weights
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.codes.some_latents import check_latents, fields_of_latents
@@ -258,23 +258,9 @@ class Codes:
         """
         if not isinstance(others, Codes):
             raise CodesError(f"Codes were given as {type(others).__name__}; expected unbraid.Codes.")
-        tables = ("mean", "std", "covariance", "samples", "probabilities", "factors")
-        ours, theirs = ({name: getattr(codes, name) for name in tables} for codes in (self, others))
-        check_alike(described(**ours), described(**theirs))
-
-        def both(name: str, axis: int = 0) -> Any:
-            return None if ours[name] is None else torch.cat([ours[name], theirs[name]], dim=axis)
-
-        return replace(
-            self,
-            mean=both("mean"),
-            std=both("std"),
-            covariance=both("covariance"),
-            samples=both("samples", 1),
-            probabilities=tuple(map(torch.vstack, zip(self.probabilities, others.probabilities, strict=True))),
-            factors=tuple(map(joined_labels, self.factors, others.factors)),
-            weights=joined_weights(self.weights, len(self), others.weights, len(others), self.mean),
-        )
+        ours, theirs = ({name: getattr(codes, name) for name in JOINED} for codes in (self, others))
+        weights = joined_weights(self.weights, len(self), others.weights, len(others), self.mean)
+        return replace(self, **joined_tables(ours, theirs), weights=weights)
 
     def with_latents(self, latents: Sequence[int]) -> "Codes":
         """Returns the codes with the latents of these numbers alone, in this order, the continuous ones first."""

@@ -1,6 +1,6 @@
 """Codes of the same latents and factors, put below each other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -8,6 +8,26 @@ from torch import Tensor
 
 from unbraid.codes.labels import Labels
 from unbraid.errors import CodesError
+
+JOINED = ("mean", "std", "covariance", "samples", "probabilities", "factors")
+"""The fields of codes that are put below each other as they are."""
+
+
+def joined_tables(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the `JOINED` fields of both. Raises if the codes have other latents or factors."""
+    check_alike(described(**ours), described(**theirs))
+
+    def both(name: str, axis: int = 0) -> Tensor | None:
+        return None if ours[name] is None else torch.cat([ours[name], theirs[name]], dim=axis)
+
+    return {
+        "mean": both("mean"),
+        "std": both("std"),
+        "covariance": both("covariance"),
+        "samples": both("samples", 1),
+        "probabilities": tuple(map(torch.vstack, zip(ours["probabilities"], theirs["probabilities"], strict=True))),
+        "factors": tuple(map(joined_labels, ours["factors"], theirs["factors"])),
+    }
 
 
 def check_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
