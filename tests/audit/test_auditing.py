@@ -83,6 +83,7 @@ def test_settings_are_changed_one_at_a_time():
     assert MCC() not in variations(MCC()).values()
 
 
+@pytest.mark.slow  # a process imports torch
 def test_a_process_answers_and_says_what_went_wrong():
     assert "error" in told("{}")
     with line_workers(1, PROGRAM, told) as workers:
