@@ -29,7 +29,7 @@ from unbraid.papers.do2020.faces import (
     TABLE7_FACES,
 )
 from unbraid.papers.do2020.facts import TABLE2, TABLE2_CELEBA, TABLE3, TABLE4
-from unbraid.papers.do2020.fashion import TABLE6_FASHION
+from unbraid.papers.do2020.fashion import TABLE6_FASHION, TABLE7_RESCALED
 from unbraid.papers.do2020.repeated_runs import (
     FIGURE22,
     FIGURE22_FACES,
@@ -73,6 +73,7 @@ PAPER = Paper(
         TABLE6_FASHION,
         TABLE7,
         TABLE7_FACES,
+        TABLE7_RESCALED,
         FIGURE12,
         FIGURE12_FACES,
         FIGURE13,
