@@ -28,6 +28,10 @@ def test_without_the_files_it_says_which_are_needed_and_offers_the_stand_in(name
     assert item.stand_in in str(caught.value)
 
 
+# Of very many items on the same models, those that ask for different things; all run on what stands in for their data.
+_DIFFERENT = {"do2020": ("figure10", "table5", "figure12", "figure26")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("paper", "dataset", "put"),
@@ -48,6 +52,7 @@ def test_with_the_files_every_item_runs(
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     put(tmp_path / "data")
     chosen = [item for item in papers()[paper].items if any(map(_is_of(dataset), item.at("smoke").datasets()))]
+    chosen = [item for item in chosen if item.name in _DIFFERENT.get(paper, (item.name,))]
     assert chosen
     for item in chosen:
         found = run_item(item, "smoke", tmp_path / "runs", OPTIONS)
