@@ -54,6 +54,13 @@ def test_a_system_without_posix_locks_is_refused_with_a_sentence(monkeypatch):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
+def test_the_release_was_checked():
+    table = (ROOT / "benchmarks" / "results" / "release_check.md").read_text()
+    assert f"unbraid {__version__}" in table
+    assert "FAILED" not in table
+    assert len(re.findall(r"\| passed \|", table)) >= 12
+
+
 @pytest.mark.slow
 def test_the_wheel_is_whole_and_its_quickstart_runs_in_an_empty_folder(tmp_path):
     """Without the network: what it depends on is here already."""
