@@ -134,6 +134,14 @@ def test_one_factor_or_one_active_latent_leaves_nothing_to_compare():
     assert math.isnan(InfoMEC()(alone).value)
 
 
+def test_without_any_active_latent_nothing_is_compared():
+    codes = Codes.from_arrays(np.zeros((60, 3)), np.ones((60, 3)), factors=np.arange(120).reshape(60, 2) % 3)
+    for metric in (InfoMEC(), *infomec()):
+        score = metric(codes)
+        assert math.isnan(score.value)
+        assert math.isnan(score.parts["compactness"].value)
+
+
 def test_values_that_no_training_row_has_are_left_out():
     v = torch.cat([torch.arange(60) % 2, torch.tensor([2])]).numpy()
     z = v[:, None] + 0.1 * np.random.default_rng(0).normal(size=(61, 2))

@@ -144,6 +144,8 @@ class InfoMEC(Metric):
 def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:
     """Returns the largest of each row over its sum; where all are 0, what equal ones would have."""
     total = table.sum(dim=1)
+    if table.shape[1] == 0:  # no latent is active
+        return total
     return torch.where(total > 0, table.amax(dim=1) / torch.where(total > 0, total, 1.0), 1 / table.shape[1])
 
 
