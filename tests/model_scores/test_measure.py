@@ -1,12 +1,13 @@
 """One pass over the images for all scores of a model."""
 
+import importlib
+
 import pytest
 
 from tests.model_scores.models import IMAGES, MIXED, measured, model, scored
 from unbraid.data.selected import rows_of
 from unbraid.evaluation.selection import metric_of, select
 from unbraid.model_scores import ELBO, Distortion, ImportanceWeightedBound
-from unbraid.model_scores import measure as module
 
 
 def test_scores_that_are_asked_for_together_are_those_asked_for_alone():
@@ -18,7 +19,7 @@ def test_scores_that_are_asked_for_together_are_those_asked_for_alone():
 def test_a_score_does_not_depend_on_how_many_images_are_taken_at_once(monkeypatch):
     net = model(MIXED)
     whole = measured({"elbo": ELBO(), "iw": ImportanceWeightedBound(4)}, net)
-    monkeypatch.setattr(module, "_IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(importlib.import_module("unbraid.model_scores.measure"), "_IMAGES_AT_ONCE", 7)
     parts = measured({"elbo": ELBO(), "iw": ImportanceWeightedBound(4)}, net)
     for name in whole:
         assert parts[name].value == pytest.approx(whole[name].value, rel=1e-12)

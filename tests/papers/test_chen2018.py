@@ -85,7 +85,8 @@ def test_figures_2_3_4_and_the_ablations_share_runs(scale: str) -> None:
 
 
 def test_a_stand_in_does_as_the_original_on_other_images() -> None:
-    stand_ins = [item for item in PAPER.items if item.stands_in_for]
+    # figure1-purity asks models of the stand-in what the original does not ask.
+    stand_ins = [item for item in PAPER.items if item.stands_in_for and item.name != "figure1-purity"]
     assert len(stand_ins) == 7
     for item in stand_ins:
         original = ITEMS[item.stands_in_for.partition("/")[2]]

@@ -21,6 +21,7 @@ def test_choices_are_the_concrete_recipes_that_a_folder_exports():
     assert list(choices(Latents)) == [
         "bernoulli",
         "concrete",
+        "conditional",
         "correlated-gaussian",
         "deterministic",
         "gaussian",

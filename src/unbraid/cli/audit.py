@@ -57,7 +57,7 @@ def audit(
             files.check_writable(path)
     trusted = parse_trust(packages, trust_source)
     runs = finished_among(open_runs(what, trusted), "audit with") if what else []
-    earlier = Audit.from_json(save.read_text(encoding="utf-8")) if save is not None and save.exists() else None
+    earlier = Audit.from_json(files.read_bytes(save).decode("utf-8")) if save is not None and save.exists() else None
     keep = None if save is None else lambda so_far: files.write_text(save, so_far.to_json())
     with stage("Measuring the metrics"):
         found = measure(metrics, runs=runs, size=size, num_processes=processes, earlier=earlier, keep=keep, **trusted)
