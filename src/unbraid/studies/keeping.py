@@ -1,5 +1,6 @@
 """What stays of a run once it is scored, by all studies in the folder that ask for it."""
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import final
@@ -22,12 +23,19 @@ def register(study: Study, folder: Path) -> None:
 def registered(folder: Path, packages: Collection[str]) -> list[Study]:
     """Returns all studies that ask for runs of this folder. Raises if one cannot be read, since it may ask for more."""
     try:
-        return [Study.load(path, packages=packages) for path in sorted((folder / STUDIES).glob("*.json"))]
-    except SpecError as error:
+        paths = sorted((folder / STUDIES).glob("*.json"))
+        return [_read(path, files.read_bytes(path), tuple(packages)) for path in paths]
+    except (SpecError, OSError) as error:
         raise SpecError(
             f"A study of {folder / STUDIES} cannot be read, and may ask for scores of these runs: {error} Remove its "
             "file if it is no longer wanted."
         ) from None
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: Path, content: bytes, packages: tuple[str, ...]) -> Study:
+    """Returns the study of a file. One with the same content is not read twice: a folder may have many studies."""
+    return Study.load(path, packages=packages)
 
 
 @final

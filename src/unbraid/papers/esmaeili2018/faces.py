@@ -32,7 +32,7 @@ def _spec(objective: Objective, latents: Latents, dataset: FactorDataset, scale:
         dataset=dataset,
         model=Autoencoder(_SMALL if is_small else EsmaeiliCelebA(), latents=latents),
         objective=objective,
-        num_steps=20 if is_small else 24_800,
+        num_steps=4 if is_small else 24_800,
         batch_size=32 if is_small else 512,
         optimiser=Adam(1e-3),
         precision="float32" if is_small else "bf16",
@@ -43,7 +43,7 @@ def _work(
     scale: Scale, name: str, dataset: Callable[[Scale], FactorDataset], scoring: Scoring, claims: tuple[Claim, ...]
 ) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
-        seeds = tuple(range(2 if scale == "smoke" else 8))
+        seeds = tuple(range(1 if scale == "smoke" else 8))
         binary = GroupedLatents((GaussianLatents(20), BernoulliLatents(2)))
         compared: dict[str, tuple[Objective, Latents]] = {
             _HFVAE: (HFVAE(1.0, 5.0, 3.0), binary),

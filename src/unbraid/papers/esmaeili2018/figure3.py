@@ -26,7 +26,7 @@ _OBJECTIVES = {
 
 def _work(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
-        seeds = tuple(range(2 if scale == "smoke" else 8))
+        seeds = tuple(range(1 if scale == "smoke" else 8))
         settings = tuple(
             Setting(label, mnist_spec(objective, scale, latents=GaussianLatents(2), dataset=MNIST()), seeds, label)
             for label, objective in _OBJECTIVES.items()

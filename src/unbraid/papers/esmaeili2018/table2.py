@@ -31,8 +31,8 @@ PRINTED = {
     "beta-TCVAE": (0.71, 0.31),
     "HFVAE": (0.78, 0.74),
 }
-_STEPS: dict[Scale, int] = {"smoke": 20, "quick": 36_000, "paper": 144_000}
-_SEEDS: dict[Scale, int] = {"smoke": 2, "quick": 8, "paper": 8}
+_STEPS: dict[Scale, int] = {"smoke": 4, "quick": 36_000, "paper": 144_000}
+_SEEDS: dict[Scale, int] = {"smoke": 1, "quick": 8, "paper": 8}
 
 
 def _objectives() -> dict[str, Objective]:
