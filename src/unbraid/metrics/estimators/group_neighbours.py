@@ -1,11 +1,10 @@
 """Mutual information of groups of latents with factors, from nearest neighbours."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from dataclasses import dataclass
+from typing import final
 
 from unbraid import sampling
-from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators.estimator import Deviations, Estimator
+from unbraid.metrics.estimators.neighbour_estimator import Estimated, NeighbourEstimator
 from unbraid.metrics.estimators.neighbours import neighbour_information, points
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
@@ -13,7 +12,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 @final
 @dataclass(frozen=True)
-class GroupNeighbours(Estimator):
+class GroupNeighbours(NeighbourEstimator):
     """Takes each group of latents as a unit, and finds what the vector says of each factor as `Neighbours` does, by
     Euclidean distances: Ross, PLoS ONE 9(2), e87357 (2014).
 
@@ -23,11 +22,6 @@ class GroupNeighbours(Estimator):
     factors only.
     """
 
-    has_entropies: ClassVar[bool] = False
-    units: ClassVar[str] = "nearest neighbours"
-
-    k: int = 3
-    """How many nearest neighbours of an image are looked at."""
     num_samples: int = 5_000
     """How many images are looked at, at most: the time grows with their square where groups are large."""
     seed: int = 0
@@ -37,33 +31,13 @@ class GroupNeighbours(Estimator):
     def accepts(self) -> frozenset[Feature]:
         return frozenset({"missing labels", "means without std", "draws without densities", "correlated posteriors"})
 
-    @property
-    def resolution(self) -> int:
-        return self.k
-
-    def finer(self) -> "GroupNeighbours | None":
-        return None if self.k == 1 else replace(self, k=self.k // 2)
-
-    def sample(self, statistics: Statistics) -> Statistics:
-        """Returns all images: a smaller sample may hold an image twice, as its own nearest neighbour."""
-        return statistics
-
-    def information(self, statistics: Statistics) -> LatentInformation:
-        return self._estimate(statistics)[0]
-
-    def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
-        return self._estimate(statistics)[1]
-
-    def _estimate(self, statistics: Statistics) -> tuple[LatentInformation, tuple[Deviations, ...]]:
-        def compute() -> tuple[LatentInformation, tuple[Deviations, ...]]:
-            codes = statistics.codes
-            if len(codes) > self.num_samples:
-                rows = sampling.permuted_rows(len(codes), self.seed, "group neighbours")[: self.num_samples]
-                codes = codes.rows(rows.sort().values)
-            grouped = {latent for group in codes.groups for latent in group}
-            alone = ((latent,) for latent in range(codes.mean.shape[1]) if latent not in grouped)
-            z = points(codes, self.seed)
-            each = [z[:, list(unit)] for unit in sorted([*codes.groups, *alone])]
-            return neighbour_information(each, codes.factors, self.k)
-
-        return statistics.once(self, compute)
+    def estimate(self, statistics: Statistics) -> Estimated:
+        codes = statistics.codes
+        if len(codes) > self.num_samples:
+            rows = sampling.permuted_rows(len(codes), self.seed, "group neighbours")[: self.num_samples]
+            codes = codes.rows(rows.sort().values)
+        grouped = {latent for group in codes.groups for latent in group}
+        alone = ((latent,) for latent in range(codes.mean.shape[1]) if latent not in grouped)
+        z = points(codes, self.seed)
+        each = [z[:, list(unit)] for unit in sorted([*codes.groups, *alone])]
+        return neighbour_information(each, codes.factors, self.k)

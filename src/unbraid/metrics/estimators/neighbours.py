@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from dataclasses import dataclass
+from typing import final
 
 import scipy
 import torch
@@ -13,14 +13,14 @@ from torch import Tensor
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.information.latent_information import LatentInformation, stacked
-from unbraid.metrics.estimators.estimator import Deviations, Estimator
+from unbraid.metrics.estimators.neighbour_estimator import Estimated, NeighbourEstimator
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final
 @dataclass(frozen=True)
-class Neighbours(Estimator):
+class Neighbours(NeighbourEstimator):
     """Compares, around each image, how far its `k` nearest neighbours are with how many images lie within that
     distance.
 
@@ -32,11 +32,6 @@ class Neighbours(Estimator):
     image has is left out.
     """
 
-    has_entropies: ClassVar[bool] = False
-    units: ClassVar[str] = "nearest neighbours"
-
-    k: int = 3
-    """How many nearest neighbours of an image are looked at."""
     seed: int = 0
     """Which draw of each posterior is read."""
 
@@ -52,29 +47,9 @@ class Neighbours(Estimator):
             }
         )
 
-    @property
-    def resolution(self) -> int:
-        return self.k
-
-    def finer(self) -> "Neighbours | None":
-        return None if self.k == 1 else replace(self, k=self.k // 2)
-
-    def sample(self, statistics: Statistics) -> Statistics:
-        """Returns all images: a smaller sample may hold an image twice, as its own nearest neighbour."""
-        return statistics
-
-    def information(self, statistics: Statistics) -> LatentInformation:
-        return self._estimate(statistics)[0]
-
-    def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
-        return self._estimate(statistics)[1]
-
-    def _estimate(self, statistics: Statistics) -> tuple[LatentInformation, tuple[Deviations, ...]]:
-        def compute() -> tuple[LatentInformation, tuple[Deviations, ...]]:
-            z = points(statistics.codes, self.seed)
-            return neighbour_information(z.split(1, dim=1), statistics.codes.factors, self.k)
-
-        return statistics.once(self, compute)
+    def estimate(self, statistics: Statistics) -> Estimated:
+        z = points(statistics.codes, self.seed)
+        return neighbour_information(z.split(1, dim=1), statistics.codes.factors, self.k)
 
 
 def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
@@ -90,7 +65,7 @@ def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
 
 def neighbour_information(
     units: Sequence[Float64[Tensor, "image _dimension"]], factors: Sequence[Labels], k: int
-) -> tuple[LatentInformation, tuple[Deviations, ...]]:
+) -> Estimated:
     """Returns what each unit, a latent or a vector of several, says of each factor, and what each image adds to it."""
     z = units[0]
     surprises = stacked([_surprise(labels, z) for labels in factors], z[:, 0:0])
