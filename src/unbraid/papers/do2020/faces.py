@@ -50,10 +50,15 @@ def faces(scale: Scale) -> FactorDataset:
 
 
 def setting_on(
-    images: Callable[[Scale], FactorDataset], num_seeds: int = _NUM_SEEDS, smallest: int = 1
+    images: Callable[[Scale], FactorDataset],
+    num_seeds: int = _NUM_SEEDS,
+    smallest: int = 1,
+    *,
+    all_latents: bool = False,
 ) -> Callable[[Scale, str], Setting]:
     """Returns what makes the settings on these images, with so many seeds, and so many at the smallest scale. A label
-    may end with the number of latents: ", latents 100".
+    may end with the number of latents: ", latents 100". At the smallest scale there is a tenth of many latents, unless
+    `all_latents` are asked for.
     """
 
     def made(scale: Scale, label: str) -> Setting:
@@ -62,7 +67,7 @@ def setting_on(
         likelihood = LaplaceLikelihood(sigmoid=True)
         name, _, latents = label.partition(", latents ")
         size = int(latents or _NUM_LATENTS)
-        size = size // 10 if tiny and size > _NUM_LATENTS else size
+        size = size // 10 if tiny and size >= _NUM_LATENTS and not all_latents else size
         plain = spec(scale, name, size, images=images(scale), net=net, likelihood=likelihood)
         seeds = tuple(range(smallest if tiny else num_seeds))
         return Setting(label, replace(plain, num_steps=_STEPS[scale]), seeds, family=name.rpartition(" ")[0])
@@ -92,9 +97,13 @@ def _pair(
     notes: str = "",
     fraction: float = 1.0,
     pictures: Callable[[Work, Path], Mapping[str, bytes]] | None = None,
+    all_latents: bool = False,
 ) -> tuple[Item, Item]:
-    """Returns the item on CelebA, and the one that stands in for it on drawn faces."""
-    original = Question(key, THREE, metrics, claims, make=setting_on(celeba), fraction=fraction).item(
+    """Returns the item on CelebA, and the one that stands in for it on drawn faces. With `all_latents` the smallest
+    models have as many as the others: claims are about the last of them.
+    """
+    photographs, drawn = (setting_on(images, all_latents=all_latents) for images in (celeba, faces))
+    original = Question(key, THREE, metrics, claims, make=photographs, fraction=fraction).item(
         title,
         claim,
         printed=printed,
@@ -106,7 +115,6 @@ def _pair(
         stand_in=f"do2020/{key}-faces",
         pictures=pictures,
     )
-    drawn = setting_on(faces)
     stand_in = Question(f"{key}-faces", THREE, metrics, stand_in_claims, make=drawn, fraction=fraction).item(
         f"{title}, on drawn faces",
         claim,
@@ -140,6 +148,7 @@ FIGURE9, FIGURE9_FACES = _pair(
     _ranked,
     _ranked,
     panels={"largest": "ranked:1", "middle": f"ranked:{_MIDDLE}", "smallest": f"ranked:{_NUM_LATENTS}"},
+    all_latents=True,
 )
 
 

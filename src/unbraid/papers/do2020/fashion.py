@@ -28,8 +28,8 @@ RMIG_RESCALED, JEMMIG_RESCALED = "rmig-rescaled", "jemmig-rescaled"
 def _setting(scale: Scale, label: str) -> Setting:
     tiny, (name, _, latents) = scale == "smoke", label.partition(", latents ")
     net = Conv((4, 4), hidden=8) if tiny else Conv(init="truncated_normal")
-    made = spec(scale, name, int(latents), images=FashionMNIST(), net=net)
-    made = replace(made, num_steps=_STEPS[scale], subset=RowRange(0, 200) if tiny else None)
+    made = spec(scale, name, max(3, int(latents) // 10) if tiny else int(latents), images=FashionMNIST(), net=net)
+    made = replace(made, num_steps=_STEPS[scale], subset=RowRange(0, 50) if tiny else None)
     return Setting(label, made, tuple(range(1 if tiny else _NUM_SEEDS)), family=name.rpartition(" ")[0])
 
 

@@ -1,11 +1,12 @@
 """What the seeds of many settings say together: p-values that were many, trends, correlations, and who wins."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
+import scipy
 from jaxtyping import Float64, Int64
 
 from unbraid import sampling
@@ -105,13 +106,14 @@ def correlation_over_settings(
     for which, values in zip(("first", "second"), np.concatenate(pairs, axis=1), strict=True):
         if bool((values == values[0]).all()):
             raise StatisticsError(f"The {which} score is {values[0]:g} for every model; expected one that differs.")
-    generator = _Resampler(pairs, resample_settings, seed, num_resamples)
-    models, settings = zip(*(generator.both(i, kind) for i in range(num_resamples)), strict=True)
-    whole = _correlations(pairs, kind)
+    resampled = np.concatenate(
+        [_correlations(drawn, kind) for drawn in _resampled(pairs, resample_settings, seed, num_resamples)], axis=1
+    )
+    whole = _correlations([pair[:, None] for pair in pairs], kind)[:, 0]
     return RankCorrelation(
         *(
-            Estimate(value, percentiles(np.array([r for r in found if not np.isnan(r)]), level), level)
-            for value, found in zip(whole, (models, settings), strict=True)
+            Estimate(float(value), percentiles(found[~np.isnan(found)], level), level)
+            for value, found in zip(whole, resampled, strict=True)
         )
     )
 
@@ -126,49 +128,40 @@ def _paired(first: Values, second: Values) -> Float64[np.ndarray, "2 _"]:
     return np.stack([checked(first, "values of the first score"), checked(second, "values of the second score")])
 
 
-@final
-class _Resampler:
-    """Draws settings and seeds; the draws of resample i do not depend on how many resamples there are in all."""
-
-    def __init__(
-        self, pairs: list[Float64[np.ndarray, "2 _"]], resample_settings: bool, seed: int, num_resamples: int
-    ) -> None:
-        self._pairs = pairs
-        num_settings, most = len(pairs), max(pair.shape[1] for pair in pairs)
-        self._seeds = sampling.uniform((num_resamples, num_settings, most), seed, "seeds within settings").numpy()
-        chosen = sampling.uniform((num_resamples, num_settings), seed, "settings").numpy()
-        listed = np.broadcast_to(np.arange(num_settings), chosen.shape)
-        self._settings = (chosen * num_settings).astype(np.int64) if resample_settings else listed
-
-    def both(self, i: int, kind: str) -> tuple[float, float]:
-        drawn = []
-        for position, setting in enumerate(self._settings[i]):
-            pair = self._pairs[setting]
-            drawn.append(pair[:, (self._seeds[i, position, : pair.shape[1]] * pair.shape[1]).astype(np.int64)])
-        return _correlations(drawn, kind)
-
-
-def _correlations(pairs: list[Float64[np.ndarray, "2 _"]], kind: str) -> tuple[float, float]:
-    """Returns the correlation over all models and over the settings' means; NaN where a score does not vary."""
-    return _correlation(np.concatenate(pairs, axis=1), kind), _correlation(
-        np.stack([pair.mean(axis=1) for pair in pairs], axis=1), kind
-    )
-
-
-def _correlation(points: Float64[np.ndarray, "2 point"], kind: str) -> float:
-    if kind == "spearman":
-        points = np.stack([_ranks(row) for row in points])
-    centred = points - points.mean(axis=1, keepdims=True)
-    norms = np.sqrt((centred**2).sum(axis=1))
-    return float(centred[0] @ centred[1] / norms.prod()) if norms.all() else float("nan")
-
-
-def _ranks(values: Float64[np.ndarray, " point"]) -> Float64[np.ndarray, " point"]:
-    """Returns the ranks from 1 on, equal values sharing their mean, as `scipy.stats.rankdata` does for any array: a few
-    values, thousands of times over, take it ten times as long.
+def _resampled(
+    pairs: list[Float64[np.ndarray, "2 _"]], resample_settings: bool, seed: int, num_resamples: int
+) -> Iterator[list[Float64[np.ndarray, "2 resample _"]]]:
+    """Yields both scores of resampled models, setting by setting, of all resamples at once whose settings have as many
+    models. The draws of a resample do not depend on how many resamples there are in all.
     """
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+    num_settings, num_models = len(pairs), np.array([pair.shape[1] for pair in pairs])
+    most = int(num_models.max())
+    padded = np.stack([np.pad(pair, ((0, 0), (0, most - pair.shape[1]))) for pair in pairs], axis=1)
+    seeds = sampling.uniform((num_resamples, num_settings, most), seed, "seeds within settings").numpy()
+    chosen = sampling.uniform((num_resamples, num_settings), seed, "settings").numpy()
+    listed = np.broadcast_to(np.arange(num_settings), chosen.shape)
+    settings = (chosen * num_settings).astype(np.int64) if resample_settings else listed
+    sizes, alike = np.unique(num_models[settings], axis=0, return_inverse=True)
+    for which, size in enumerate(sizes):
+        rows = np.flatnonzero(alike == which)
+        yield [
+            padded[:, settings[rows, place][:, None], (seeds[rows, place, :count] * count).astype(np.int64)]
+            for place, count in enumerate(size)
+        ]
+
+
+def _correlations(drawn: list[Float64[np.ndarray, "2 resample _"]], kind: str) -> Float64[np.ndarray, "2 resample"]:
+    """Returns the correlation over all models and over the settings' means; NaN where a score does not vary."""
+    means = np.stack([pair.mean(axis=2) for pair in drawn], axis=2)
+    return np.stack([_correlation(np.concatenate(drawn, axis=2), kind), _correlation(means, kind)])
+
+
+def _correlation(points: Float64[np.ndarray, "2 resample point"], kind: str) -> Float64[np.ndarray, " resample"]:
+    if kind == "spearman":
+        points = scipy.stats.rankdata(points, axis=2)
+    centred = points - points.mean(axis=2, keepdims=True)
+    norms = np.sqrt((centred**2).sum(axis=2)).prod(axis=0)
+    return np.where(norms > 0, (centred[0] * centred[1]).sum(axis=1) / np.where(norms > 0, norms, 1.0), np.nan)
 
 
 def chances_to_win(
