@@ -1,6 +1,6 @@
 """The audit of every metric, kept for the page "Which metric should I report?".
 
-    python -m benchmarks.metric_audit                         about ten minutes on two cores
+    python -m benchmarks.metric_audit                         about twenty minutes on two cores
     python -m benchmarks.metric_audit --runs runs/audit       with runs that have snapshots
     python -m benchmarks.metric_audit --read audit.json       of what `unbraid audit --save audit.json` measured
 
@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from unbraid import files
-from unbraid.audit import Audit, audit
+from unbraid.audit import Audit, audit, rows_of
 from unbraid.audit.markdown import number_table, question_table, refusals, verdict_table
 from unbraid.runs.runs_in import runs_in
 
@@ -21,12 +21,14 @@ OUT = Path(__file__).parent / "results" / "metric_audit"
 
 def text_of(found: Audit) -> str:
     """Returns the tables as the docs include them."""
-    size = found.size
+    size, rows = found.size, rows_of(found)
     parts = {
-        "questions": question_table(found),
-        "verdicts": verdict_table(found),
-        "numbers": number_table(found),
-        "refused": refusals(found),
+        "questions": question_table(rows),
+        "verdicts": verdict_table(rows),
+        "verdicts-without-factors": verdict_table(rows, needs_factors=False),
+        "numbers": number_table(rows),
+        "numbers-without-factors": number_table(rows, needs_factors=False),
+        "refused": refusals(rows),
     }
     sections = "\n".join(f"<!-- {name} -->\n{text}<!-- /{name} -->\n" for name, text in parts.items())
     return (

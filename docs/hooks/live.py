@@ -1,14 +1,22 @@
-"""Makes the explorers that pages embed, of what models they hold and of the scripts as they are now; and gives the home
-page, which shows one, the whole width.
+"""Makes the pages that others embed or lead to: explorers, of what models they hold and of the scripts as they are now,
+and the audit of metrics with its figures. And gives the home page, which shows an explorer, the whole width.
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from unbraid.audit import Audit, rows_of
+from unbraid.audit.markdown import number_table, verdict_table
+from unbraid.audit.page import render as render_audit
 from unbraid.explorer.explorer import render
+
+_KEPT = Path(__file__).parents[2] / "benchmarks" / "results" / "metric_audit.json"
+_AUDIT = "live/audit.html"
+_WRITTEN = "the page that `unbraid audit` writes"
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
@@ -16,6 +24,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
     for content in sorted(Path(config["docs_dir"]).glob("live/*.json")):
         page = render(json.loads(content.read_text()))
         files.append(File.generated(config, f"live/{content.stem}.html", content=page))
+    files.append(File.generated(config, _AUDIT, content=render_audit(_kept(), "unbraid audit")))
     return files
 
 
@@ -23,4 +32,25 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Called by mkdocs with each page's text."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
+    if page.file.src_uri == "which-metric.md":
+        page.meta["hide"] = ["navigation"]
+        return with_figures(markdown)
     return markdown
+
+
+def with_figures(markdown: str) -> str:
+    """Returns the page on which metric to report, with a link from each cell of its tables to the figure behind it. A
+    code host has no such page to lead to.
+    """
+    rows = rows_of(_kept())
+    for table in (number_table, verdict_table):
+        for needs_factors in (True, False):
+            plain = table(rows, needs_factors=needs_factors).strip()
+            linked = table(rows, needs_factors=needs_factors, page=_AUDIT).strip()
+            markdown = markdown.replace(plain, linked)
+    return markdown.replace(_WRITTEN, f"[{_WRITTEN}]({_AUDIT})")
+
+
+@cache
+def _kept() -> Audit:
+    return Audit.from_json(_KEPT.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.markdown import number_table, question_table, verdict_table
 from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
-from unbraid.metrics import JEMMIG, MIG, SEPIN
+from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, Informativeness
 
 LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
 
@@ -33,16 +33,16 @@ def test_what_is_noticed_and_ignored_makes_the_verdict():
     [row] = rows_of(audit)
     assert row.cells["turned"].mark == "good"
     assert row.use == [
-        "differences between two models down to 0.3 % of its range",
-        "whether latents lie along factors",
+        "differences down to 0.2 % of its range",
+        "alignment of latents with factors",
         "codes that hold more than the factors",
     ]
     assert row.avoid == [
-        "whether a factor has one latent alone (compactness) (95 % left)",
-        "codes of different length (50 % left)",
+        "compactness (one latent for each factor)",
+        "codes of different lengths",
         "continuous factors (it refuses them)",
     ]
-    assert row.verdict.startswith("Use it for differences between two models")
+    assert row.verdict.startswith("Use it for differences down to")
     assert [row.cells["dropped"].mark, row.cells["width"].text] == ["between", "–"]
     assert list(row.cells) == list(HEADS)
 
@@ -51,18 +51,19 @@ def test_a_metric_that_prefers_noise_has_no_shares():
     [row] = rows_of(made({"turned": 0.5}, JEMMIG()))  # lower is better, and perfect codes have 1
     assert not is_clear(made({}, JEMMIG()), AuditedMetric(JEMMIG(), "all"))
     assert row.cells["turned"].text == "–"
-    assert row.avoid[0].startswith("whether a code holds the factors at all")
+    assert row.avoid[0].startswith("whether a code holds the factors (noise scores as well")
 
 
 def test_a_metric_that_reads_no_factors_is_told_so():
     [row] = rows_of(made({}, SEPIN()))
-    assert row.avoid == ["whether a code holds the factors at all: it reads no factors"]
+    assert row.use == ["codes without labels: WSEPIN"]
+    assert row.avoid == ["whether a code holds the factors (it reads none)"]
 
 
 def test_noise_is_told_as_a_share_of_the_range():
     [row] = rows_of(made({}, middle=(0.4, 0.6)))  # a standard deviation of 0.14
     assert (row.cells["redrawn"].text, row.cells["redrawn"].mark) == ("± 14 %", "bad")
-    assert "differences of less than 55 % of its range between single models" in row.avoid
+    assert "differences of less than 39 % of its range" in row.avoid
     [lost] = rows_of(made({}, middle=(0.0, 0.9)))
     assert lost.cells["range"].mark == "bad"  # a range of 1 is not four standard deviations
 
@@ -79,7 +80,27 @@ def test_seeds_and_settings_of_a_metric_are_cells():
     settings = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": 0.9})
     [row] = rows_of(made({}, others=(*seeds, settings)))
     assert (row.cells["own seed"].text, row.cells["settings"].text) == ("± 1 %", "40 %")
-    assert "numbers of papers, unless the settings are the same" in row.avoid
+    assert "comparison with papers of other settings" in row.avoid
+    loud = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 5}) for n in (1, 2)]
+    idle = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": 0.5})
+    [row] = rows_of(made({}, others=(*loud, idle)))
+    assert "a single seed of its own" in row.avoid
+    assert (row.cells["settings"].text, row.cells["settings"].mark) == (
+        "0 %",
+        "none",
+    )  # no praise for what does nothing
+
+
+def test_a_part_has_a_row_of_its_own():
+    dci = AuditedMetric(DCI(), "all")
+    assert [one.name for one in dci.with_parts] == ["dci", "dci completeness", "dci test error"]
+    assert [one.higher_is_better for one in dci.with_parts] == [True, True, False]
+    _, part, _ = dci.with_parts
+    tried = {"dci:forest": 0.1, "dci:forest completeness": 0.2, "dci:forest test error": 0.3}
+    audit = Audit(dci.with_parts, (Measurement("settings", MIDDLE.words, 0, of="dci", values=tried),), {}, "0", "")
+    assert audit.settings(dci) == {"dci:forest": 0.1}
+    assert audit.settings(part) == {"dci:forest": 0.2}
+    assert AuditedMetric(DCI(), "", "No.").with_parts == (AuditedMetric(DCI(), "", "No."),)
 
 
 def test_later_snapshots_win_by_pairs():
@@ -88,10 +109,20 @@ def test_later_snapshots_win_by_pairs():
     assert later_is_better({"a": {1: 0.1, 2: 0.2}}, higher_is_better=False) == 0.0
     assert later_is_better({"a": {1: 0.1, 2: 0.1}}) == 0.5
     assert math.isnan(later_is_better({"a": {1: 0.1}}))
+    apart = {"vae-1-seed0": {1: 0.8, 2: 0.9}, "vae-2-seed0": {1: 0.1, 2: 0.2}}  # of two settings, the first is better
+    assert later_is_better(apart) == 1.0
     steps = [Measurement("training", "run", 0, step=step, values={"mig": step / 10}) for step in (1, 2, 3)]
     [row] = rows_of(made({}, others=steps))
     assert (row.cells["training"].text, "following training" in row.use) == ("100 %", True)
     assert rows_of(made({}))[0].cells["training"].text == "not measured"
+    [row] = rows_of(made({}, others=[Measurement("training", "run", 0, step=1, refused={"mig": "No factors."})]))
+    assert (row.cells["training"].text, row.cells["training"].meaning[-11:]) == ("refuses", "No factors.")
+
+
+def test_what_is_neither_good_nor_bad_follows_training_if_it_falls():
+    steps = [Measurement("training", "run", 0, step=step, values={"informativeness": -step}) for step in (1, 2, 3)]
+    [row] = rows_of(made({}, Informativeness(), others=steps))
+    assert (row.cells["training"].text, row.cells["training"].mark) == ("0 %", "good")
 
 
 def test_agreement_follows_ranks_and_directions():
@@ -104,7 +135,12 @@ def test_agreement_follows_ranks_and_directions():
 
 
 def test_tables_are_written_in_markdown():
-    audit = made({"turned": 0.5})
-    assert "| `mig` | differences between" in verdict_table(audit)
-    assert "| whether latents lie along factors | `mig` | – |" in question_table(audit)
-    assert "| `mig` | 0.00 → 1.00 ✓ | ± 0.1 % ✓ |" in number_table(audit)
+    rows = rows_of(made({"turned": 0.5}))
+    assert "| `mig` | differences down to" in verdict_table(rows)
+    assert "| Does it notice turned axes? | `mig` | – |" in question_table(rows)
+    assert "| `mig` | 0.00 → 1.00 ✓ | ± 0.1 % ✓ |" in number_table(rows)
+    linked = "| [`mig`](a.html#mig) | [0.00 → 1.00 ✓](a.html#mig-range) | [± 0.1 % ✓](a.html#mig-redrawn) |"
+    assert linked in number_table(rows, page="a.html")
+    assert "mig" not in verdict_table(rows, needs_factors=False)
+    apart = number_table(rows_of(made({}, SEPIN())), needs_factors=False)
+    assert ("sepin" in apart, "turned axes" in apart) == (True, False)

@@ -15,6 +15,16 @@ def test_a_page_and_its_numbers_are_written(unbraid, tmp_path, monkeypatch):
     assert [one.name for one in Audit.from_json(kept.read_text()).metrics] == ["mcc"]
 
 
+def test_a_file_that_is_no_audit_is_named_and_kept(unbraid, tmp_path):
+    (tmp_path / "mine.json").write_text("[1]")
+    outcome = unbraid("audit", "--metrics", "mcc", "--out", tmp_path / "a.html", "--save", tmp_path / "mine.json")
+    assert (outcome.code, f"--save is {tmp_path / 'mine.json'}, which exists. This is no audit" in outcome.err) == (
+        2,
+        True,
+    )
+    assert (tmp_path / "mine.json").read_text() == "[1]"
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

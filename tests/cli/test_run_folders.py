@@ -55,7 +55,9 @@ def test_nothing_finished_is_refused_with_a_way_out(trained):
         match="nothing to score: none of the 4 runs is finished. Go on with them: unbraid train --resume --out",
     ):
         finished_among(runs, "score")
-    with pytest.raises(RunError, match="nothing to score: there are no runs."):
+    with pytest.raises(
+        RunError, match=r"nothing to score: there are no runs. Name a run, which is a folder with a spec.json"
+    ):
         finished_among([], "score")
 
 

@@ -3,8 +3,10 @@
 import math
 import statistics
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import final
 
+import numpy as np
 from scipy import stats
 
 from unbraid.audit.findings import Audit
@@ -25,12 +27,14 @@ class Agreement:
         """Returns the agreement of the metrics that were shown drawn codes."""
         usable = [one for one in audit.metrics if one.dress]
         drawn = [each for each in audit.measurements if each.kind == "drawn"]
-        signs = {one.name: -1.0 if one.metric.higher_is_better is False else 1.0 for one in usable}
+        signs = {one.name: -1.0 if one.higher_is_better is False else 1.0 for one in usable}
         columns = {
             name: {(each.codes, each.seed): sign * each.values[name] for each in drawn if name in each.values}
             for name, sign in signs.items()
         }
-        return cls(tuple(signs), tuple(tuple(_rank(columns[a], columns[b]) for b in signs) for a in signs))
+        ranks = {pair: _rank(columns[pair[0]], columns[pair[1]]) for pair in combinations_with_replacement(signs, 2)}
+        ranks |= {(second, first): rank for (first, second), rank in ranks.items()}
+        return cls(tuple(signs), tuple(tuple(ranks[a, b] for b in signs) for a in signs))
 
     def others(self, name: str) -> dict[str, float]:
         """Returns the correlations of a metric with all others, the largest first."""
@@ -50,4 +54,4 @@ def _rank(first: dict[tuple[str, int], float], second: dict[tuple[str, int], flo
     ours, theirs = [first[key] for key in common], [second[key] for key in common]
     if len(common) < 3 or len(set(ours)) < 2 or len(set(theirs)) < 2:
         return math.nan
-    return float(stats.spearmanr(ours, theirs).statistic)
+    return float(np.corrcoef(stats.rankdata(ours), stats.rankdata(theirs))[0, 1])

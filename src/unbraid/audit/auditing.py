@@ -5,7 +5,7 @@ import datetime
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -23,10 +23,8 @@ from unbraid.runs.run import Run
 from unbraid.studies.line_workers import Answer, line_workers
 from unbraid.version import __version__
 
-SLOW: Mapping[str, str] = {
-    "dcies": "trains nets on every code, which takes half an hour more: name it to have it audited."
-}
-"""What is audited only by its name, and why."""
+# Beside the variants that every card has: it is another question.
+_MORE_VARIANTS = ("mcc:weak",)
 _NUM_TRIED = 64
 _SECONDS_BETWEEN = 20.0
 
@@ -83,7 +81,8 @@ def audit(
     """
     chosen = _size(size)
     audited = {name: _dressed(metric) for name, metric in audited_metrics(metrics).items()}
-    united = {**{one.name: one for one in (earlier.metrics if earlier else ())}, **audited}
+    united = {one.name: one for one in (earlier.metrics if earlier else ())}
+    united |= {one.name: one for metric in audited.values() for one in metric.with_parts}
     if not any(one.dress for one in audited.values()):
         reasons = "; ".join(f"{name}: {one.refusal}" for name, one in audited.items())
         raise UnbraidError(f"None of the metrics takes codes as they are drawn here. {reasons}")
@@ -163,10 +162,11 @@ def _processes(number: int | None) -> int:
 
 
 def audited_metrics(metrics: Metrics | None) -> dict[str, Metric]:
-    """Returns the metrics to audit by name: those asked for, or all that the library lists and that are not slow, with
-    the variants that readers of papers look for.
+    """Returns the metrics to audit by name: those asked for, or all that the library lists, each with the variants that
+    readers of papers look for.
     """
-    listed = [*(cls() for name, cls in registry().items() if name not in SLOW), *map(metric_of, VARIANTS)]
+    variants = [metric_of(name) for name in (*VARIANTS, *_MORE_VARIANTS)]
+    listed = [one for cls in registry().values() for one in (cls(), *(each for each in variants if type(each) is cls))]
     selection = select(listed if metrics is None else metrics)
     if selection.model_scores:
         raise SpecError(
@@ -226,6 +226,11 @@ def _training(
         yield _Order(Measurement("training", run.name, run.seed, step=step), codes, metrics)
 
 
+def _some(names: Iterable[str]) -> str:
+    first, *others = names
+    return f"{first} and {len(others)} more runs" if others else first
+
+
 def _designs(size: Size) -> Iterator[Design]:
     yield from (PERFECT, NOTHING, MIDDLE)
     for experiment in size.experiments.values():
@@ -237,7 +242,8 @@ def _snapshots(runs: Sequence[Run]) -> list[tuple[Run, int]]:
     found = [(run, step) for run in runs for step in sorted({*run.snapshots, run.spec.num_steps}) if run.snapshots]
     if runs and not found:
         raise RunError(
-            f"None of the {len(runs)} runs has snapshots. Train with --snapshots 100,1000 (train(snapshots=...)), or "
-            "audit without runs."
+            f"No snapshots were kept of {_some(run.name for run in runs)}, and an audit looks at steps along training. "
+            f"Train with snapshots: unbraid train --spec {runs[0].folder / 'spec.json'} --snapshots 100,1000 --out NEW "
+            "(in Python, train(snapshots=[100, 1000])). Or audit without runs."
         )
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from unbraid import sampling
 from unbraid.audit.design import Design
+from unbraid.audit.findings import UNDEFINED, part_name
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Metric
@@ -54,19 +55,25 @@ def measured(codes: Codes, metrics: Mapping[str, Metric]) -> Answer:
     """Returns the values of metrics of the same codes by name, and the sentences of those that refuse them."""
     statistics, values, refused = Statistics(codes), dict[str, float](), dict[str, str]()
     for name, metric in metrics.items():
-        try:
-            value = metric.of(statistics).value
-        except CodesError as error:
-            refused[name] = str(error)
-            continue
-        except Exception as error:  # noqa: BLE001 (a bug of one metric costs one value)
-            refused[name] = f"failed: {type(error).__name__}: {error}"
-            continue
-        if math.isfinite(value):
-            values[name] = value
-        else:
-            refused[name] = "has no finite value for these codes."
+        numbers, why = _numbers(metric, statistics)
+        for part in ("", *metric.reported_parts):
+            value = numbers.get(part, math.nan)
+            if math.isfinite(value):
+                values[part_name(name, part)] = value
+            else:
+                refused[part_name(name, part)] = why or UNDEFINED
     return {"values": values, "refused": refused}
+
+
+def _numbers(metric: Metric, statistics: Statistics) -> tuple[dict[str, float], str]:
+    """Returns the value of a metric, under "", and its parts; or none, and why."""
+    try:
+        score = metric.of(statistics)
+    except CodesError as error:
+        return {}, str(error)
+    except Exception as error:  # noqa: BLE001 (a bug of one metric costs one value)
+        return {}, f"failed: {type(error).__name__}: {error}"
+    return {"": score.value} | {part: number.value for part, number in score.parts.items()}, ""
 
 
 def main() -> None:

@@ -15,8 +15,9 @@ class Experiment:
     """Holds one thing that is done to codes, by degrees: from the first level, where it is not done, to the last, at
     which a metric is judged.
 
-    `wish` is what a metric must do to be of use for `use`: notice it, or ignore it. A metric that does otherwise may be
-    right all the same, for another question.
+    `wish` is what a metric must do to be of use for `use`: notice it, which is to keep at most the share `noticed` of
+    its range, or ignore it; `question` asks a metric whether it does. A metric that does otherwise may be right all the
+    same, for another question.
     """
 
     title: str
@@ -24,6 +25,8 @@ class Experiment:
     levels: Mapping[str, Design]
     wish: Wish
     use: str
+    question: str
+    noticed: float = 0.8
 
     @property
     def first(self) -> Design:
@@ -50,21 +53,25 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "two of three latents turned by, degrees",
         _levels("degrees", (0, 15, 30, 40)),
         "notice",
-        "whether latents lie along factors",
+        "alignment of latents with factors",
+        "Does it notice turned axes?",
     ),
     "copied": Experiment(
         "copied latents",
         "factors with a second latent that says the same",
         _levels("copied", (0, 1, 3)),
         "notice",
-        "whether a factor has one latent alone (compactness)",
+        "compactness (one latent for each factor)",
+        "Does it notice a second latent of a factor?",
     ),
     "dropped": Experiment(
         "lost factors",
         "factors without a latent",
         _levels("dropped", (0, 1, 2)),
         "notice",
-        "whether factors are lost",
+        "lost factors",
+        "Does it notice lost factors?",
+        noticed=0.6,  # two thirds are gone
     ),
     "noise": Experiment(
         "latents of noise",
@@ -72,20 +79,23 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         _levels("noise", (0, 2, 8)),
         "ignore",
         "codes that hold more than the factors",
+        "Is it unmoved by latents that hold something else?",
     ),
     "unused": Experiment(
         "number of latents",
         "latents that are unused",
         _levels("unused", (1, 4, 8)),
         "ignore",
-        "codes of different length",
+        "codes of different lengths",
+        "Is it unmoved by unused latents?",
     ),
     "dependent": Experiment(
         "dependent factors",
         "correlation of two of three factors",
         _levels("dependence", (0.0, 0.5, 0.9)),
         "ignore",
-        "factors that depend on each other",
+        "dependent factors",
+        "Is it unmoved by factors that depend on each other?",
     ),
     "measured": Experiment(
         "continuous factors",
@@ -93,6 +103,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         {"values": PERFECT, "measurements": replace(PERFECT, values="measured")},
         "ignore",
         "continuous factors",
+        "Does it take continuous factors, and say the same?",
     ),
     "width": Experiment(
         "wide posteriors",
@@ -100,13 +111,15 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         _levels("std", (0.1, 0.3, 0.6, 1.0)),
         "notice",
         "how sure a stochastic encoder is",
+        "Does it notice how wide posteriors are?",
     ),
     "folded": Experiment(
         "bent relations",
         "the two values of a factor along its latent",
         {"halves": replace(PERFECT, values="halves"), "outer and inner": replace(PERFECT, values="folded")},
         "ignore",
-        "factors that a latent holds, but not along a line",
+        "factors that bend along their latent",
+        "Does it see a factor that bends along its latent?",
     ),
 }
 """The experiments by name, in the order of the table's columns."""

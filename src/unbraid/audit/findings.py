@@ -12,23 +12,41 @@ from unbraid.errors import UnbraidError
 from unbraid.metrics.metric import Metric
 from unbraid.recipes import from_json, text_of, to_json
 
+UNDEFINED = "It has no finite value for these codes."
+"""What is told of a metric that took codes, and found no number."""
+
 Kind = Literal["drawn", "own seed", "settings", "training"]
+
+
+def part_name(name: str, part: str = "") -> str:
+    """Returns what the values of a part are called, after the name of the metric: "dci completeness"."""
+    return f"{name} {part.replace('_', ' ')}" if part else name
 
 
 @final
 @dataclass(frozen=True)
 class AuditedMetric:
     """Holds a metric and its dress: what is known of factors in the codes that it is shown. It is "" where it takes
-    none of them, and `refusal` says why.
+    none of them, and `refusal` says why. Where a `part` is named, that part of the score is audited, not the value.
     """
 
     metric: Metric
     dress: Values | Literal[""]
     refusal: str = ""
+    part: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        return part_name(text_of(self.metric), self.part)
 
     @property
-    def name(self) -> str:
-        return text_of(self.metric)
+    def higher_is_better(self) -> bool | None:
+        return self.metric.reported_parts[self.part] if self.part else self.metric.higher_is_better
+
+    @property
+    def with_parts(self) -> "tuple[AuditedMetric, ...]":
+        """Returns the metric, and the same for each part that is reported as a score of its own."""
+        return (self, *(replace(self, part=part) for part in (self.metric.reported_parts if self.dress else ())))
 
     def dressed(self, design: Design) -> Design:
         """Returns the design as the metric is shown it."""
@@ -99,12 +117,17 @@ class Audit:
 
     def settings(self, metric: AuditedMetric) -> dict[str, float]:
         """Returns the values on the same codes with other settings, by what is typed for them."""
-        return {
+        found = {
             name: value
             for each in self._of("settings")
-            if each.of == metric.name
+            if each.of == text_of(metric.metric)
             for name, value in each.values.items()
         }
+        ends = {part: part_name("", part) for part in metric.metric.reported_parts}
+        if metric.part:
+            end = ends[metric.part]
+            return {name.removesuffix(end): value for name, value in found.items() if name.endswith(end)}
+        return {name: value for name, value in found.items() if not name.endswith(tuple(ends.values()))}
 
     def training(self, metric: AuditedMetric) -> dict[str, dict[int, float]]:
         """Returns the values of snapshots, by run and by step."""
@@ -113,6 +136,10 @@ class Audit:
             if metric.name in each.values:
                 found.setdefault(each.codes, {})[each.step] = each.values[metric.name]
         return {run: dict(sorted(values.items())) for run, values in found.items()}
+
+    def training_refusal(self, metric: AuditedMetric) -> str:
+        """Returns why the metric refused the codes of snapshots; an empty text if it did not."""
+        return next((each.refused[metric.name] for each in self._of("training") if metric.name in each.refused), "")
 
     @property
     def has_training(self) -> bool:
@@ -130,7 +157,10 @@ class Audit:
 
     def to_json(self) -> str:
         """Returns everything as JSON, values to five digits: fewer than noise leaves certain."""
-        metrics = [{"metric": to_json(one.metric), "dress": one.dress, "refusal": one.refusal} for one in self.metrics]
+        metrics = [
+            {"metric": to_json(one.metric), "dress": one.dress, "refusal": one.refusal, "part": one.part}
+            for one in self.metrics
+        ]
         measurements = [
             json.dumps({key: value for key, value in _short(asdict(each)).items() if value or key == "seed"})
             for each in self.measurements
@@ -145,7 +175,7 @@ class Audit:
         try:
             content = json.loads(text)
             metrics = tuple(
-                AuditedMetric(from_json(one["metric"], Metric), one["dress"], one["refusal"])
+                AuditedMetric(from_json(one["metric"], Metric), one["dress"], one["refusal"], one["part"])
                 for one in content["metrics"]
             )
             measurements = tuple(Measurement(**each) for each in content["measurements"])

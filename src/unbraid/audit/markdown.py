@@ -1,53 +1,63 @@
 """The table of an audit as Markdown, for the docs."""
 
-from unbraid.audit.auditing import SLOW
+from collections.abc import Sequence
+
 from unbraid.audit.experiments import EXPERIMENTS
-from unbraid.audit.findings import Audit
-from unbraid.audit.table import HEADS, rows_of
+from unbraid.audit.page import anchor
+from unbraid.audit.table import HEADS, Row
 
-_SIGNS = {"good": "✓", "bad": "✗", "between": "", "none": ""}
+_SIGNS = {"good": " ✓", "bad": " ✗", "between": "", "none": ""}
 
 
-def verdict_table(audit: Audit) -> str:
-    """Returns a row for each metric that was audited: what it is good for, and what not."""
+def verdict_table(rows: Sequence[Row], *, needs_factors: bool = True, page: str = "") -> str:
+    """Returns a row for each metric that was audited and reads factors, or does not: what it is good for, and what not.
+    Its name leads to its figures on the `page` of the audit.
+    """
     lines = ["| metric | use it for | not for |", "|---|---|---|"]
     lines += [
-        f"| `{row.metric.name}` | {'; '.join(row.use) or '–'} | {'; '.join(row.avoid) or '–'} |"
-        for row in rows_of(audit)
-        if row.metric.dress
+        f"| {_name(row, page)} | {'; '.join(row.use) or '–'} | {'; '.join(row.avoid) or '–'} |"
+        for row in _audited(rows, needs_factors)
     ]
     return "\n".join(lines) + "\n"
 
 
-def question_table(audit: Audit) -> str:
-    """Returns a row for each question of the experiments: the metrics that can answer it, and those that cannot. Only
-    metrics that tell codes of factors from noise are in it.
+def question_table(rows: Sequence[Row]) -> str:
+    """Returns a row for each question of the experiments: the metrics of which it is true, and those of which it is
+    not. Only metrics that tell codes of factors from noise are in it.
     """
-    rows = [row for row in rows_of(audit) if row.metric.dress and row.cells["range"].mark == "good"]
-    lines = ["| question | these can tell | these cannot |", "|---|---|---|"]
+    clear = [row for row in _audited(rows, needs_factors=True) if row.cells["range"].mark == "good"]
+    lines = ["| question | yes | no |", "|---|---|---|"]
     for column, experiment in EXPERIMENTS.items():
         told = {
-            mark: ", ".join(f"`{row.metric.name}`" for row in rows if row.cells[column].mark == mark) or "–"
+            mark: ", ".join(f"`{row.metric.name}`" for row in clear if row.cells[column].mark == mark) or "–"
             for mark in ("good", "bad")
         }
-        question = experiment.use if experiment.wish == "notice" else f"all the same with {experiment.use}"
-        lines.append(f"| {question} | {told['good']} | {told['bad']} |")
+        lines.append(f"| {experiment.question} | {told['good']} | {told['bad']} |")
     return "\n".join(lines) + "\n"
 
 
-def number_table(audit: Audit) -> str:
-    """Returns a row for each metric that was audited, with its cells."""
-    lines = ["| | " + " | ".join(HEADS.values()) + " |", "|---" * (len(HEADS) + 1) + "|"]
-    for row in rows_of(audit):
-        if row.metric.dress:
-            cells = (f"{row.cells[column].text} {_SIGNS[row.cells[column].mark]}".strip() for column in HEADS)
-            lines.append(f"| `{row.metric.name}` | " + " | ".join(cells) + " |")
+def number_table(rows: Sequence[Row], *, needs_factors: bool = True, page: str = "") -> str:
+    """Returns a row for each metric that was audited and reads factors, or does not, with its cells; each leads to its
+    figure on the `page` of the audit. Metrics that read no factors have no cells of experiments.
+    """
+    columns = [column for column in HEADS if needs_factors or column not in EXPERIMENTS]
+    lines = ["| | " + " | ".join(HEADS[column] for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in _audited(rows, needs_factors):
+        texts = {column: row.cells[column].text + _SIGNS[row.cells[column].mark] for column in columns}
+        cells = (f"[{text}]({page}#{anchor(row.metric.name, column)})" for column, text in texts.items())
+        lines.append(f"| {_name(row, page)} | " + " | ".join(cells if page else texts.values()) + " |")
     return "\n".join(lines) + "\n"
 
 
-def refusals(audit: Audit) -> str:
+def refusals(rows: Sequence[Row]) -> str:
     """Returns which metrics were not audited, and why, as a list."""
-    audited = {one.name for one in audit.metrics}
-    reasons = {one.name: one.refusal for one in audit.metrics if not one.dress}
-    reasons |= {name: f"It {why}" for name, why in SLOW.items() if name not in audited}
-    return "".join(f"- `{name}`: {why}\n" for name, why in reasons.items())
+    return "".join(f"- `{row.metric.name}`: {row.metric.refusal}\n" for row in rows if not row.metric.dress)
+
+
+def _name(row: Row, page: str) -> str:
+    name = row.metric.name
+    return f"[`{name}`]({page}#{anchor(name)})" if page else f"`{name}`"
+
+
+def _audited(rows: Sequence[Row], needs_factors: bool) -> Sequence[Row]:
+    return [row for row in rows if row.metric.dress and row.metric.metric.needs_factors == needs_factors]

@@ -8,7 +8,6 @@ from pathlib import Path
 from unbraid import files
 from unbraid.audit import table
 from unbraid.audit.agreement import Agreement
-from unbraid.audit.auditing import SLOW
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit
 from unbraid.audit.panels import HEIGHT, WIDTH, panels_of
@@ -46,8 +45,8 @@ def render(audit: Audit, command: str) -> str:
         {
             "audit": audit,
             "heads": table.HEADS,
-            "rows": [(row, _anchor(row.metric.name)) for row in shown],
-            "refused": {row.metric.name: row.metric.refusal for row in rows if not row.metric.dress} | _left_out(audit),
+            "rows": shown,
+            "refused": {row.metric.name: row.metric.refusal for row in rows if not row.metric.dress},
             "figures": {row.metric.name: list(panels_of(audit, row.metric)) for row in shown},
             "experiments": EXPERIMENTS,
             "limits": {name: getattr(table, name) for name in vars(table) if name.isupper() and name != "HEADS"},
@@ -56,17 +55,15 @@ def render(audit: Audit, command: str) -> str:
             "command": command,
             "size": (WIDTH, HEIGHT),
         },
-        {"strength": _strength, "share": _share},
+        {"strength": _strength, "share": _share, "anchor": anchor},
     )
 
 
-def _left_out(audit: Audit) -> dict[str, str]:
-    audited = {one.name for one in audit.metrics}
-    return {name: f"It {why}" for name, why in SLOW.items() if name not in audited}
-
-
-def _anchor(name: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+def anchor(name: str, column: str = "") -> str:
+    """Returns where on the page the figures of a metric are, or that of one column. What agrees is a table for all."""
+    if column == "agreement":
+        return "agree"
+    return re.sub("[^a-z0-9]+", "-", f"{name} {column}".lower()).strip("-")
 
 
 def _strength(value: float) -> float:

@@ -10,12 +10,12 @@ from typing import Literal, final
 from unbraid.audit.agreement import Agreement
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
 from unbraid.audit.experiments import EXPERIMENTS, Experiment
-from unbraid.audit.findings import Audit, AuditedMetric
+from unbraid.audit.findings import UNDEFINED, Audit, AuditedMetric
 
 Mark = Literal["good", "bad", "between", "none"]
 
-NOTICED, UNNOTICED = 0.8, 0.9
-"""A metric notices what leaves it at most the first share of its range, and does not what leaves it the second."""
+UNNOTICED = 0.9
+"""A metric does not notice what leaves it this share of its range, or more. Experiments say what it is to notice."""
 IGNORED, MOVED = 0.1, 0.2
 """A metric ignores what moves it by at most the first share of its range, and does not what moves it by the second."""
 QUIET, LOUD = 0.02, 0.05
@@ -111,11 +111,11 @@ def is_clear(audit: Audit, one: AuditedMetric) -> bool:
     width, values = audit.range(one), audit.values(one, MIDDLE)
     if not math.isfinite(width) or len(values) < 2:
         return False
-    if one.metric.higher_is_better is False:
+    if one.higher_is_better is False:
         width = -width
     noise = statistics.stdev(values)
     large = abs(width) > max(CLEAR * noise, 1e-6 * max(map(abs, values)))
-    return large and (width > 0 or one.metric.higher_is_better is None)
+    return large and (width > 0 or one.higher_is_better is None)
 
 
 def _range(audit: Audit, one: AuditedMetric, *, clear: bool) -> Cell:
@@ -123,9 +123,11 @@ def _range(audit: Audit, one: AuditedMetric, *, clear: bool) -> Cell:
     text = f"{nothing:.2f} → {perfect:.2f}".replace("-0.00", "0.00").replace("-", "−")
     if clear:
         return Cell(text, perfect - nothing, "good", "from codes of noise to perfect codes")
-    means = "noise scores as well as perfect codes, or better" if one.metric.needs_factors else "it reads no factors"
-    why = f"whether a code holds the factors at all: {means}"
-    return Cell(text, perfect - nothing, "bad", means, avoid=why)
+    if not one.metric.needs_factors:
+        use, avoid = f"codes without labels: {one.metric.title}", "whether a code holds the factors (it reads none)"
+        return Cell(text, perfect - nothing, "none", "it reads no factors", use, avoid)
+    means = "noise scores as well as perfect codes, or better"
+    return Cell(text, perfect - nothing, "bad", means, avoid=f"whether a code holds the factors ({means})")
 
 
 def is_saturated(audit: Audit, one: AuditedMetric) -> bool:
@@ -139,11 +141,12 @@ def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Ce
     if len(values) < 2:
         return Cell("–", meaning="It has no value for codes of middling quality.")
     cell = _spread(audit, one, values, width, "codes that are drawn again", clear=clear)
-    least = _percent(max(0.001, 2 * 1.96 * cell.value))
+    # The difference of two values is as noisy as the root of 2 values; 95 of 100 lie within 1.96 of that.
+    least = _percent(max(0.001, 1.96 * math.sqrt(2) * cell.value))
     if cell.mark == "good":
-        return replace(cell, use=f"differences between two models down to {least} of its range")
+        return replace(cell, use=f"differences down to {least} of its range")
     if cell.mark == "bad":
-        return replace(cell, avoid=f"differences of less than {least} of its range between single models")
+        return replace(cell, avoid=f"differences of less than {least} of its range")
     return cell
 
 
@@ -151,7 +154,8 @@ def _own_seed(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) ->
     values = audit.own_seeds(one)
     if len(values) < 2:
         return Cell("none", 0.0, "good", "nothing in it is random")
-    return _spread(audit, one, values, width, "its own seeds", clear=clear)
+    cell = _spread(audit, one, values, width, "its own seeds", clear=clear)
+    return replace(cell, avoid="a single seed of its own") if cell.mark == "bad" else cell
 
 
 def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float, over: str, *, clear: bool) -> Cell:
@@ -168,7 +172,8 @@ def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float,
 def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: bool) -> Cell:
     """Returns what is left of the range at the last level of the experiment."""
     if refusal := audit.refusal(one, experiment.last):
-        return Cell("refuses", math.nan, "bad", refusal, avoid=f"{experiment.use} (it refuses them)")
+        does, why = ("undefined", "undefined there") if refusal == UNDEFINED else ("refuses", "it refuses them")
+        return Cell(does, math.nan, "bad", refusal, avoid=f"{experiment.use} ({why})" if clear else "")
     first, last = audit.mean(one, experiment.first), audit.mean(one, experiment.last)
     width = first - audit.mean(one, NOTHING)
     if not clear or not math.isfinite(last) or width == 0:
@@ -176,14 +181,13 @@ def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: b
     kept = 1 + (last - first) / width
     text = _percent(kept)
     if experiment.wish == "notice":
-        means = f"of the range is left; to notice is to lose {_percent(1 - NOTICED)} or more"
-        mark: Mark = "good" if kept <= NOTICED else "bad" if kept >= UNNOTICED else "between"
+        means = f"of the range is left; to notice is to lose {_percent(1 - experiment.noticed)} or more"
+        mark: Mark = "good" if kept <= experiment.noticed else "bad" if kept >= UNNOTICED else "between"
     else:
         means = f"of the range is left; to ignore is to move by {_percent(IGNORED)} or less"
         mark = "good" if abs(kept - 1) <= IGNORED else "bad" if abs(kept - 1) > MOVED else "between"
     use = experiment.use if mark == "good" else ""
-    avoid = f"{experiment.use} ({text} left)" if mark == "bad" else ""
-    return Cell(text, kept, mark, means, use, avoid)
+    return Cell(text, kept, mark, means, use, experiment.use if mark == "bad" else "")
 
 
 def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
@@ -195,26 +199,31 @@ def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) ->
         return Cell(f"{spread:.2g}", spread, "none", "greatest less least value, in the units of the metric")
     share = spread / width
     means = f"greatest less least value under {len(values) - 1} other settings, of the range"
+    if spread == 0:
+        return Cell("0 %", 0.0, "none", f"{means}; none of them does anything with so few images")
     if share <= STEADY and is_saturated(audit, one):
         return Cell(_percent(share), share, "none", f"{means}; at its limit on these codes")
     if share <= STEADY:
-        return Cell(_percent(share), share, "good", means, use="numbers of papers, whatever their settings were")
+        return Cell(_percent(share), share, "good", means, use="comparison with papers of other settings")
     mark: Mark = "bad" if share > SHIFTING else "between"
-    avoid = "numbers of papers, unless the settings are the same" if share > SHIFTING else ""
+    avoid = "comparison with papers of other settings" if share > SHIFTING else ""
     return Cell(_percent(share), share, mark, means, avoid=avoid)
 
 
 def _training(audit: Audit, one: AuditedMetric) -> Cell:
     if not audit.has_training:
         return Cell("not measured", meaning="Give runs with snapshots: unbraid audit RUNS")
-    chance = later_is_better(audit.training(one), higher_is_better=one.metric.higher_is_better is not False)
+    chance = later_is_better(audit.training(one), higher_is_better=one.higher_is_better is not False)
     if math.isnan(chance):
-        return Cell("refuses", meaning="It refused the codes of these runs.")
-    means = "how often a later snapshot scores above an earlier one, over all runs; 50 % is chance"
+        why = audit.training_refusal(one)
+        return Cell("refuses", meaning=f"It refused the codes of these runs. {why}")
+    means = "how often a later snapshot scores better than an earlier one, over all runs; 50 % is chance"
     text = _percent(chance)
-    if chance >= TELLS_STEPS:
+    # What is neither good nor bad follows training if it falls as well.
+    told = max(chance, 1 - chance) if one.higher_is_better is None else chance
+    if told >= TELLS_STEPS:
         return Cell(text, chance, "good", means, use="following training")
-    mark: Mark = "bad" if chance <= MIXES_STEPS else "between"
+    mark: Mark = "bad" if told <= MIXES_STEPS else "between"
     return Cell(text, chance, mark, means, avoid="following training" if mark == "bad" else "")
 
 
@@ -228,12 +237,15 @@ def _agreement(agreement: Agreement, name: str) -> Cell:
 
 
 def later_is_better(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool = True) -> float:
-    """Returns the share of pairs of snapshots, of one run or of two, in which the later has the better value; ties
-    count one half. It is NaN where there are no pairs.
+    """Returns the share of pairs of snapshots, of one run or of two that differ in their seeds alone, in which the
+    later has the better value; ties count one half. It is NaN where there are no pairs.
     """
-    points = [(step, value) for steps in values.values() for step, value in steps.items()]
+    alike: dict[str, list[tuple[int, float]]] = {}
+    for run, steps in values.items():
+        alike.setdefault(run.rpartition("-seed")[0], []).extend(steps.items())
     wins = [
         0.5 if first == second else float((second > first) == (later > earlier))
+        for points in alike.values()
         for (earlier, first), (later, second) in combinations(points, 2)
         if earlier != later
     ]

@@ -2,14 +2,17 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unbraid import files
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import note, say, stage
 from unbraid.cli.options import Packages, TrustSource, parse_trust
-from unbraid.errors import SpecError
+from unbraid.errors import SpecError, UnbraidError
+
+if TYPE_CHECKING:
+    from unbraid.runs.run import Run
 
 
 def audit(
@@ -56,8 +59,11 @@ def audit(
                 raise SpecError(f"{flag} is {path}; name an {suffix} file.")
             files.check_writable(path)
     trusted = parse_trust(packages, trust_source)
-    runs = finished_among(open_runs(what, trusted), "audit with") if what else []
-    earlier = Audit.from_json(files.read_bytes(save).decode("utf-8")) if save is not None and save.exists() else None
+    runs = _with_snapshots(finished_among(open_runs(what, trusted), "audit with")) if what else []
+    try:
+        earlier = Audit.from_json(files.read_bytes(save).decode("utf-8")) if save and save.exists() else None
+    except (UnbraidError, UnicodeDecodeError) as error:
+        raise SpecError(f"--save is {save}, which exists. {error} Name another file, or a new one.") from None
     keep = None if save is None else lambda so_far: files.write_text(save, so_far.to_json())
     with stage("Measuring the metrics"):
         found = measure(metrics, runs=runs, size=size, num_processes=processes, earlier=earlier, keep=keep, **trusted)
@@ -67,3 +73,14 @@ def audit(
     say(f"The page is in {written.resolve().as_uri()}")
     if save is not None:
         say(f"Every value is in {save}.")
+
+
+def _with_snapshots(runs: "list[Run]") -> "list[Run]":
+    """Returns the runs that have snapshots, and prints a note on the others; all of them if none has, which the audit
+    complains of.
+    """
+    found = [run for run in runs if run.snapshots]
+    left_out = [run.name for run in runs if not run.snapshots]
+    if found and left_out:
+        note(f"{len(left_out)} of {len(runs)} runs have no snapshots and are left out: {', '.join(left_out)}.")
+    return found or runs

@@ -28,7 +28,7 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
     finished = [run for run in runs if run.status == "finished"]
     left_out = [run for run in runs if run.status != "finished"]
     if not finished:
-        why = "there are no runs."
+        why = "there are no runs. Name a run, which is a folder with a spec.json, or a folder that holds runs."
         if any(run.status == "unfinished" for run in runs):
             why = (
                 f"none of the {len(runs)} runs is finished. Go on with them: unbraid train --resume --out "

@@ -1,9 +1,10 @@
 """DCI: disentanglement, completeness and informativeness."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, final
 
 import scipy
@@ -83,6 +84,7 @@ class DCI(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "DCI disentanglement"
     fits_predictor: ClassVar[bool] = True
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True, "test_error": False})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,9 @@
 """Downstream tasks: how well a classifier reads the factors off the code, and from how few labels."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal, assert_never, final
 
 import torch
@@ -46,6 +48,7 @@ class Downstream(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "downstream accuracy"
     fits_predictor: ClassVar[bool] = True
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sample_efficiency": True})
 
     def __post_init__(self) -> None:
         super().__post_init__()

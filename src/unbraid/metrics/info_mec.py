@@ -1,7 +1,9 @@
 """InfoMEC: modularity, compactness and explicitness in units of information."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar, Literal, final
 
 import torch
@@ -64,6 +66,7 @@ class InfoMEC(Metric):
     quantity: ClassVar[str] = "InfoM"
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"compactness": True, "explicitness": True})
 
     def __post_init__(self) -> None:
         super().__post_init__()

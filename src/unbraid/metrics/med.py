@@ -1,6 +1,8 @@
 """MED: the disentanglement of DCI, with information in place of a predictor's importances."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
@@ -35,6 +37,7 @@ class MED(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     needs_factor_entropy: ClassVar[bool] = False
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True})
 
     num_top: int | None = None
     """How many latents of each factor are looked at; without it all."""

@@ -5,6 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
@@ -153,6 +154,8 @@ class Metric(Recipe, ABC):
     by_name_only: ClassVar[bool] = False
     # Whether a predictor is fitted on some images and tested on others.
     fits_predictor: ClassVar[bool] = False
+    # The parts that papers report as scores of their own, and whether higher is better.
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
         """Checks types and sizes of the settings; a metric with checks of its own calls this first."""

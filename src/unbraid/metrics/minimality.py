@@ -1,7 +1,9 @@
 """Minimality and sufficiency: disentanglement that does not ask for independent factors."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal, final
 
 import torch
@@ -31,6 +33,7 @@ class Minimality(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "minimality"
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sufficiency": True})
     why_undefined: ClassVar[str] = "No latent says more of the image than the threshold: undefined."
 
     uninformative: Uninformative = "left_out"

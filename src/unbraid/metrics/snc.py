@@ -1,7 +1,9 @@
 """SNC and NK: what one latent alone names of a factor, and what is lost without it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import scipy
@@ -49,6 +51,7 @@ class SNC(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "single-neuron accuracy"
     fits_predictor: ClassVar[bool] = True
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"knock_out": True})
     by_name_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
