@@ -65,7 +65,9 @@ class Setting:
         return RunSpec(
             SMALL_SPRITES if small else MNIST(),
             Autoencoder(nets, latents=latents),
-            HFVAE(Cosine(10.0, 1.0, finish=0.7), 10.0, 3.0) if is_falling else HFVAE(1.0, 4.0, 3.0),
+            HFVAE(alpha=Cosine(10.0, 1.0, finish=0.7), beta=10.0, gamma=3.0)
+            if is_falling
+            else HFVAE(alpha=1.0, beta=4.0, gamma=3.0),
             num_steps=num_steps,
             batch_size=32 if small else 512,
         )

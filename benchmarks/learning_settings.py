@@ -89,7 +89,14 @@ def _on_gaussian_codes(halves: tuple[tuple[int, ...], ...]) -> dict[str, Objecti
         "anchor VAE": AnchorVAE(anchors=(0, 1, 2)),
         "information dropout": InformationDropout(beta=1.0, gamma=4.0),
         "HFVAE, two groups": HFVAE(beta=4.0, gamma=3.0, groups=halves),
-        "decomposed ELBO, TC +3": DecomposedELBO(1.0, 0.0, 3.0, 0.0, 0.0, estimator="eq13"),
+        "decomposed ELBO, TC +3": DecomposedELBO(
+            rate=1.0,
+            mutual_information=0.0,
+            total_correlation=3.0,
+            total_correlation_within=0.0,
+            dimension_wise_kl=0.0,
+            estimator="eq13",
+        ),
         "composite, TC +3 and DIP": Composite(total_correlation=3.0, covariance="i", off_diagonal=10.0, diagonal=10.0),
     }
 

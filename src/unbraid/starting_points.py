@@ -127,7 +127,9 @@ def _players(stage: str) -> Mapping[str, _Player]:
         "beta-tcvae": _Player(BetaTCVAE(beta=6.0, estimator="eq13"), 6000),
         "factor-vae": _Player(FactorVAE(35.0), 6000, critic=critic),
         "annealed-vae": _Player(
-            AnnealedVAE(10.0, Linear(0.0, _STAGES[stage].capacity, finish=0.8), upward=0.0), 8000, Adam(5e-4)
+            AnnealedVAE(gamma=10.0, capacity=Linear(0.0, _STAGES[stage].capacity, finish=0.8), upward=0.0),
+            8000,
+            Adam(5e-4),
         ),
         "dip-vae-i": _Player(DIPVAE("i"), 6000),
         "dip-vae-ii": _Player(DIPVAE("ii"), 6000),

@@ -68,8 +68,8 @@ def test_a_field_of_a_recipe_that_was_not_named_changes_the_default_one():
 
 
 def test_settings_may_follow_a_name_after_colons():
-    built = specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:beta=linear:0:4", "beta-tcvae:6"])
-    assert [spec.objective for spec in built] == [BetaVAE(4.0), BetaVAE(Linear(0.0, 4.0)), BetaTCVAE(6.0)]
+    built = specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:beta=linear:0:4", "beta-tcvae:beta=6"])
+    assert [spec.objective for spec in built] == [BetaVAE(4.0), BetaVAE(Linear(0.0, 4.0)), BetaTCVAE(beta=6.0)]
     with pytest.raises(SpecError, match="names beta-vae:beta=4, beta-vae:4: one of them twice"):
         specs(dataset="dsprites", objective=["beta-vae:beta=4", "beta-vae:4"])
     with pytest.raises(SpecError, match=r"--objective.beta sets what --objective beta-vae:5 has set. Leave out one"):

@@ -19,6 +19,11 @@ from unbraid.models import Autoencoder
 from unbraid.objectives import EncodedBatch, Step
 
 
+def five_weights(rate, mutual_information, total_correlation, total_correlation_within, dimension_wise_kl):
+    """The weights of the decomposed rate, by name."""
+    return locals()
+
+
 def a_step(seed=0, batch=5, latents=3, dataset_size=50, weights=None, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     loc, log_var, noise = (torch.randn(batch, latents, dtype=dtype, generator=generator) for _ in range(3))

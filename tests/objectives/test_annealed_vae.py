@@ -17,7 +17,7 @@ from unbraid.schedule import Linear
 def test_it_is_distortion_plus_gamma_times_the_distance_of_the_rate_from_the_capacity(seed, gamma, capacity):
     step = a_step(seed)
     expected = distortion_by_hand(step) + gamma * abs(rate_by_hand(step) - capacity)
-    assert AnnealedVAE(gamma, capacity)(step).total.item() == pytest.approx(expected, rel=1e-11)
+    assert AnnealedVAE(gamma=gamma, capacity=capacity)(step).total.item() == pytest.approx(expected, rel=1e-11)
 
 
 def test_the_rate_is_averaged_before_its_distance_is_taken():
@@ -26,21 +26,21 @@ def test_the_rate_is_averaged_before_its_distance_is_taken():
     step = a_step()
     rates = step.prior.kl_from(step.posterior, step.z).sum(dim=1)
     capacity = rates.mean().item()
-    found = AnnealedVAE(1000.0, capacity)(step)
+    found = AnnealedVAE(gamma=1000.0, capacity=capacity)(step)
     assert found.total.item() == pytest.approx(distortion_by_hand(step), rel=1e-9)
     assert (rates - capacity).abs().mean() > 0.5
 
 
 def test_at_capacity_0_it_is_the_beta_vae_and_with_gamma_1_the_vae():
     step = a_step()
-    torch.testing.assert_close(AnnealedVAE(7.0, 0.0)(step).total, BetaVAE(7.0)(step).total)
-    torch.testing.assert_close(AnnealedVAE(1.0, 0.0)(step).total, VAE()(step).total)
+    torch.testing.assert_close(AnnealedVAE(gamma=7.0, capacity=0.0)(step).total, BetaVAE(7.0)(step).total)
+    torch.testing.assert_close(AnnealedVAE(gamma=1.0, capacity=0.0)(step).total, VAE()(step).total)
 
 
 def test_below_its_capacity_a_rate_is_pushed_up():
     step = a_step()
     rate = rate_by_hand(step)
-    low, high = AnnealedVAE(2.0, rate + 3.0)(step), AnnealedVAE(2.0, rate + 4.0)(step)
+    low, high = AnnealedVAE(gamma=2.0, capacity=rate + 3.0)(step), AnnealedVAE(gamma=2.0, capacity=rate + 4.0)(step)
     assert (high.total - low.total).item() == pytest.approx(2.0)
 
 
@@ -48,9 +48,9 @@ def test_below_its_capacity_a_rate_is_pushed_up_by_upward_times_gamma_and_left_a
     step = a_step()
     rate = rate_by_hand(step)
     for upward in (0.0, 0.25):
-        found = AnnealedVAE(2.0, rate + 3.0, upward=upward)(step)
+        found = AnnealedVAE(gamma=2.0, capacity=rate + 3.0, upward=upward)(step)
         assert found.total.item() == pytest.approx(distortion_by_hand(step) + 2.0 * upward * 3.0)
-        above = AnnealedVAE(2.0, rate - 1.0, upward=upward)(step)
+        above = AnnealedVAE(gamma=2.0, capacity=rate - 1.0, upward=upward)(step)
         assert above.total.item() == pytest.approx(distortion_by_hand(step) + 2.0)
         assert found.parts["capacity_distance"].item() == pytest.approx(3.0)
 
@@ -66,7 +66,7 @@ def test_the_capacity_grows_over_training():
 
 def test_it_logs_the_parts_of_the_vae_and_its_distance():
     step = a_step()
-    parts = AnnealedVAE(10.0, 5.0)(step).parts
+    parts = AnnealedVAE(gamma=10.0, capacity=5.0)(step).parts
     assert tuple(parts) == (*VAE()(step).parts, "capacity_distance")
     for name, part in VAE()(step).parts.items():
         assert torch.equal(parts[name], part)

@@ -30,7 +30,9 @@ def test_it_is_equation_4_worked_out_one_density_at_a_time(estimator, alpha, bet
     expected = (
         distortion_by_hand(step) + alpha * mutual_information + beta * total_correlation + gamma * dimension_wise_kl
     )
-    assert BetaTCVAE(alpha, beta, gamma, estimator)(step).total.item() == pytest.approx(expected, rel=1e-10)
+    assert BetaTCVAE(alpha=alpha, beta=beta, gamma=gamma, estimator=estimator)(step).total.item() == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 @every_estimator
@@ -86,7 +88,7 @@ def test_the_loss_is_linear_in_each_weight():
     step = a_step()
 
     def total(alpha, beta, gamma):
-        return BetaTCVAE(alpha, beta, gamma)(step).total
+        return BetaTCVAE(alpha=alpha, beta=beta, gamma=gamma)(step).total
 
     corners = total(1.0, 0.0, 0.0) + total(0.0, 1.0, 0.0) + total(0.0, 0.0, 1.0) - 2 * total(0.0, 0.0, 0.0)
     torch.testing.assert_close(corners, total(1.0, 1.0, 1.0))

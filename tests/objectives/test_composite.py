@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.steps import a_mixed_step, a_step, step_for
+from tests.objectives.steps import a_mixed_step, a_step, five_weights, step_for
 from tests.training.squares import MLP_SPEC, Squares
 from unbraid.distributions import ConcreteLatents, GaussianLatents
 from unbraid.errors import SpecError
@@ -34,14 +34,17 @@ from unbraid.training.state import Member, fleet_key
 CASES = [
     (VAE(), Composite()),
     (BetaVAE(4.0), Composite(rate=4.0)),
-    (BetaTCVAE(0.5, 6.0, 2.0), Composite(0.0, 0.5, 6.0, 0.0, 2.0, estimator="mws")),
-    (BetaTCVAE(0.5, 6.0, 2.0, analytic_kl=True), Composite(1.0, -0.5, 5.0, 0.0, 1.0, estimator="mws")),
-    (HFVAE(groups=((0, 1), (2,))), Composite(0.0, 1.0, 4.0, 3.0, 1.0, groups=((0, 1), (2,)))),
-    (InformationDropout(2.0, 3.0), Composite(0.0, 2.0, 3.0)),
-    (AnnealedVAE(1000.0, 5.0), Composite(rate=0.0, capacity_distance=1000.0, capacity=5.0)),
+    (BetaTCVAE(alpha=0.5, beta=6.0, gamma=2.0), Composite(**five_weights(0.0, 0.5, 6.0, 0.0, 2.0), estimator="mws")),
+    (
+        BetaTCVAE(alpha=0.5, beta=6.0, gamma=2.0, analytic_kl=True),
+        Composite(**five_weights(1.0, -0.5, 5.0, 0.0, 1.0), estimator="mws"),
+    ),
+    (HFVAE(groups=((0, 1), (2,))), Composite(**five_weights(0.0, 1.0, 4.0, 3.0, 1.0), groups=((0, 1), (2,)))),
+    (InformationDropout(beta=2.0, gamma=3.0), Composite(rate=0.0, mutual_information=2.0, total_correlation=3.0)),
+    (AnnealedVAE(gamma=1000.0, capacity=5.0), Composite(rate=0.0, capacity_distance=1000.0, capacity=5.0)),
     (AnchorVAE(2.0, (2, 0)), Composite(anchor_information=-2.0, anchors=(2, 0))),
-    (DIPVAE("i", 10.0, 100.0), Composite(off_diagonal=10.0, diagonal=100.0, covariance="i")),
-    (DIPVAE("ii", 10.0, 10.0), Composite(off_diagonal=10.0, diagonal=10.0, covariance="ii")),
+    (DIPVAE("i", off_diagonal=10.0, diagonal=100.0), Composite(off_diagonal=10.0, diagonal=100.0, covariance="i")),
+    (DIPVAE("ii", off_diagonal=10.0, diagonal=10.0), Composite(off_diagonal=10.0, diagonal=10.0, covariance="ii")),
     (FactorVAE(35.0), Composite(critic_total_correlation=35.0, critic=True)),
     (FactorVAE(35.0, same_batch=True), Composite(critic_total_correlation=35.0, critic=True, same_batch=True)),
 ]
@@ -115,9 +118,9 @@ def test_a_term_without_weight_is_logged_and_changes_nothing():
 
 def test_it_takes_discrete_latents():
     step = a_mixed_step()
-    weights = (0.0, 1.0, 4.0, 3.0, 1.0)
-    expected = DecomposedELBO(*weights, groups="model", estimator="eq13")(step).total
-    assert torch.equal(Composite(*weights, groups="model")(step).total, expected)
+    weights = five_weights(0.0, 1.0, 4.0, 3.0, 1.0)
+    expected = DecomposedELBO(**weights, groups="model", estimator="eq13")(step).total
+    assert torch.equal(Composite(**weights, groups="model")(step).total, expected)
 
 
 def test_any_weight_may_follow_a_schedule():

@@ -15,6 +15,7 @@ from tests.objectives.steps import (
     a_mixed_step,
     a_step,
     distortion_by_hand,
+    five_weights,
     parts_by_hand,
     rate_by_hand,
     sampled_rate_by_hand,
@@ -57,7 +58,7 @@ def test_each_weight_multiplies_its_own_term(estimator):
     for place in range(5):
         weights = [0.0] * 5
         weights[place] = 3.0
-        found = DecomposedELBO(*weights, estimator=estimator)(step).total
+        found = DecomposedELBO(**five_weights(*weights), estimator=estimator)(step).total
         assert found.item() == pytest.approx(distortion_by_hand(step) + 3 * terms[place], rel=1e-10)
 
 
@@ -72,7 +73,7 @@ def test_the_log_holds_the_unweighted_parts_in_this_order():
         assert parts[name].item() == pytest.approx(value, rel=1e-10)
 
 
-WEIGHTS = (0.3, 5.0, 7.0, 2.0, 9.0)
+WEIGHTS = five_weights(0.3, 5.0, 7.0, 2.0, 9.0)
 
 
 @pytest.mark.parametrize("kind", [DecomposedELBO, Composite])
@@ -83,11 +84,11 @@ def test_the_shown_loss_is_without_the_constants_of_mws(kind, groups, weighted):
     step = a_mixed_step()
     if weighted:
         step = replace(step, weights=torch.tensor([0.1, 0.02, 0.3, 0.05, 0.2]).double())
-    loss, naive = (kind(*WEIGHTS, groups=groups, estimator=each)(step) for each in ("mws", "naive"))
+    loss, naive = (kind(**WEIGHTS, groups=groups, estimator=each)(step) for each in ("mws", "naive"))
     assert loss.shown.item() == pytest.approx(naive.total.item(), rel=1e-12)
     assert abs(loss.total.item() - loss.shown.item()) > 10
     for estimator in ("naive", "mss", "eq13")[:: 2 if weighted else 1]:
-        other = kind(*WEIGHTS, groups=groups, estimator=estimator)(step)
+        other = kind(**WEIGHTS, groups=groups, estimator=estimator)(step)
         assert torch.equal(other.shown, other.total)
 
 
@@ -132,7 +133,7 @@ def test_the_logged_parts_sum_to_the_sampled_rate(seed, estimator):
 def test_the_sampled_rate_is_the_rate_on_average():
     """(1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have the same expectation."""
     step = a_step(batch=1000, latents=1, dataset_size=1000)
-    analytic, sampled = DecomposedELBO(1.0, 0.0, 0.0, 0.0, 0.0)(step), DecomposedELBO()(step)
+    analytic, sampled = DecomposedELBO(**five_weights(1.0, 0.0, 0.0, 0.0, 0.0))(step), DecomposedELBO()(step)
     # log q(z|x) - log p(z) of one image has a standard deviation of about 1.5: the mean of 1000 of 0.05.
     torch.testing.assert_close(sampled.total, analytic.total, atol=0.2, rtol=0)
 
@@ -143,13 +144,13 @@ def test_the_sampled_rate_is_the_rate_on_average():
         (VAE(), (1.0, 0.0, 0.0, 0.0, 0.0)),
         (BetaVAE(4.0), (4.0, 0.0, 0.0, 0.0, 0.0)),
         (BetaSVAE(4.0), (4.0, 0.0, 0.0, 0.0, 0.0)),
-        (BetaTCVAE(0.5, 6.0, 2.0), (0.0, 0.5, 6.0, 0.0, 2.0)),
-        (BetaTCVAE(0.5, 6.0, 2.0, analytic_kl=True), (1.0, -0.5, 5.0, 0.0, 1.0)),
+        (BetaTCVAE(alpha=0.5, beta=6.0, gamma=2.0), (0.0, 0.5, 6.0, 0.0, 2.0)),
+        (BetaTCVAE(alpha=0.5, beta=6.0, gamma=2.0, analytic_kl=True), (1.0, -0.5, 5.0, 0.0, 1.0)),
     ],
     ids=repr,
 )
 def test_its_special_cases(special, weights):
-    assert special.general() == DecomposedELBO(*weights)
+    assert special.general() == DecomposedELBO(**five_weights(*weights))
 
 
 def test_it_is_its_own_general_form():

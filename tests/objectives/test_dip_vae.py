@@ -68,7 +68,10 @@ def test_the_variance_given_an_image_is_added_to_the_diagonal_alone():
 @pytest.mark.parametrize("off_diagonal", [0.0, 2.0, 10.0])
 def test_without_a_diagonal_it_is_a_multiple_of_the_off_diagonal(kind, times, off_diagonal):
     """Kumar et al. fix lambda_d = 10 lambda_od; equal weights are usual for kind II."""
-    absent, given_ = DIPVAE(kind, off_diagonal), DIPVAE(kind, off_diagonal, diagonal=times * off_diagonal)
+    absent, given_ = (
+        DIPVAE(kind, off_diagonal=off_diagonal),
+        DIPVAE(kind, off_diagonal=off_diagonal, diagonal=times * off_diagonal),
+    )
     step = step_for(absent)
     assert torch.equal(absent(step).total, given_(step).total)
     assert absent.general() == given_
@@ -78,10 +81,10 @@ def test_without_a_diagonal_it_is_a_multiple_of_the_off_diagonal(kind, times, of
 @pytest.mark.parametrize(("kind", "times"), [("i", 10.0), ("ii", 1.0)])
 @pytest.mark.parametrize("schedule", [Linear(0.0, 8.0), Cosine(1.0, 3.0, begin=0.2), Cyclic(0.5, 2.0)], ids=repr)
 def test_without_a_diagonal_it_follows_the_schedule_of_the_off_diagonal(kind, times, schedule):
-    step, absent = step_for(DIPVAE(kind)), DIPVAE(kind, schedule)
+    step, absent = step_for(DIPVAE(kind)), DIPVAE(kind, off_diagonal=schedule)
     for progress in torch.linspace(0, 1, 5, dtype=torch.float64):
         weight = float(schedule.at(progress))
-        expected = DIPVAE(kind, weight, diagonal=times * weight)(step).total
+        expected = DIPVAE(kind, off_diagonal=weight, diagonal=times * weight)(step).total
         torch.testing.assert_close(absent.at(progress)(step).total, expected)
         torch.testing.assert_close(absent.general().at(progress)(step).total, expected)
 

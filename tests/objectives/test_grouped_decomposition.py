@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from tests.objectives.steps import (
     a_mixed_step,
     a_step,
+    five_weights,
     table_by_hand,
 )
 from tests.objectives.test_decomposed_elbo import ESTIMATORS, PARTS
@@ -38,8 +39,8 @@ def test_each_and_groups_of_one_are_the_same_loss():
 def test_the_groups_of_the_model_are_those_of_the_step():
     step = a_mixed_step()
     assert step.groups == ((0, 1, 2, 3), (4,))
-    weights = (0.0, 1.0, 4.0, 3.0, 1.0)
-    of_model, by_number = (DecomposedELBO(*weights, groups=groups)(step) for groups in ("model", step.groups))
+    weights = five_weights(0.0, 1.0, 4.0, 3.0, 1.0)
+    of_model, by_number = (DecomposedELBO(**weights, groups=groups)(step) for groups in ("model", step.groups))
     assert torch.equal(of_model.total, by_number.total)
 
 

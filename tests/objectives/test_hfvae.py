@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from tests.objectives.steps import a_mixed_step, a_step, distortion_by_hand, sampled_rate_by_hand, table_by_hand
+from tests.objectives.steps import (
+    a_mixed_step,
+    a_step,
+    distortion_by_hand,
+    five_weights,
+    sampled_rate_by_hand,
+    table_by_hand,
+)
 from tests.training.squares import Squares
 from unbraid.distributions import DiagonalGaussian, FullGaussian, GaussianLatents
 from unbraid.errors import SpecError
@@ -119,11 +126,11 @@ def test_groups_within_groups_have_a_weight_at_every_level(groups, tree):
     step = a_mixed_step()
     of_levels = within_by_hand(step, tree)
     deeper = (0.7, 5.0)[: len(of_levels) - 1]
-    outermost = HFVAE(0.5, 4.0, 0.0, groups=cuts(groups)[0])(step)
+    outermost = HFVAE(alpha=0.5, beta=4.0, gamma=0.0, groups=cuts(groups)[0])(step)
     expected = outermost.total.item() + sum(
         weight * value for weight, value in zip((3.0, *deeper), of_levels, strict=True)
     )
-    loss = HFVAE(0.5, 4.0, 3.0, groups=groups, deeper=deeper)(step)
+    loss = HFVAE(alpha=0.5, beta=4.0, gamma=3.0, groups=groups, deeper=deeper)(step)
     assert loss.total.item() == pytest.approx(expected, rel=1e-10)
     assert loss.parts["total_correlation_within"].item() == pytest.approx(sum(of_levels), rel=1e-9)
 
@@ -169,7 +176,7 @@ def test_nested_groups_are_typed_and_kept_as_they_are_given():
 @given(seed=st.integers(0, 1000), groups=st.sampled_from([SINGLETONS, ((0, 1), (2,)), ((0, 1, 2),)]))
 def test_with_all_weights_1_it_is_the_vae_with_a_sampled_rate(seed, groups):
     step = a_step(seed)
-    found = HFVAE(1.0, 1.0, 1.0, groups=groups)(step).total
+    found = HFVAE(alpha=1.0, beta=1.0, gamma=1.0, groups=groups)(step).total
     assert found.item() == pytest.approx(distortion_by_hand(step) + sampled_rate_by_hand(step), rel=1e-11)
 
 
@@ -179,14 +186,18 @@ def test_groups_of_one_latent_are_the_beta_tcvae_with_equation_13(seed, gamma):
     step = a_step(seed)
     expected = BetaTCVAE(alpha=0.5, beta=4.0, gamma=1.0, estimator="eq13")(step).total
     for groups in (SINGLETONS, "each"):
-        torch.testing.assert_close(HFVAE(0.5, 4.0, gamma, groups=groups)(step).total, expected, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(
+            HFVAE(alpha=0.5, beta=4.0, gamma=gamma, groups=groups)(step).total, expected, rtol=1e-12, atol=1e-12
+        )
 
 
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 50))
 def test_with_one_group_beta_has_no_effect_and_gamma_weighs_the_total_correlation(seed, beta):
     step = a_step(seed)
     expected = BetaTCVAE(beta=3.0, estimator="eq13")(step).total
-    torch.testing.assert_close(HFVAE(1.0, beta, 3.0, groups=((0, 1, 2),))(step).total, expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        HFVAE(alpha=1.0, beta=beta, gamma=3.0, groups=((0, 1, 2),))(step).total, expected, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_a_group_of_a_single_discrete_latent_has_nothing_within():
@@ -243,8 +254,8 @@ def test_its_defaults_are_the_authors_for_dsprites():
 
 
 def test_its_general_form_keeps_groups_and_estimator():
-    found = HFVAE(0.5, 5.0, 2.0, groups=((0,), (1, 2)), estimator="naive").general()
-    assert found == DecomposedELBO(0.0, 0.5, 5.0, 2.0, 1.0, groups=((0,), (1, 2)), estimator="naive")
+    found = HFVAE(alpha=0.5, beta=5.0, gamma=2.0, groups=((0,), (1, 2)), estimator="naive").general()
+    assert found == DecomposedELBO(**five_weights(0.0, 0.5, 5.0, 2.0, 1.0), groups=((0,), (1, 2)), estimator="naive")
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])

@@ -19,7 +19,7 @@ def test_it_is_distortion_plus_rate_and_mmd_with_their_weights(seed, alpha, extr
     step, weight = step_for(InfoVAE(), seed=seed), 1 - alpha + extra + 1e-9
     discrepancy = squared_mmd(step.z, step.draws["prior"]).item()
     expected = distortion_by_hand(step) + (1 - alpha) * rate_by_hand(step) + (alpha + weight - 1) * discrepancy
-    assert InfoVAE(alpha, weight)(step).total.item() == pytest.approx(expected, rel=1e-10)
+    assert InfoVAE(alpha=alpha, weight=weight)(step).total.item() == pytest.approx(expected, rel=1e-10)
 
 
 def test_alpha_0_and_weight_1_are_the_vae():
@@ -60,7 +60,7 @@ def test_its_settings_reach_the_mmd():
 )
 def test_weights_that_would_reward_what_they_penalise_at_any_moment_are_refused(alpha, weight):
     with pytest.raises(SpecError, match="InfoVAE: alpha is .* and weight .*alpha \\+ weight >= 1"):
-        InfoVAE(alpha, weight)
+        InfoVAE(alpha=alpha, weight=weight)
 
 
 def test_its_numbers_are_its_hyperparameters():

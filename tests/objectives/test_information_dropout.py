@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.objectives.steps import a_step, distortion_by_hand, parts_by_hand
+from tests.objectives.steps import a_step, distortion_by_hand, five_weights, parts_by_hand
 from tests.training.squares import Squares
 from unbraid.distributions import DiagonalGaussian, GaussianLatents, LearnedGaussianPrior
 from unbraid.errors import SpecError
@@ -22,13 +22,13 @@ def test_it_is_distortion_plus_beta_information_plus_gamma_total_correlation(see
     step = a_step(seed)
     mutual_information, total_correlation, _ = parts_by_hand(step, "eq13")
     expected = distortion_by_hand(step) + beta * mutual_information + gamma * total_correlation
-    assert InformationDropout(beta, gamma)(step).total.item() == pytest.approx(expected, rel=1e-9)
+    assert InformationDropout(beta=beta, gamma=gamma)(step).total.item() == pytest.approx(expected, rel=1e-9)
 
 
 def test_it_is_the_beta_tcvae_without_its_dimension_wise_kl():
     step = a_step()
     expected = BetaTCVAE(alpha=2.0, beta=3.0, gamma=0.0, estimator="eq13")(step).total
-    assert torch.equal(InformationDropout(2.0, 3.0)(step).total, expected)
+    assert torch.equal(InformationDropout(beta=2.0, gamma=3.0)(step).total, expected)
 
 
 def test_nothing_in_it_fixes_the_scale_of_a_latent():
@@ -36,14 +36,14 @@ def test_nothing_in_it_fixes_the_scale_of_a_latent():
     step = a_step()
     wide = DiagonalGaussian(10 * step.posterior.loc + 3, step.posterior.log_var + 2 * math.log(10))
     torch.testing.assert_close(
-        InformationDropout(2.0, 3.0)(replace(step, posterior=wide, z=10 * step.z + 3)).total,
-        InformationDropout(2.0, 3.0)(step).total,
+        InformationDropout(beta=2.0, gamma=3.0)(replace(step, posterior=wide, z=10 * step.z + 3)).total,
+        InformationDropout(beta=2.0, gamma=3.0)(step).total,
     )
 
 
 def test_its_general_form():
-    expected = DecomposedELBO(0.0, 2.0, 3.0, 0.0, 0.0, estimator="mss")
-    assert InformationDropout(2.0, 3.0, estimator="mss").general() == expected
+    expected = DecomposedELBO(**five_weights(0.0, 2.0, 3.0, 0.0, 0.0), estimator="mss")
+    assert InformationDropout(beta=2.0, gamma=3.0, estimator="mss").general() == expected
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])

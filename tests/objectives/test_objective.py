@@ -1,7 +1,7 @@
 """What holds for every objective, and what the base class does for them."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import pytest
@@ -11,10 +11,11 @@ from torch.func import grad, vmap
 from tests.objectives.steps import a_step, step_for
 from unbraid.distributions import DiagonalGaussian
 from unbraid.errors import SpecError
-from unbraid.objectives import DIPVAE, AnchorVAE, Loss, Objective
+from unbraid.objectives import DIPVAE, AnchorVAE, BetaTCVAE, FactorVAE, Loss, Objective
 from unbraid.objectives.objective import check_weights
+from unbraid.recipes.annotations import hints_of
 from unbraid.recipes.registry import choices
-from unbraid.schedule import Linear
+from unbraid.schedule import Linear, Weight
 
 EVERY = list(choices(Objective).values())
 every_objective = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
@@ -207,3 +208,24 @@ def test_a_schedule_needs_a_moment(cls):
 def test_a_schedule_without_a_moment_is_told_what_it_lacks():
     with pytest.raises(SpecError, match="objective.at"):
         Toy(gamma=Linear(0.0, 1.0))(a_step())
+
+
+@every_objective
+def test_no_value_without_a_name_could_be_either_of_two_weights(cls):
+    by_place = [field.name for field in fields(cls) if not field.kw_only]
+    assert len([name for name in by_place if hints_of(cls)[name] in (Weight, Weight | None)]) <= 1
+
+
+def test_a_weight_without_a_name_is_refused_with_what_to_write():
+    with pytest.raises(
+        SpecError, match=r"given 4\.0 without the name .* Write alpha=4\.0 or beta=4\.0 or gamma=4\.0\."
+    ):
+        BetaTCVAE(4.0)
+    with pytest.raises(
+        SpecError, match=r"DIPVAE was given 10\.0 .* Write off_diagonal=10\.0 or diagonal=10\.0 or decay"
+    ):
+        DIPVAE("i", 10.0)
+    with pytest.raises(SpecError, match=r"FactorVAE was given True .* Write same_batch=True\.$"):
+        FactorVAE(35.0, True)
+    with pytest.raises(SpecError, match=r"Write alpha=\.\.\. or beta=\.\.\. or gamma"):
+        BetaTCVAE("heavy")

@@ -199,7 +199,7 @@ def test_hfvae_with_weights_1_is_the_vae_in_its_gradient(kind):
     """To the logits at every draw, because nothing of the categories is left to chance; to the rest on average."""
     family = latents(kind, "summed")
     noise = noise_of(family)
-    ours = gradients(family, lambda step: HFVAE(1.0, 1.0, 1.0)(step).total, noise)
+    ours = gradients(family, lambda step: HFVAE(alpha=1.0, beta=1.0, gamma=1.0)(step).total, noise)
     vae = gradients(family, lambda step: VAE()(step).total, noise[:1])[0]
     torch.testing.assert_close(ours[:, :, 4:], vae[:, 4:].expand_as(ours[:, :, 4:]))
     error = ours.std(dim=0) / math.sqrt(NUM_DRAWS)

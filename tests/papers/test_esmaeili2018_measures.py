@@ -76,7 +76,7 @@ def test_without_a_discrete_latent_s_density_it_is_refused():
 
 def test_what_is_logged_is_that_of_an_hfvae_and_the_loss_is_not():
     step = step_of(GroupedLatents((GaussianLatents(2), ConcreteLatents(3, measure="density"))))
-    mixed, plain = MixedMeasures(1.0, 4.0, 3.0)(step), HFVAE(1.0, 4.0, 3.0)(step)
+    mixed, plain = MixedMeasures(alpha=1.0, beta=4.0, gamma=3.0)(step), HFVAE(alpha=1.0, beta=4.0, gamma=3.0)(step)
     torch.testing.assert_close(mixed.parts, plain.parts)
     assert abs((mixed.total - plain.total).item()) > 0.1
 

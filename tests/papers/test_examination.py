@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.papers.made_items import study
 from unbraid.errors import SpecError, UnbraidError
@@ -21,8 +22,10 @@ class Counted:
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, ...]] = []
+        self.devices: set[torch.device] = set()
 
-    def __call__(self, runs):
+    def __call__(self, runs, device):
+        self.devices.add(device)
         self.calls.append(tuple(runs))
         assert all(run.model() is not None and len(run.codes()) for run in runs.values())
         return {seed: {"twice": 2.0 * seed, "twice:others": len(runs) - 1} for seed in runs}
@@ -46,6 +49,7 @@ def test_runs_are_examined_once_setting_by_setting_and_then_let_go(work, examine
     done = work.run(tmp_path, QUIET)
     assert (done.num_trained, done.num_scored, dict(done.failures)) == (4, 4 + 4, {})
     assert examine.calls == [(0, 1), (0, 1)]
+    assert examine.devices == {torch.device("cpu")}  # as asked
     scores = work.scores(tmp_path)
     assert scores.values("beta 4", "twice") == {0: 0.0, 1: 2.0}
     assert scores.values("beta 4", "twice:others") == {0: 1.0, 1: 1.0}
@@ -75,7 +79,7 @@ def test_its_definition_has_what_is_examined(work) -> None:
 
 
 def test_what_cannot_be_examined_is_told_and_nothing_is_let_go(work, tmp_path: Path) -> None:
-    def refuse(runs):
+    def refuse(runs, device):
         raise UnbraidError("no thickness")
 
     done = replace(work, examine=refuse).run(tmp_path, QUIET)

@@ -1,6 +1,7 @@
 """A reader learns what can be seen, and latents that change one trait alone are pure."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch import nn
 from unbraid.codes import Codes
 from unbraid.data.dataset import Factor, FactorImages
 from unbraid.models import MLP
+from unbraid.papers.chen2018 import purity
 from unbraid.papers.chen2018.trait_reader import TaughtReader, TraitReader, purities
 
 TWO = (Factor("brightness", 0), Factor("nothing", 0))
@@ -59,3 +61,29 @@ def test_a_latent_that_changes_one_trait_is_pure() -> None:
     assert math.isnan(shares[3])  # nothing changes
     alone = TaughtReader(reader.read, reader.names, torch.tensor([False, True]))
     assert purities(Painter(), codes, alone, [2], 2.0, 5) == [("right", pytest.approx(1.0))]
+
+
+def test_it_is_taught_on_the_device_of_the_work_and_not_on_a_gpu_that_happens_to_be_there(monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    asked: list[torch.device] = []
+
+    class Images:
+        def open(self):
+            return self
+
+        def to(self, device):
+            asked.append(device)
+
+    class Reader:
+        def taught(self, images):
+            return "taught"
+
+    assert purity._taught(Reader(), Images(), torch.device("cpu")) == "taught"
+    assert asked == [torch.device("cpu")]
+    work = purity.FIGURE1_PURITY.at("smoke")
+    monkeypatch.setattr(purity, "_taught", lambda reader, dataset, device: asked.append(device))
+    monkeypatch.setattr(purity, "purities", lambda *given: [("age", 1.0)])
+    dead = Codes.from_arrays(mean=torch.zeros(3, 2))
+    run = SimpleNamespace(codes=lambda: dead, model=lambda: None, spec=SimpleNamespace(dataset=None))
+    assert work.examine({7: run}, torch.device("meta"))[7]["purity"] == 1.0
+    assert asked[1:] == [torch.device("meta")]

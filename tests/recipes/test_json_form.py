@@ -181,7 +181,8 @@ def test_what_is_read_back_is_what_was_written(recipe):
     estimator=st.sampled_from(["mws", "eq13"]),
 )
 def test_floats_keep_every_bit(weights, estimator):
-    recipe = BetaTCVAE(*weights, estimator=estimator)
+    alpha, beta, gamma = weights
+    recipe = BetaTCVAE(alpha=alpha, beta=beta, gamma=gamma, estimator=estimator)
     assert through_json(recipe, Objective) == recipe
 
 

@@ -87,6 +87,14 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
             ),
         ),
         (
+            "beta-tcvae:4",
+            Objective,
+            (
+                "--flag is 'beta-tcvae:4': BetaTCVAE has no place for '4' without the name of its field. "
+                "Write alpha=4 or beta=4 or gamma=4."
+            ),
+        ),
+        (
             "beta-vae:bata=4",
             Objective,
             "--flag is 'beta-vae:bata=4': BetaVAE has no setting 'bata'. Did you mean 'beta'? Valid: beta.",

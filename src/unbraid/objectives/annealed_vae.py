@@ -10,7 +10,7 @@ from unbraid.schedule import Linear, Weight
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnnealedVAE(Objective):
     """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken. Burgess et
     al., arXiv:1804.03599v1, eq. 8.

@@ -10,7 +10,7 @@ from unbraid.schedule import Weight, shifted
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BetaTCVAE(Objective):
     """distortion + alpha MI + beta TC + gamma DWKL. Chen et al., arXiv:1802.04942v5, eq. 4.
 

@@ -25,7 +25,7 @@ from unbraid.schedule import Weight, extremes
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Composite(Objective):
     """distortion + the sum of weight times term, over all terms that are named below. By default, the VAE.
 

@@ -36,7 +36,7 @@ Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DecomposedELBO(Objective):
     """distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' +
     dimension_wise_kl DWKL.

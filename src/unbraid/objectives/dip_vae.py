@@ -1,7 +1,7 @@
 """The VAE whose codes must be uncorrelated."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, final
 
 import torch
@@ -44,6 +44,7 @@ class DIPVAE(Objective):
 
     kind: Literal["i", "ii"] = "i"
     """The covariance of the means (i), or that of the codes (ii)."""
+    _: KW_ONLY
     off_diagonal: Weight = 10.0
     """Weight of the squared covariances."""
     diagonal: Weight | None = None

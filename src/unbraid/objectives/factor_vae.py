@@ -1,7 +1,7 @@
 """The VAE with a total correlation that a critic estimates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
 
 from jaxtyping import Float
@@ -33,6 +33,7 @@ class FactorVAE(Objective):
 
     gamma: Weight = 35.0
     """Weight of the total correlation."""
+    _: KW_ONLY
     same_batch: bool = False
     """Whether the critic sees the permuted codes of the batch itself, in place of a second batch."""
 

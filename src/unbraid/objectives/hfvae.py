@@ -11,7 +11,7 @@ from unbraid.schedule import Weight
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HFVAE(Objective):
     """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al.,
     arXiv:1804.02086v1, eq. 9.

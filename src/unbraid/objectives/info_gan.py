@@ -19,7 +19,7 @@ from unbraid.schedule import Linear, Weight
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InfoGAN(Objective):
     """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes. Chen et al.,
     arXiv:1606.03657v1, eq. 6.

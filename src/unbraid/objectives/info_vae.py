@@ -15,7 +15,7 @@ from unbraid.schedule import Weight, extremes
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InfoVAE(Objective):
     """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)). Zhao et al.,
     arXiv:1706.02262v3, section 3.

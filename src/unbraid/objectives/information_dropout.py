@@ -14,7 +14,7 @@ from unbraid.schedule import Weight
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InformationDropout(Objective):
     """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al.,
     arXiv:1804.02086v1, table 1.

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
+import torch
+
 from unbraid.data.dataset import FactorDataset
 from unbraid.display import shown
 from unbraid.errors import SpecError, UnbraidError
@@ -24,15 +26,15 @@ from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 _FOLDER = "examinations"
 
 Numbers = Mapping[str, float]
-Examine = Callable[[Mapping[int, Run]], Mapping[int, Numbers]]
+Examine = Callable[[Mapping[int, Run], torch.device], Mapping[int, Numbers]]
 
 
 @final
 @dataclass(frozen=True)
 class ExaminedWork:
     """A study whose trained models are then examined: `examine` is given the finished runs of a setting by seed, and
-    returns the numbers of each, by the name of the metric or by "metric:of" for a part of it. It may decode, read
-    histories or compare runs, which no metric of codes does.
+    the device that the work runs on; it returns the numbers of each run, by the name of the metric or by "metric:of"
+    for a part of it. It may decode, read histories or compare runs, which no metric of codes does.
 
     Weights and codes stay until all settings are examined, then what the study keeps of them. `version` counts up when
     the function computes something else, so that earlier evidence is refused.
@@ -79,7 +81,7 @@ class ExaminedWork:
             for place, setting in enumerate(self.study.settings):
                 tell(Event(f"examining {self.name}", place, len(self.study.settings), "settings"))
                 try:
-                    num_examined += self._examine(setting, folder)
+                    num_examined += self._examine(setting, folder, options.device_here)
                 except UnbraidError as error:
                     if options.fail_fast:
                         raise
@@ -123,7 +125,7 @@ class ExaminedWork:
         lacks_history = self.latent_information_every and not any(map(is_latent_column, run.history.columns))
         return not (run.let_go or lacks_history)
 
-    def _examine(self, setting: Setting, folder: Path) -> int:
+    def _examine(self, setting: Setting, folder: Path, device: torch.device) -> int:
         """Examines a setting whose runs are all at their end, unless it is done, and returns how many runs it has."""
         placed = [each for each in self.study.runs(folder) if each.setting.label == setting.label]
         finished = {each.seed: each for each in placed if each.run.status == "finished"}
@@ -132,7 +134,7 @@ class ExaminedWork:
             each.run.status not in ("finished", "failed") for each in placed
         ):
             return 0
-        found = self.examine({seed: each.run for seed, each in finished.items()})
+        found = self.examine({seed: each.run for seed, each in finished.items()}, device)
         known |= {each.name: self._numbers(each, found[seed]) for seed, each in finished.items()}
         scores = replace(
             self.empty(),
@@ -167,6 +169,16 @@ class ExaminedWork:
         return folder / _FOLDER / f"{self.name}.json"
 
 
+def of_all(examine: Callable[[Mapping[int, Run]], Mapping[int, Numbers]]) -> Examine:
+    """Returns what examines the runs of a setting together."""
+    return lambda runs, device: examine(runs)
+
+
 def of_each(examine: Callable[[Run], Numbers]) -> Examine:
     """Returns what examines run after run, each by itself."""
-    return lambda runs: {seed: examine(run) for seed, run in runs.items()}
+    return lambda runs, device: {seed: examine(run) for seed, run in runs.items()}
+
+
+def of_each_on_device(examine: Callable[[Run, torch.device], Numbers]) -> Examine:
+    """Returns what examines run after run, each by itself, on the device that the work runs on."""
+    return lambda runs, device: {seed: examine(run, device) for seed, run in runs.items()}

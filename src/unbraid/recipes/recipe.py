@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -30,12 +31,16 @@ class Recipe:
         if inspect.isabstract(cls):
             return super().__new__(cls)  # which Python refuses
         check_class(cls)
-        valid = [field.name for field in dataclasses.fields(cls) if field.init]
+        fields = [field for field in dataclasses.fields(cls) if field.init]
+        valid = [field.name for field in fields]
         for name in named:
             if name not in valid:
                 raise SpecError(f"{cls.__name__} has no field {name!r}. {suggestion(name, valid)}")
         if len(given) > len(valid):
             raise SpecError(f"{cls.__name__} was given {len(given)} values, and has these fields: {', '.join(valid)}.")
+        by_place = [field.name for field in fields if not field.kw_only]
+        if len(given) > len(by_place):
+            raise SpecError(_without_name(cls, given[len(by_place)], [name for name in valid if name not in by_place]))
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -46,3 +51,18 @@ class Recipe:
             checked = check_value(given, hints[field.name], f"{cls.__name__}: {field.name}")
             if checked is not given:
                 object.__setattr__(self, field.name, checked)
+
+
+def _without_name(cls: type[Recipe], value: Any, names: Iterable[str]) -> str:
+    """Says which of these fields, all of them taken by name alone, a value without a name may be meant for."""
+    hints = hints_of(cls)
+    choices = [f"{name}={value!r}" for name in names if _takes(hints[name], value)] or [f"{name}=..." for name in names]
+    return f"{cls.__name__} was given {value!r} without the name of its field. Write {' or '.join(choices)}."
+
+
+def _takes(annotation: Any, value: Any) -> bool:
+    try:
+        check_value(value, annotation, "")
+    except SpecError:
+        return False
+    return True

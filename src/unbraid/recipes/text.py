@@ -4,7 +4,8 @@ A recipe is its name with its settings after colons.
 
 - `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
 - A value alone goes to the one field that has this word among its choices (`dci:boosted_trees`), else to the first
-  field that has no value yet: `linear:0:4`.
+  field that has no value yet: `linear:0:4`. Fields that Python takes by name alone are named here too:
+  `beta-tcvae:beta=4`.
 - A value may be a recipe: `beta-vae:beta=linear:0:4`. The settings after it are its own as long as it has such a
   field, and else those of the recipe around it: `beta-tcvae:beta=linear:0:4:gamma=2`.
 - The entries of a list are separated by commas, and by semicolons if they have commas in them: `mlp:hidden=128,64`.
@@ -183,7 +184,8 @@ class _Unfinished:
         return named if named not in self.given else None
 
     def next_field(self) -> str | None:
-        return next((name for name in self.hints if name not in self.given), None)
+        by_place = (field.name for field in dataclasses.fields(self.cls) if not field.kw_only)
+        return next((name for name in by_place if name not in self.given), None)
 
 
 def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]:
@@ -202,6 +204,12 @@ def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]
         raise SpecError(
             f"{innermost.whole}: {innermost.cls.__name__} has no setting {name!r}. {suggestion(name, innermost.hints)}"
         )
+    unset = {name: hint for name, hint in innermost.hints.items() if name not in innermost.given}
+    if named := [f"{name}={setting}" for name, hint in unset.items() if _parses(setting, hint)]:
+        raise SpecError(
+            f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r} without the name of its field. "
+            f"Write {' or '.join(named)}."
+        )
     words = _fields_by_choice(innermost.cls)
     raise SpecError(
         f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r}. "
@@ -214,6 +222,10 @@ def _suits(value: str, annotation: Any) -> bool:
     """Returns whether the value could be one of the field, were it spelled well: words go to fields that take words."""
     if (not words_of(annotation) and not kinds_of(annotation)) or _recipe_class(value, annotation):
         return True
+    return _parses(value, annotation)
+
+
+def _parses(value: str, annotation: Any) -> bool:
     try:
         parse(_unwrapped(value), annotation, "")
     except SpecError:

@@ -65,6 +65,11 @@ class StudyOptions:
     latent_information_every: int | None = None
 
     @property
+    def device_here(self) -> torch.device:
+        """Returns what this process itself computes on: beside a Ray cluster, which has the fleets, the CPU."""
+        return resolve_device("cpu" if self.on == "ray" else self.device)
+
+    @property
     def training(self) -> Mapping[str, Any]:
         """Returns the options of `train` that hold for every fleet, by name."""
         return {"resume": True, "latent_information_every": self.latent_information_every}
@@ -109,7 +114,7 @@ class _Execution:
     def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
         self._study, self._folder, self._options = study, folder, options
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
-        self._device = resolve_device("cpu" if options.on == "ray" else options.device)
+        self._device = options.device_here
         self._num_workers = num_workers(options.num_workers, str(options.device)) if options.on == "local" else 0
         if options.on == "local" and (options.address or options.autoscaling):
             raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")

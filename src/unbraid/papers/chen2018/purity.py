@@ -6,14 +6,15 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
+import torch
+
 from unbraid import figures
 from unbraid.data import AttributeFaces
 from unbraid.data.dataset import FactorDataset
-from unbraid.device import resolve_device
 from unbraid.models import Conv
 from unbraid.papers.chen2018.trait_reader import TaughtReader, TraitReader, purities
 from unbraid.papers.chen2018.traversals import FIGURE1, FIGURE1_STAND_IN, Pictures
-from unbraid.papers.examination import ExaminedWork, Numbers, of_each
+from unbraid.papers.examination import ExaminedWork, Numbers, of_each_on_device
 from unbraid.papers.item import Choice, Item, Scale
 from unbraid.papers.panels import side_by_side
 from unbraid.runs.run import Run
@@ -39,12 +40,12 @@ _SMALL_READER = TraitReader(Conv((4, 4, 4, 4), hidden=8), num_steps=3, batch_siz
 
 
 @functools.cache
-def _taught(reader: TraitReader, dataset: FactorDataset) -> TaughtReader:
-    """Returns the reader that these images have taught, once for all models."""
-    return reader.taught(dataset.open().to(resolve_device("auto")))
+def _taught(reader: TraitReader, dataset: FactorDataset, device: torch.device) -> TaughtReader:
+    """Returns the reader that these images have taught on this device, once for all models."""
+    return reader.taught(dataset.open().to(device))
 
 
-def examined(run: Run, reader: TraitReader, min_std: float, num_starts: int) -> Numbers:
+def examined(run: Run, device: torch.device, reader: TraitReader, min_std: float, num_starts: int) -> Numbers:
     """Returns how purely the live latents of a model change one trait: on average, at each reach, and, at the
     first of them, of the purest latent of each trait, by which latents of different models are matched.
     """
@@ -52,7 +53,7 @@ def examined(run: Run, reader: TraitReader, min_std: float, num_starts: int) -> 
     latents = (codes.mean.std(dim=0) >= min_std).nonzero()[:, 0].tolist()
     if not latents:
         return dict.fromkeys((PURITY, *_AT.values()), math.nan)
-    taught = _taught(reader, run.spec.dataset)
+    taught = _taught(reader, run.spec.dataset, device)
     by_reach = {reach: purities(model, codes, taught, latents, reach, num_starts) for reach in _REACHES}
     shares = {reach: [share for _, share in found] for reach, found in by_reach.items()}
     by_trait: dict[str, float] = {}
@@ -81,7 +82,8 @@ def _work(scale: Scale) -> Callable[[], ExaminedWork]:
     def made() -> ExaminedWork:
         metrics = {PURITY: True, **dict.fromkeys(_AT.values(), True)}
         study = _MODELS.work(scale, ()).study
-        return ExaminedWork(study, metrics, of_each(lambda run: examined(run, reader, min_std, num_starts)), _claims())
+        examine = functools.partial(examined, reader=reader, min_std=min_std, num_starts=num_starts)
+        return ExaminedWork(study, metrics, of_each_on_device(examine), _claims())
 
     return made
 

@@ -9,7 +9,7 @@ from unbraid.codes import Codes
 from unbraid.papers.do2020.face_models import pair
 from unbraid.papers.do2020.pictures import BY_INFORMATION, ENDS, first_runs, in_file_name
 from unbraid.papers.do2020.runs import AAE_50, Question, bars, beta, examined, gamma
-from unbraid.papers.examination import Numbers, of_each
+from unbraid.papers.examination import Numbers, of_all, of_each
 from unbraid.papers.item import Choice
 from unbraid.papers.work import Work
 from unbraid.runs.run import Run
@@ -104,7 +104,7 @@ FIGURE26, FIGURE26_FACES = pair(
     "Up to order and sign, runs of FactorVAE learn the same three latents.",
     _THREE_LATENTS,
     {AGREEMENT: True, COUNT: None},
-    lambda scale: agreement,
+    lambda scale: of_all(agreement),
     [
         *(AtLeast(f"Matched latents of {label} agree by 0.9.", AGREEMENT, label, 0.9) for label in _THREE_LATENTS[:2]),
         *(
@@ -130,7 +130,7 @@ FIGURE27, FIGURE27_FACES = pair(
     "Sorted by informativeness, runs show the same latents in nearly the same order; by the variance of means less so.",
     _ORDERS,
     {AGREEMENT: True, COUNT: None},
-    lambda scale: agreement,
+    lambda scale: of_all(agreement),
     [
         Difference(f"Places of {label} agree more by informativeness.", _BY_RANK, _BY_VARIANCE, (label,), low=0.0)
         for label in _ORDERS
@@ -149,7 +149,7 @@ FIGURE28, FIGURE28_FACES = pair(
     "38 to 43 latents are informative, whatever the number of latents.",
     _ORDERS,
     {AGREEMENT: True, COUNT: None},
-    lambda scale: agreement,
+    lambda scale: of_all(agreement),
     _SAME,
     own_claims=[*_SAME, *(Near(f"{label} has 38 to 43.", COUNT, label, 40.5, 4.5) for label in _ORDERS)],
     panels={"informative latents": COUNT},

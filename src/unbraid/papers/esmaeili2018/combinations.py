@@ -39,7 +39,9 @@ def combined(
     category = ConcreteLatents(categories, measure="density") if measures == "mixed" else ConcreteLatents(categories)
     style = GaussianLatents(10)
     latents = ConditionalLatents(style, category) if heads == "conditional" else GroupedLatents((style, category))
-    return MixedMeasures(*weights) if measures == "mixed" else HFVAE(*weights), latents
+    alpha, beta, gamma = weights
+    objective = MixedMeasures if measures == "mixed" else HFVAE
+    return objective(alpha=alpha, beta=beta, gamma=gamma), latents
 
 
 def _sprites(scale: Scale) -> Callable[[], StudyWork]:

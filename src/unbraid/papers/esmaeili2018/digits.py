@@ -88,8 +88,8 @@ def _pruning(scale: Scale) -> Callable[[], StudyWork]:
         objectives = {
             "VAE": VAE(),
             "beta-TCVAE 4": BetaTCVAE(beta=4.0, estimator="eq13"),
-            STATED: HFVAE(1.0, 4.0, 3.0),
-            STRONG: HFVAE(1.0, 10.0, 3.0),
+            STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0),
+            STRONG: HFVAE(alpha=1.0, beta=10.0, gamma=3.0),
         }
         return digit_study(
             f"figure6-{scale}",
@@ -109,7 +109,7 @@ def _traversals(scale: Scale, dataset: FactorDataset, name: str, figure: str) ->
     def work() -> StudyWork:
         return digit_study(
             f"{figure}-{scale}",
-            digit_settings(scale, {STATED: HFVAE(1.0, 4.0, 3.0)}, dataset),
+            digit_settings(scale, {STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0)}, dataset),
             f"How many latents of an HFVAE change a picture of {name}?",
             (Within(f"At least 7 of 10 latents say something of {name}.", ACTIVE, (STATED,), low=7),),
         )
@@ -120,7 +120,7 @@ def _traversals(scale: Scale, dataset: FactorDataset, name: str, figure: str) ->
 def _both_traversals(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
         digits, clothes = (
-            replace(digit_settings(scale, {STATED: HFVAE(1.0, 4.0, 3.0)}, dataset)[0], label=label)
+            replace(digit_settings(scale, {STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0)}, dataset)[0], label=label)
             for label, dataset in ((_DIGITS, MNIST()), (_CLOTHES, FashionMNIST()))
         )
         return digit_study(
@@ -138,7 +138,7 @@ def _both_traversals(scale: Scale) -> Callable[[], StudyWork]:
 
 def _labels(scale: Scale) -> Callable[[], StudyWork]:
     def work() -> StudyWork:
-        strong, structured = HFVAE(1.0, 10.0, 3.0), BetaSVAE(4.0)
+        strong, structured = HFVAE(alpha=1.0, beta=10.0, gamma=3.0), BetaSVAE(4.0)
         digits = digit_settings(scale, {_DIGITS: strong, f"{_DIGITS}, beta-SVAE": structured}, MNIST())
         clothes = digit_settings(scale, {_CLOTHES: strong}, FashionMNIST())
         sprites = next(each for each in TABLE2.at(_of_sprites(scale)).study.settings if each.label == "HFVAE")  # type: ignore[attr-defined]

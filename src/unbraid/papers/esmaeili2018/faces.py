@@ -46,7 +46,7 @@ def _work(
         seeds = tuple(range(1 if scale == "smoke" else 8))
         binary = GroupedLatents((GaussianLatents(20), BernoulliLatents(2)))
         compared: dict[str, tuple[Objective, Latents]] = {
-            _HFVAE: (HFVAE(1.0, 5.0, 3.0), binary),
+            _HFVAE: (HFVAE(alpha=1.0, beta=5.0, gamma=3.0), binary),
             _BETA_VAE: (BetaVAE(8.0), GaussianLatents(20)),
         }
         return StudyWork(

@@ -53,7 +53,7 @@ def _part(rank: int, moment: int) -> str:
 
 def _work(scale: Scale) -> Callable[[], ExaminedWork]:
     def work() -> ExaminedWork:
-        settings = digit_settings(scale, {_VAE: VAE(), STATED: HFVAE(1.0, 4.0, 3.0)}, MNIST())
+        settings = digit_settings(scale, {_VAE: VAE(), STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0)}, MNIST())
         question = "Do latents that end without information about digits have some before?"
         return ExaminedWork(
             digit_study(f"figure6-curve-{scale}", settings, question, ()).study,

@@ -132,7 +132,11 @@ def _of_categories(run: Run, classifier: DigitClassifier, num_draws: int) -> dic
 
 def _work(scale: Scale) -> Callable[[], ExaminedWork]:
     def work() -> ExaminedWork:
-        discrete = {_BETA_SVAE: BetaSVAE(4.0), STATED: HFVAE(1.0, 4.0, 3.0), STRONG: HFVAE(1.0, 10.0, 3.0)}
+        discrete = {
+            _BETA_SVAE: BetaSVAE(4.0),
+            STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0),
+            STRONG: HFVAE(alpha=1.0, beta=10.0, gamma=3.0),
+        }
         settings = (
             *digit_settings(scale, {_BETA_VAE: BetaVAE(4.0)}, MNIST(), GaussianLatents(10)),
             *digit_settings(scale, discrete, MNIST()),

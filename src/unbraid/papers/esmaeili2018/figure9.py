@@ -19,7 +19,7 @@ from unbraid.studies.study import Setting, Study
 from unbraid.studies.study_scores import StudyScores
 
 _DISTORTION = "distortion"
-_OBJECTIVES: dict[str, Objective] = {"HFVAE": HFVAE(1.0, 4.0, 3.0), "VAE": VAE()}
+_OBJECTIVES: dict[str, Objective] = {"HFVAE": HFVAE(alpha=1.0, beta=4.0, gamma=3.0), "VAE": VAE()}
 _THICK_SEVENS = OuterValues("thickness", "digit", 7, side="high")
 _NARROW_ZEROS = OuterValues("width", "digit", 0, side="low")
 

@@ -17,7 +17,7 @@ from unbraid.schedule import Weight
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MixedMeasures(Objective):
     """The HFVAE with the mixture of measures of its authors' library: as published, not an objective.
 
