@@ -99,6 +99,23 @@ def test_a_partial_file_is_added_to_and_says_so(ran, tmp_path) -> None:
     assert (found.judgement.num_runs, found.seconds) == (4, 3.0)
 
 
+def test_runs_that_are_trained_but_not_scored_are_not_counted(ran, tmp_path) -> None:
+    scores = ran[1].judgement.scores
+    of_one = tuple(number for number in scores.numbers if number.run == scores.runs[0].run)
+    keep_evidence(FIGURE1, "quick", replace(scores, numbers=of_one), tmp_path, seconds=1.0)
+    assert find_evidence(FIGURE1, "quick", tmp_path).judgement.num_runs == 1
+
+
+def test_what_was_scored_before_ctrl_c_is_kept(ran, tmp_path, monkeypatch) -> None:
+    def stopped(work, folder, options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StudyWork, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run_item(FIGURE1, "quick", ran[0], OPTIONS, evidence=tmp_path)
+    assert find_evidence(FIGURE1, "quick", tmp_path).judgement.num_runs == 4
+
+
 def test_smoke_is_never_kept(tmp_path) -> None:
     done = run_item(TABLE1, "smoke", tmp_path, OPTIONS)
     assert done.evidence is None

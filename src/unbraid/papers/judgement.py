@@ -12,7 +12,9 @@ from unbraid.studies.study_scores import StudyScores
 @final
 @dataclass(frozen=True)
 class Judgement:
-    """What scores say of an item at one scale: a decision for each claim, and the verdict of them all."""
+    """What scores say of an item at one scale: a decision for each claim, and the verdict of them all. Of the
+    `num_asked` runs, `num_runs` are trained and have scores.
+    """
 
     item: Item
     scale: Scale
@@ -37,8 +39,9 @@ def judge(item: Item, scale: Scale, scores: StudyScores) -> Judgement:
     """Returns what the scores say of the item."""
     work = item.at(scale)
     decisions = decide_all(work.claims, scores)
-    finished = sum(run.state == "finished" for run in scores.runs)
-    return Judgement(item, scale, scores, work.claims, tuple(decisions), finished, work.num_runs)
+    scored = {number.run for number in scores.numbers}
+    num_runs = sum(run.state == "finished" and run.run in scored for run in scores.runs)
+    return Judgement(item, scale, scores, work.claims, tuple(decisions), num_runs, work.num_runs)
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

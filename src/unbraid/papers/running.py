@@ -14,6 +14,7 @@ from unbraid.papers.work import Progress, Work
 from unbraid.studies.execute import StudyOptions
 from unbraid.studies.keeping import register
 from unbraid.studies.study import Keep
+from unbraid.studies.study_scores import StudyScores
 
 
 @final
@@ -42,29 +43,31 @@ def run_item(
     """Trains and scores what is missing of an item, and returns what its scores say. The same call goes on after any
     interruption, and items that ask for the same runs share them.
 
-    Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it. At the scale
-    "smoke" none is. What items `beside` ask of the same runs is computed too, before codes and weights are let go: they
-    then need not train these runs again.
+    Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it: after Ctrl-C
+    too, of what was scored by then, and never at the scale "smoke". What items `beside` ask of the same runs is
+    computed too, before codes and weights are let go: they then need not train these runs again.
     """
     folder, began = Path(folder), time.monotonic()
     work = item.at(scale)
     _check_data(item, scale)
     _register(beside, work, scale, folder)
     asked = work if keep is None else work.keeping(keep)
-    progress = asked.run(folder, options or StudyOptions())
-    scores = work.scores(folder)
-    written = None
-    if scale != "smoke" and scores.numbers:
-        whole = progress.num_left == 0 and not progress.failures
+    evidence = folder / "evidence" if evidence is None else Path(evidence)
+
+    def keep_scores(*, whole: bool) -> tuple[StudyScores, Path | None]:
+        scores = work.scores(folder)
+        if scale == "smoke" or not scores.numbers:
+            return scores, None
         pictures = item.pictures(work, folder) if item.pictures is not None and whole else None
-        written = keep_evidence(
-            item,
-            scale,
-            scores,
-            folder / "evidence" if evidence is None else Path(evidence),
-            seconds=time.monotonic() - began,
-            pictures=pictures,
-        )
+        seconds = time.monotonic() - began
+        return scores, keep_evidence(item, scale, scores, evidence, seconds=seconds, pictures=pictures)
+
+    try:
+        progress = asked.run(folder, options or StudyOptions())
+    except KeyboardInterrupt:
+        keep_scores(whole=False)
+        raise
+    scores, written = keep_scores(whole=progress.num_left == 0 and not progress.failures)
     committed = None if scale == "smoke" else find_evidence(item, scale, committed_evidence())
     return ItemRun(progress, judge(item, scale, scores), committed.judgement if committed else None, written)
 
