@@ -33,7 +33,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "which-metric.md":
-        page.meta["hide"] = ["navigation"]
+        page.meta["hide"] = ["navigation", "toc"]
         return with_figures(markdown)
     return markdown
 
@@ -47,6 +47,8 @@ def with_figures(markdown: str) -> str:
         for needs_factors in (True, False):
             plain = table(rows, needs_factors=needs_factors).strip()
             linked = table(rows, needs_factors=needs_factors, page=_AUDIT).strip()
+            if table is number_table:
+                linked = f'<div class="audit-numbers" markdown>\n\n{linked}\n\n</div>'
             markdown = markdown.replace(plain, linked)
     return markdown.replace(_WRITTEN, f"[{_WRITTEN}]({_AUDIT})")
 

@@ -11,7 +11,7 @@ from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.markdown import number_table, question_table, verdict_table
 from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
-from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, Informativeness
+from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, AttributeVector, Informativeness
 
 LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
 
@@ -132,6 +132,17 @@ def test_agreement_follows_ranks_and_directions():
     agreement = Agreement.of(Audit(both, drawn, {}, "0", ""))
     assert agreement.others("mig") == {"jemmig": pytest.approx(1.0)}  # of which lower is better
     assert math.isnan(Agreement.of(Audit(both, drawn[:2], {}, "0", "")).median("mig"))
+
+
+def test_metrics_that_take_two_values_alone_are_compared_on_the_same_codes():
+    both = (AuditedMetric(MIG(), "all"), AuditedMetric(AttributeVector(), "halves"))
+    words = {one.name: [one.dressed(design).words for design in (PERFECT, NOTHING, MIDDLE)] for one in both}
+    drawn = [
+        Measurement("drawn", code, 0, values={name: value})
+        for name, codes in words.items()
+        for code, value in zip(codes, (0.9, 0.1, 0.5), strict=True)
+    ]
+    assert Agreement.of(Audit(both, tuple(drawn), {}, "0", "")).median("mig") == pytest.approx(1.0)
 
 
 def test_tables_are_written_in_markdown():

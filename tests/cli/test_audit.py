@@ -1,8 +1,11 @@
 """`unbraid audit`."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from unbraid.audit import SIZES, Audit, Size
+from unbraid.cli.audit import with_snapshots
 
 
 def test_a_page_and_its_numbers_are_written(unbraid, tmp_path, monkeypatch):
@@ -13,6 +16,13 @@ def test_a_page_and_its_numbers_are_written(unbraid, tmp_path, monkeypatch):
     assert outcome.out.endswith(f"The page is in {page.as_uri()}\nEvery value is in {kept}.\n")
     assert "unbraid audit --metrics mcc --size quick" in page.read_text()
     assert [one.name for one in Audit.from_json(kept.read_text()).metrics] == ["mcc"]
+
+
+def test_runs_without_snapshots_are_left_out_and_named(capsys):
+    runs = [SimpleNamespace(name="kept", snapshots=[10]), SimpleNamespace(name="bare", snapshots=[])]
+    assert with_snapshots(runs) == runs[:1]
+    assert "1 of 2 runs have no snapshots and are left out: bare." in capsys.readouterr().err
+    assert with_snapshots(runs[1:]) == runs[1:]  # of which the audit complains
 
 
 def test_a_file_that_is_no_audit_is_named_and_kept(unbraid, tmp_path):

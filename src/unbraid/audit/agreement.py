@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from scipy import stats
 
+from unbraid.audit.design import PERFECT
 from unbraid.audit.findings import Audit
 
 
@@ -29,8 +30,12 @@ class Agreement:
         drawn = [each for each in audit.measurements if each.kind == "drawn"]
         signs = {one.name: -1.0 if one.higher_is_better is False else 1.0 for one in usable}
         columns = {
-            name: {(each.codes, each.seed): sign * each.values[name] for each in drawn if name in each.values}
-            for name, sign in signs.items()
+            one.name: {
+                (_undressed(each.codes, one.dress), each.seed): signs[one.name] * each.values[one.name]
+                for each in drawn
+                if one.name in each.values
+            }
+            for one in usable
         }
         ranks = {pair: _rank(columns[pair[0]], columns[pair[1]]) for pair in combinations_with_replacement(signs, 2)}
         ranks |= {(second, first): rank for (first, second), rank in ranks.items()}
@@ -47,6 +52,13 @@ class Agreement:
         """Returns the median correlation with the others; NaN if there is none."""
         values = list(self.others(name).values())
         return statistics.median(values) if values else math.nan
+
+
+def _undressed(words: str, dress: str) -> str:
+    """Returns which codes these are, whatever is known of their factors: metrics that take two values alone were shown
+    the same codes.
+    """
+    return ", ".join(word for word in words.split(", ") if word != f"values {dress}") or PERFECT.words
 
 
 def _rank(first: dict[tuple[str, int], float], second: dict[tuple[str, int], float]) -> float:

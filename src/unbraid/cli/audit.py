@@ -59,7 +59,7 @@ def audit(
                 raise SpecError(f"{flag} is {path}; name an {suffix} file.")
             files.check_writable(path)
     trusted = parse_trust(packages, trust_source)
-    runs = _with_snapshots(finished_among(open_runs(what, trusted), "audit with")) if what else []
+    runs = with_snapshots(finished_among(open_runs(what, trusted), "audit with")) if what else []
     try:
         earlier = Audit.from_json(files.read_bytes(save).decode("utf-8")) if save and save.exists() else None
     except (UnbraidError, UnicodeDecodeError) as error:
@@ -75,7 +75,7 @@ def audit(
         say(f"Every value is in {save}.")
 
 
-def _with_snapshots(runs: "list[Run]") -> "list[Run]":
+def with_snapshots(runs: "list[Run]") -> "list[Run]":
     """Returns the runs that have snapshots, and prints a note on the others; all of them if none has, which the audit
     complains of.
     """
