@@ -10,7 +10,7 @@ from scipy import stats
 
 from unbraid.errors import CodesError
 from unbraid.events import listening
-from unbraid.information import floored
+from unbraid.information import sampled
 from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Posteriors
 from unbraid.information.sampled import log_densities
@@ -55,20 +55,47 @@ def test_blocks_of_draws_and_images_add_up(monkeypatch):
     posteriors, draws = drawn()
     posteriors = dataclasses.replace(posteriors, weights=torch.arange(1.0, 21.0, dtype=torch.float64) / 210)
     whole = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
-    for num_terms in (
-        4 * 7,
-        4 * 20 * 3,
-        1,
-    ):  # 7 images of one draw; all images of 3 draws; fewer terms than one image has
-        monkeypatch.setattr(floored, "_BLOCK_TERMS", {"cpu": num_terms})
+    # 7 images of one draw; all images of 3 draws; one image of one draw
+    for num_images, num_terms in ((7, 4 * 7), (20, 4 * 20 * 3), (1, 1)):
+        monkeypatch.setattr(sampled, "_IMAGES_PER_BLOCK", {"cpu": num_images})
+        monkeypatch.setattr(sampled, "_BLOCK_TERMS", {"cpu": num_terms})
         blocks = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
         for field in dataclasses.fields(whole):
             torch.testing.assert_close(getattr(blocks, field.name), getattr(whole, field.name), atol=1e-12, rtol=0)
 
 
+def test_terms_in_float32_move_it_by_less_than_1e_5_nats():
+    posteriors, draws = drawn(num_images=3000, num_latents=10, num_draws=200)
+    exact, fast = (
+        log_densities(posteriors, draws, [(0, 2)], dtype, factor_floor=FLOOR)
+        for dtype in (torch.float64, torch.float32)
+    )
+    for field in dataclasses.fields(exact):
+        errors = getattr(fast, field.name) - getattr(exact, field.name)
+        assert float(errors.mean(dim=0).abs().max()) < 1e-5
+        assert float(errors.abs().max()) < 1e-3
+
+
+def test_a_draw_far_from_its_image_is_done_again_in_log_space():
+    """The own image of the second draw has a density of the floor alone, the others have 10^40: their ratio is more
+    than float32 holds.
+    """
+    mean = torch.zeros(3, 10, dtype=torch.float64)
+    mean[2] = 9.0
+    posteriors = Posteriors(mean, torch.full_like(mean, 1e-4), torch.full((3,), 1 / 3, dtype=torch.float64))
+    draws = posteriors.draw(torch.tensor([0, 2]), torch.zeros(2, 10, dtype=torch.float64), torch.zeros(2, 0))
+    draws = dataclasses.replace(draws, z=torch.zeros_like(draws.z))
+    exact, fast = (
+        log_densities(posteriors, draws, (), dtype, factor_floor=FLOOR) for dtype in (torch.float64, torch.float32)
+    )
+    peak = stats.norm.logpdf(0.0, 0.0, 1e-4)
+    assert exact.joint.numpy() == pytest.approx([10 * peak + math.log(2 / 3)] * 2)
+    torch.testing.assert_close(fast.joint, exact.joint, atol=1e-4, rtol=0)
+
+
 def test_progress_reaches_one(monkeypatch):
     posteriors, draws = drawn()
-    monkeypatch.setattr(floored, "_BLOCK_TERMS", {"cpu": 4 * 20 * 5})
+    monkeypatch.setattr(sampled, "_BLOCK_TERMS", {"cpu": 4 * 20 * 5})
     heard = []
     with listening(heard.append):
         floored_log_densities(posteriors, draws, FLOOR)

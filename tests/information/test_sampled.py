@@ -152,9 +152,9 @@ def test_terms_that_overflow_are_done_again_in_log_space(monkeypatch):
     redone = []
     in_log_space = sampled._in_log_space
 
-    def spy(posteriors, draws, groups):
+    def spy(posteriors, draws, *rest):
         redone.extend(draws.image.tolist())
-        return in_log_space(posteriors, draws, groups)
+        return in_log_space(posteriors, draws, *rest)
 
     monkeypatch.setattr(sampled, "_in_log_space", spy)
     monkeypatch.setattr(sampled, "_DRAWS_IN_LOG_SPACE", 2)

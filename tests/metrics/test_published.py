@@ -59,7 +59,7 @@ def test_binned_means_score_noise():
 
 
 def test_do_and_tran_refuse_no_ordinary_codes():
-    """2,500 images, 4 latents: floors are slow, but there is no size at which they are refused."""
+    """2,500 images, 4 latents: there is no size at which floors are refused."""
     rng = np.random.default_rng(0)
     factors = {"size": np.arange(2500) % 4, "hue": np.arange(2500) // 4 % 3}
     mean = np.stack([factors["size"] - 1.5, factors["hue"] - 1.0, *0.1 * rng.normal(size=(2, 2500))], axis=1)
@@ -71,7 +71,7 @@ def test_do_and_tran_refuse_no_ordinary_codes():
     card = evaluate(codes, few, watch=lambda event: heard.append(event.about))
     assert card.refused == {}
     assert len(card.names) == len(do_tran())
-    assert "floored densities" in heard
+    assert "sampled densities" in heard
 
 
 def test_kumar_and_others_score_shape_by_its_number_and_every_image():

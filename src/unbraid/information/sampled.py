@@ -63,21 +63,23 @@ def log_densities(
     draws: Draws,
     groups: Sequence[Sequence[int]] = (),
     dtype: torch.dtype | None = None,
+    factor_floor: float | None = None,
 ) -> LogDensities:
     """Returns log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10, without the floors of their code: a density below 1e-8 counts.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10, without the floors of their code: a density below 1e-8 counts. With a
+    `factor_floor` no factor of a product of uncorrelated Gaussians is less than this (see `floored_log_densities`).
     """
     num_terms = len(draws) * len(posteriors.weights) * posteriors.num_latents
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)
-    own = _log_terms(posteriors, draws, draws.image[:, None], groups)[:, :, 0]
+    own = _log_terms(posteriors, draws, draws.image[:, None], groups, factor_floor)[:, :, 0]
     if posteriors.covariance is None:
-        logs = _by_ratios(posteriors, draws, groups, own, dtype)
+        logs = _by_ratios(posteriors, draws, groups, own, dtype, factor_floor)
     else:
         logs = torch.full_like(own, math.nan)
     lost = (~logs.isfinite()).any(dim=0).nonzero()[:, 0]
     for place, draw in enumerate(lost.split(_DRAWS_IN_LOG_SPACE) if len(lost) > 0 else ()):
-        logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups)
+        logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups, factor_floor)
         tell(Event("far draws", min(len(lost), (place + 1) * _DRAWS_IN_LOG_SPACE), len(lost), "draws"))
     return LogDensities(*_streams(logs, posteriors.num_latents), *_streams(own, posteriors.num_latents))
 
@@ -94,6 +96,7 @@ def _by_ratios(
     groups: Sequence[Sequence[int]],
     own: Float64[Tensor, "stream draw"],
     dtype: torch.dtype,
+    factor_floor: float | None,
 ) -> Float64[Tensor, "stream draw"]:
     """Returns log of the mixtures, from sums of terms that are relative to the draw's own: NaN or infinite where a term
     overflowed.
@@ -105,12 +108,15 @@ def _by_ratios(
     # the Gaussian's constants.
     constants = torch.stack([constant.sum(), *(constant[list(group)].sum() for group in groups)])
     base = (own[[num_latents, *range(2 * num_latents + 1, len(own))]] + constants[:, None]) / _LOG_2
+    # In powers of two, and as the powers are, without the Gaussian's constant.
+    floor = None if factor_floor is None else (math.log(factor_floor) + _HALF_LOG_TWO_PI) / _LOG_2
     sums = own.new_zeros(own.shape)
     draws_per_block = max(1, min(_BLOCK_TERMS[_kind(own)] // (num_latents * pairs.images_per_block), num_draws))
     for begin in range(0, num_draws, draws_per_block):
         rows = slice(begin, begin + draws_per_block)
         for block in range(pairs.num_blocks):
-            _add_terms(sums[:, rows], pairs.powers(rows, block), pairs.weights(block), base[:, rows].to(dtype), groups)
+            powers, weights = pairs.powers(rows, block), pairs.weights(block)
+            _add_terms(sums[:, rows], powers, weights, base[:, rows].to(dtype), groups, floor)
         tell(Event("sampled densities", min(num_draws, begin + draws_per_block), num_draws, "draws"))
     scale = torch.zeros_like(own)
     scale[:num_latents] = -constant[:, None]
@@ -127,21 +133,25 @@ def _add_terms(
     weights: Tensor | float,
     base: Tensor,
     groups: Sequence[Sequence[int]],
+    floor: float | None,
 ) -> None:
     """Adds a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are
-    overwritten.
+    overwritten. In products they are at least the floor.
     """
     num_latents = len(powers)
     _, joint_cut = _CUT[powers.dtype]
+    factors = powers if floor is None else powers.clamp(min=floor)
 
     def ratio(members: Tensor, row: int) -> Tensor:
         return members.sum(dim=0).sub_(base[row, :, None]).clamp_(min=joint_cut).exp2_()
 
-    joint = ratio(powers, 0)
+    joint = ratio(factors, 0)
     for number, group in enumerate(groups):
-        sums[2 * num_latents + 1 + number] += _weighted_sum(ratio(powers[list(group)], 1 + number), weights)
+        sums[2 * num_latents + 1 + number] += _weighted_sum(ratio(factors[list(group)], 1 + number), weights)
     densities = powers.exp2_()
     sums[:num_latents] += _weighted_sum(densities, weights)
+    if floor is not None:
+        densities.clamp_(min=2.0**floor)
     sums[num_latents] += _weighted_sum(joint, weights)
     sums[num_latents + 1 : 2 * num_latents + 1] += _weighted_sum(torch.div(joint, densities, out=densities), weights)
 
@@ -215,20 +225,25 @@ class _Pairs:
 
 
 def _in_log_space(
-    posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]]
+    posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]], factor_floor: float | None
 ) -> Float64[Tensor, "stream draw"]:
     """Returns the same as `_by_ratios` without shortcuts: logarithms of terms, added up by logaddexp."""
     log_weights = posteriors.weights.log()
     total: Tensor | None = None
     for image in torch.arange(len(log_weights), device=draws.image.device).split(_IMAGES_IN_LOG_SPACE):
-        terms = (_log_terms(posteriors, draws, image[None], groups) + log_weights[image]).logsumexp(dim=2)
+        terms = _log_terms(posteriors, draws, image[None], groups, factor_floor) + log_weights[image]
+        terms = terms.logsumexp(dim=2)
         total = terms if total is None else torch.logaddexp(total, terms)
     assert total is not None
     return total
 
 
 def _log_terms(
-    posteriors: Posteriors, draws: Draws, image: Int64[Tensor, "_draw image"], groups: Sequence[Sequence[int]]
+    posteriors: Posteriors,
+    draws: Draws,
+    image: Int64[Tensor, "_draw image"],
+    groups: Sequence[Sequence[int]],
+    factor_floor: float | None,
 ) -> Float64[Tensor, "stream draw image"]:
     """Returns log q(. | x_n) of every stream, for each draw and the images of its row (or of the one row, for all
     draws).
@@ -238,8 +253,8 @@ def _log_terms(
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI
     discrete = [_log_category(p, image, draws.categories[:, k]) for k, p in enumerate(posteriors.probabilities)]
     each = torch.cat([gaussian, *(d[:, :, None] for d in discrete)], dim=2)
-    joint = each.sum(dim=2)
-    given_others = each
+    given_others = each if factor_floor is None else each.clamp(min=math.log(factor_floor))
+    joint = given_others.sum(dim=2)
     if posteriors.covariance is not None:
         pull = torch.einsum("dnij,dnj->dni", posteriors.precision[image].expand(len(deviation), -1, -1, -1), deviation)
         shared = joint - gaussian.sum(dim=2)
@@ -253,7 +268,8 @@ def _log_terms(
         precision = posteriors.precision.diagonal(dim1=1, dim2=2)[image]
         alone = -0.5 * pull.square() / precision + 0.5 * precision.log() - _HALF_LOG_TWO_PI
         given_others = torch.cat([alone, each[:, :, gaussian.shape[2] :]], dim=2)
-    by_group = [_log_group(posteriors, deviation, each, image, group)[:, :, None] for group in groups]
+    factors = each if factor_floor is None else given_others
+    by_group = [_log_group(posteriors, deviation, factors, image, group)[:, :, None] for group in groups]
     streams = torch.cat([each, joint[:, :, None], joint[:, :, None] - given_others, *by_group], dim=2)
     return streams.permute(2, 0, 1)
 
