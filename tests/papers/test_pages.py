@@ -14,6 +14,7 @@ from unbraid.papers.evidence_files import best_evidence, committed_evidence
 from unbraid.papers.page import counts_table, index_page, paper_page, put_summary
 from unbraid.papers.registry import find_items, items, papers
 from unbraid.papers.running import run_item
+from unbraid.papers.summary import short_names, with_short_names
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +94,11 @@ def test_the_figure_of_an_item_is_drawn_from_scores(tmp_path) -> None:
     run_item(FIGURE1, "quick", tmp_path, OPTIONS)
     _draw(FIGURE1, best_evidence(FIGURE1, tmp_path / "evidence"), tmp_path / "page")
     assert (tmp_path / "page" / "figures" / "made2000-figure1.svg").stat().st_size > 1000
+
+
+def test_a_metric_that_is_the_only_one_of_its_kind_is_called_by_its_kind() -> None:
+    short = short_names(["rmig:quantised", "mig", "sap:num_bins=20", "sap"])
+    assert short == {"rmig:quantised": "rmig"}
+    assert with_short_names("rmig:quantised:scale is 0.5, sap:num_bins=20 0.1", short) == (
+        "rmig:scale is 0.5, sap:num_bins=20 0.1"
+    )

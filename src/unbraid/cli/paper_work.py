@@ -18,7 +18,14 @@ from unbraid.papers.item import Item, Scale
 from unbraid.papers.judgement import Judgement
 from unbraid.papers.registry import find_items, items, papers
 from unbraid.papers.running import ItemRun, run_item
-from unbraid.papers.summary import cost_text, printed_rows, verdict_rows, verdict_text
+from unbraid.papers.summary import (
+    cost_text,
+    printed_rows,
+    short_names,
+    verdict_rows,
+    verdict_text,
+    with_short_names,
+)
 from unbraid.studies.execute import StudyOptions
 from unbraid.studies.study import Keep
 
@@ -139,16 +146,16 @@ def _show_evidence(item: Item, found: ItemEvidence | None, title: str) -> None:
 def _show_printed(item: Item, judged: Judgement) -> None:
     if not item.printed:
         return
-    table = columns("setting", "score", "printed", "ours")
+    table, short = columns("setting", "score", "printed", "ours"), short_names(judged.scores.metrics)
     for row in printed_rows(item, judged.scores):
-        table.add_row(*row)
+        table.add_row(*(with_short_names(cell, short) for cell in row))
     output().print(table)
 
 
 def _show_claims(judged: Judgement) -> None:
-    table = columns("claim", "verdict", "reason")
+    table, short = columns("claim", "verdict", "reason"), short_names(judged.scores.metrics)
     for claim, decision in zip(judged.claims, judged.decisions, strict=True):
-        table.add_row(claim.sentence, decision.verdict, decision.reason)
+        table.add_row(claim.sentence, decision.verdict, with_short_names(decision.reason, short))
     if judged.claims:
         output().print(table)
 

@@ -11,7 +11,7 @@ from unbraid.evaluation.score_rows import in_markdown
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence
 from unbraid.papers.item import Item, Paper
 from unbraid.papers.registry import papers
-from unbraid.papers.summary import NOT_RUN, cost_text, printed_rows, verdict_text
+from unbraid.papers.summary import NOT_RUN, cost_text, printed_rows, short_names, verdict_text, with_short_names
 from unbraid.studies.claims import Verdict
 from unbraid.studies.tables import wide_markdown
 
@@ -148,6 +148,10 @@ def _results(item: Item, found: ItemEvidence) -> list[str]:
         parts.append(_table(["setting", "score", "printed", "ours"], printed_rows(item, found.scores)))
     if item.trains and len(found.scores.settings) <= _MOST_ROWS:
         parts.append(wide_markdown(found.scores, item.columns or None).strip())
+    short = short_names(found.scores.metrics)
+    parts = [with_short_names(part, short) for part in parts]
+    if short:
+        parts.append("In full: " + ", ".join(f"{kind} is `{name}`" for name, kind in short.items()) + ".")
     parts += [f"![{item.title}]({name})" for name in _images(item, found)]
     parts += [_made_by(found)]
     return parts

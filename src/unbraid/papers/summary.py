@@ -1,10 +1,10 @@
 """Tables of items: what each is, what it costs, and what came of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from unbraid.amounts import duration
-from unbraid.evaluation.score_rows import number_text
+from unbraid.evaluation.score_rows import in_markdown, number_text
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence
 from unbraid.papers.item import Item
 from unbraid.studies.statistics import median
@@ -42,6 +42,21 @@ def verdict_rows(items: Iterable[Item], evidence: Path) -> list[list[str]]:
         ]
         for item in items
     ]
+
+
+def short_names(metrics: Sequence[str]) -> dict[str, str]:
+    """Returns the metrics that may be called by their kind alone, because no other of them is of that kind: by their
+    full names, "rmig" for "rmig:quantised".
+    """
+    kinds = [name.partition(":")[0] for name in metrics]
+    return {name: kind for name, kind in zip(metrics, kinds, strict=True) if name != kind and kinds.count(kind) == 1}
+
+
+def with_short_names(text: str, short: Mapping[str, str]) -> str:
+    """Returns a text, which may be Markdown, with these full names of metrics replaced."""
+    for name, kind in short.items():
+        text = text.replace(name, kind).replace(in_markdown(name), kind)
+    return text
 
 
 def printed_rows(item: Item, scores: StudyScores) -> list[list[str]]:
