@@ -112,6 +112,17 @@ def test_mistakes_are_told(tmp_path):
         audit("mcc", runs=[run], size=SMALL, num_processes=0)
 
 
+def test_a_snapshot_that_cannot_be_read_is_told_before_the_rest_is_measured(tmp_path, monkeypatch):
+    [run] = train(replace(MLP_SPEC, num_steps=2), folder=tmp_path, snapshots=[1], progress=False)
+    next(run.folder.glob("snapshots/*.safetensors")).write_bytes(b"")
+    asked = []
+    monkeypatch.setattr("unbraid.audit.auditing.told", lambda line: asked.append(line) or told(line))
+    with pytest.raises(UnbraidError, match="could not be measured: The snapshot .* Restore it"):
+        audit("mcc", runs=[run], size=SMALL, num_processes=0, packages=["tests"], progress=False)
+    assert "snapshots" not in asked[0]
+    assert '"step": 1' in asked[0]
+
+
 def test_an_audit_goes_on_where_it_ended(found, monkeypatch):
     asked = []
     monkeypatch.setattr("unbraid.audit.auditing.told", lambda line: asked.append(line) or told(line))

@@ -14,7 +14,9 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.metrics.info_mec import InfoMEC
 from unbraid.metrics.jemmig import JEMMIG
+from unbraid.metrics.med import MED
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
@@ -126,6 +128,13 @@ def test_continuous_factors_are_refused_by_name(metric):
 
 
 # Intervals
+
+
+@pytest.mark.parametrize(("metric", "part"), [(InfoMEC(), "compactness"), (MED(), "completeness")], ids=str)
+def test_the_interval_of_a_share_ends_where_a_share_does(metric, part):
+    low, high = metric(codes_of(12, seed=7)).parts[part].interval
+    assert 0 <= low < high <= 1
+    assert 0.0 in (low, 1 - high)  # of so few images it would reach beyond
 
 
 def test_an_interval_is_the_spread_over_other_samples_of_images():

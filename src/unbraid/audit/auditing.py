@@ -89,7 +89,8 @@ def audit(
     known = _known(earlier, chosen)
     orders = [
         each.without(known.get(each.measurement.key))
-        for each in (*_orders(audited, chosen), *_training(audited, chosen, _snapshots(runs), trust))
+        # Snapshots first: one that cannot be read is told before the rest is measured.
+        for each in (*_training(audited, chosen, _snapshots(runs), trust), *_orders(audited, chosen))
     ]
     waiting = {str(place): each for place, each in enumerate(orders) if each.metrics}
 

@@ -12,7 +12,7 @@ from unbraid import sampling
 from unbraid.audit.design import Design
 from unbraid.audit.findings import UNDEFINED, part_name
 from unbraid.codes import Codes
-from unbraid.errors import CodesError
+from unbraid.errors import CodesError, UnbraidError
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.recipes import from_json, to_json
@@ -47,6 +47,8 @@ def told(line: str) -> Answer:
         codes, packages = _codes(content["codes"], content["packages"]), content["packages"]
         metrics = {name: from_json(each, Metric, packages=packages) for name, each in content["metrics"].items()}
         return measured(codes, metrics)
+    except UnbraidError as error:
+        return {"error": str(error), "traceback": traceback.format_exc()}
     except Exception as error:  # noqa: BLE001 (told to who ordered it)
         return {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
 

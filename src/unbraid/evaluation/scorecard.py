@@ -136,8 +136,8 @@ class Scorecard:
         factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
         how = "".join(f", {phrase}" for phrase in self.scoring.phrases)
         return (
-            f"{self.num_images:,} images{how}, {self.num_latents} latents, {factors}. unbraid {self.version}, on "
-            f"{self.device}."
+            f"{self.num_images:,} images{how}, {self.num_latents} latent{'s' * (self.num_latents != 1)}, {factors}. "
+            f"unbraid {self.version}, on {self.device}."
         )
 
     @property

@@ -86,7 +86,9 @@ class InfoMEC(Metric):
         def numbers(information: LatentInformation) -> dict[str, Tensor]:
             return self._numbers(information, spans)
 
-        score = information_score("InfoMEC", self.estimator, tested, numbers, self.bounds, self._settings)
+        score = information_score(
+            "InfoMEC", self.estimator, tested, numbers, self.bounds, self._settings, self.reported_parts
+        )
         explicitness, per_factor, notes = self._explicitness(statistics)
         if math.isnan(score.value) or math.isnan(score.parts["compactness"].value):
             notes = (*notes, _NOTHING_TO_COMPARE)

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
@@ -69,7 +69,9 @@ class InformationMetric(Metric):
         def numbers(information: LatentInformation) -> dict[str, Tensor]:
             return self._tables(information) | self.numbers(information)
 
-        score = information_score(type(self).__name__, self.estimator, statistics, numbers, self.limits, settings)
+        score = information_score(
+            type(self).__name__, self.estimator, statistics, numbers, self.limits, settings, self.reported_parts
+        )
         return replace(score, notes=(*score.notes, self.why_undefined)) if math.isnan(score.value) else score
 
     def _tables(self, information: LatentInformation) -> dict[str, Tensor]:
@@ -91,9 +93,10 @@ def information_score(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     limits: Interval,
     settings: Mapping[str, Any],
+    shares: Collection[str] = (),
 ) -> Score:
     """Returns the score whose numbers are functions of information, with intervals by the delta method, and whether a
-    finer estimate would have moved it.
+    finer estimate would have moved it. The parts that are `shares` lie between 0 and 1, and so do their intervals.
     """
     information = estimator.information(statistics)
     found = numbers(information)
@@ -118,7 +121,8 @@ def information_score(
         notes=notes,
         settings={**settings, **estimator.used(statistics)},
     )
-    return estimator.checked(score, statistics)
+    parts = {name: part.within((0.0, 1.0)) if name in shares else part for name, part in score.parts.items()}
+    return estimator.checked(replace(score, parts=parts), statistics)
 
 
 def check_entropies(name: str, estimator: Estimator) -> None:

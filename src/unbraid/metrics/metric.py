@@ -71,7 +71,13 @@ class Value:
         value, half = float(value), QUANTILE * float(standard_error)
         if math.isnan(value) or math.isnan(half):
             return cls(value)
-        return cls(value, (max(bounds[0], value - half), min(bounds[1], value + half)))
+        return cls(value, (value - half, value + half)).within(bounds)
+
+    def within(self, bounds: Interval) -> "Value":
+        """Returns the value with its interval cut at the bounds."""
+        if self.interval is None:
+            return self
+        return Value(self.value, (max(bounds[0], self.interval[0]), min(bounds[1], self.interval[1])))
 
 
 @final
