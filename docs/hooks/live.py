@@ -3,13 +3,14 @@ and the audit of metrics with its figures. And gives the home page, which shows 
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from unbraid.audit import Audit, rows_of
+from unbraid.audit import Audit, Row, rows_of
 from unbraid.audit.markdown import number_table, verdict_table
 from unbraid.audit.page import render as render_audit
 from unbraid.explorer.explorer import render
@@ -35,24 +36,41 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "which-metric.md":
         page.meta["hide"] = ["navigation", "toc"]
         return with_figures(markdown)
-    return markdown
+    folder, _, name = page.file.src_uri.removesuffix(".md").rpartition("/")
+    return with_verdict(markdown, name) if folder == "metrics" else markdown
 
 
 def with_figures(markdown: str) -> str:
     """Returns the page on which metric to report, with a link from each cell of its tables to the figure behind it. A
     code host has no such page to lead to.
     """
-    rows = rows_of(_kept())
     for table in (number_table, verdict_table):
         for needs_factors in (True, False):
-            plain = table(rows, needs_factors=needs_factors).strip()
-            linked = table(rows, needs_factors=needs_factors, page=_AUDIT).strip()
+            plain = table(_rows(), needs_factors=needs_factors).strip()
+            linked = table(_rows(), needs_factors=needs_factors, page=_AUDIT).strip()
             if table is number_table:
                 linked = f'<div class="audit-numbers" markdown>\n\n{linked}\n\n</div>'
             markdown = markdown.replace(plain, linked)
     return markdown.replace(_WRITTEN, f"[{_WRITTEN}]({_AUDIT})")
 
 
+def with_verdict(markdown: str, name: str) -> str:
+    """Returns the page of the metric of this name, with what the audit says of it, its parts and its variants; that of
+    others as it is.
+    """
+    rows = [row for row in _rows() if re.split("[ :]", row.metric.name)[0] == name and row.metric.dress]
+    if not rows:
+        return markdown
+    verdicts = verdict_table(rows, needs_factors=rows[0].metric.metric.needs_factors, page=f"../{_AUDIT}")
+    told = "Verdicts of [the audit of all metrics](../which-metric.md), by rules from what was measured."
+    return f"{markdown}\n\n## What the audit says\n\n{told}\n\n{verdicts}"
+
+
 @cache
 def _kept() -> Audit:
     return Audit.from_json(_KEPT.read_text(encoding="utf-8"))
+
+
+@cache
+def _rows() -> list[Row]:
+    return rows_of(_kept())

@@ -3,7 +3,7 @@
 import json
 import re
 
-from docs.hooks.live import with_figures
+from docs.hooks.live import with_figures, with_verdict
 from tests.discovery import ROOT
 from unbraid.audit import Audit
 from unbraid.audit.page import render
@@ -22,3 +22,11 @@ def test_every_cell_of_its_tables_leads_to_the_figure_behind_it():
     assert {link.rpartition("-")[0] for link in links} >= {"mig", "dci", "snc-knock-out"}
     assert len(links) > 7 * num_rows
     assert [line for line in text.splitlines() if line.startswith("| `") and "%" in line] == []
+
+
+def test_the_page_of_each_metric_says_what_the_audit_found():
+    pages = {page.stem: with_verdict("", page.stem) for page in (ROOT / "docs" / "metrics").glob("*.md")}
+    assert {name for name, text in pages.items() if not text} == {"index", "published", "cluster-accuracy"}
+    assert "[`dci completeness`](../live/audit.html#dci-completeness)" in pages["dci"]
+    assert "`dcies`" not in pages["dci"]
+    assert "codes without labels" in pages["sepin"]

@@ -20,3 +20,4 @@ def metrics() -> None:
     )
     say("Score by some with: unbraid score RUNS --metrics NAMES, such as mig,dci:forest,mig:quantised")
     say("The settings of one: unbraid score --metric NAME --help")
+    say("What each can and cannot tell: unbraid audit")
