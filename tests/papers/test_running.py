@@ -47,6 +47,15 @@ def test_what_another_item_asks_of_the_same_runs_is_scored_before_they_are_let_g
     assert (after.progress.num_trained, after.judgement.num_runs) == (0, 2)
 
 
+def test_what_is_asked_together_is_scored_at_once(tmp_path) -> None:
+    work = StudyWork(replace(study("made2000-figure2-quick", seeds=(1,)), metrics=("mig", "sap"), claims=()))
+    figure2 = replace(FIGURE1, id="made2000/figure2", work={**FIGURE1.work, "quick": lambda: work})
+    run_item(FIGURE1, "quick", tmp_path, OPTIONS, keep="all", together=(figure2,))
+    assert {number.metric for number in work.scores(tmp_path).numbers} == {"mig", "sap"}
+    after = run_item(figure2, "quick", tmp_path, OPTIONS)
+    assert (after.progress.num_scored, after.judgement.num_runs) == (0, 2)
+
+
 def test_verdicts_come_from_the_kept_file_alone(ran, tmp_path) -> None:
     _, first = ran
     (tmp_path / "made2000").mkdir()

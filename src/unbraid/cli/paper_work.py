@@ -90,6 +90,7 @@ def run_items(
                     keep=keep,
                     evidence=evidence,
                     beside=() if at == "smoke" else papers()[item.paper].items,
+                    together=chosen[place + 1 :],
                 )
         except UnbraidError as error:
             if len(chosen) == 1:

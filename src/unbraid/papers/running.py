@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -39,13 +39,15 @@ def run_item(
     keep: Keep | None = None,
     evidence: Path | str | None = None,
     beside: Sequence[Item] = (),
+    together: Sequence[Item] = (),
 ) -> ItemRun:
     """Trains and scores what is missing of an item, and returns what its scores say. The same call goes on after any
     interruption, and items that ask for the same runs share them.
 
     Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it: after Ctrl-C
     too, of what was scored by then, and never at the scale "smoke". What items `beside` ask of the same runs is
-    computed too, before codes and weights are let go: they then need not train these runs again.
+    computed too, before codes and weights are let go: they then need not train these runs again. What items `together`
+    with this one ask is scored at once, in one pass over the codes of a run.
     """
     folder, began = Path(folder), time.monotonic()
     work = item.at(scale)
@@ -62,8 +64,9 @@ def run_item(
         seconds = time.monotonic() - began
         return scores, keep_evidence(item, scale, scores, evidence, seconds=seconds, pictures=pictures)
 
+    others = [study for other in together if scale in other.work for study in other.at(scale).studies]
     try:
-        progress = asked.run(folder, options or StudyOptions())
+        progress = asked.run(folder, replace(options or StudyOptions(), beside=others))
     except KeyboardInterrupt:
         keep_scores(whole=False)
         raise

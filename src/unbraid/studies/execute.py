@@ -48,7 +48,8 @@ class StudyOptions:
     Several fleets at a time are trained by `num_workers` processes of this machine, by default one per GPU if it has
     more than one, or `on` "ray" by the cluster at this `address`; docs/cluster.md explains it. With `autoscaling` a
     fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost. With
-    `latent_information_every` the histories of what is trained have what each latent says, as in `train`.
+    `latent_information_every` the histories of what is trained have what each latent says, as in `train`. What studies
+    `beside` this one ask of a run is computed when the run is scored, in one pass over its codes.
     """
 
     device: torch.device | str = "auto"
@@ -63,6 +64,7 @@ class StudyOptions:
     autoscaling: bool = False
     patience: Patience = field(default_factory=Patience)
     latent_information_every: int | None = None
+    beside: Sequence[Study] = ()
 
     @property
     def device_here(self) -> torch.device:
@@ -125,6 +127,7 @@ class _Execution:
         self._questions = Questions(study)
         asking = registered(folder, options.packages)
         self._keeping = Keeping(asking, folder)
+        self._beside = Keeping([study, *options.beside], folder) if options.beside else None
         self._failures: dict[str, str] = {}
         self._halved: dict[str, int] = {}
         self._by_folder: dict[Path, StudyRun] = {}
@@ -285,9 +288,9 @@ class _Execution:
                 pool.give(each.run.folder, questions)
 
     def _missing(self, of: StudyRun, record: RunRecord) -> list[Question]:
-        if self._study.keep == "all":
-            return self._questions.missing(of.setting.spec, record)
-        return self._keeping.missing(of, record)
+        if self._study.keep != "all":
+            return self._keeping.missing(of, record)
+        return self._beside.missing(of, record) if self._beside else self._questions.missing(of.setting.spec, record)
 
     def _take_scores(self, pool: Scorers) -> None:
         """Takes the scores that are there."""
@@ -307,6 +310,7 @@ class _Execution:
         """Puts down what came of scoring a run, and lets go of what nothing needs any more."""
         each = self._by_folder[folder]
         self._num_scored += 1
+        failed = {name: why for name, why in failed.items() if name in self._study.asked}
         if error or failed:
             last = next(iter(failed.values()), "").strip().rpartition("\n")[2]
             self._fail(each, f"it could not be scored: {error or ', '.join(failed) + ' failed: ' + last}")
