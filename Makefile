@@ -90,7 +90,7 @@ $(VENV)/installed-%: pyproject.toml constraints.txt
 	@if [ ! -e $(VENV)/made ] || [ -e $(VENV)/unfinished ]; then \
 	    echo "Making $(VENV) ..." && $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/made; fi
 	@touch $(VENV)/unfinished
-	@echo "Installing unbraid and what it needs into $(VENV), once: a few minutes ..."
+	@echo "Installing unbraid and what it needs into $(VENV), once: $(if $(filter dev,$*),a few minutes,half a minute where the network is fast) ..."
 	@$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.$(if $(filter dev,$*),[dev])'
 	@rm $(VENV)/unfinished
 	@touch $(VENV)/installed-run $@

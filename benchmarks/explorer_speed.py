@@ -4,8 +4,8 @@
 
 Ready is from the beginning of the navigation until all controls work; checked is until the page has compared itself
 with torch. Slider to picture is from the event of a slider until the pixels are on the canvas; the median of many,
-after some to warm up. The quickstart's eight models are taken from the folder, or else trained for two steps, which
-makes weights of the same size. Half a minute without training; it needs Chromium.
+after some to warm up. Eight models of the quickstart's kind are taken from the folder, or else trained for two steps,
+which makes weights of the same size. Half a minute without training; it needs Chromium.
 """
 
 import argparse
@@ -39,7 +39,7 @@ NETS = {
 }
 # What was promised: megabytes, seconds until ready, milliseconds from slider to picture.
 PROMISES = {
-    "the quickstart, 8 models": (1.5, 1.0, None),
+    "8 models of the quickstart's kind": (1.5, 1.0, None),
     "`Conv()`, 64 pixels": (None, None, 16.0),
     "`MLP()` of Chen et al., 64 pixels": (12.0, None, 60.0),
 }
@@ -76,7 +76,10 @@ class Timing:
 
 def pages(folder: Path, quickstart: Path | None) -> Iterator[tuple[str, Path]]:
     """The pages to measure, by name."""
-    yield "the quickstart, 8 models", write_explorer(quickstart_runs(folder, quickstart), folder / "quickstart.html")
+    yield (
+        "8 models of the quickstart's kind",
+        write_explorer(quickstart_runs(folder, quickstart), folder / "quickstart.html"),
+    )
     for number, (name, net) in enumerate(NETS.items()):
         yield name, page_of(net, folder / f"{number}.html")
 
@@ -110,7 +113,7 @@ def timing(browser: "Browser", name: str, path: Path) -> Timing:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quickstart", type=Path, help="a folder with the quickstart's runs")
+    parser.add_argument("--quickstart", type=Path, help="a folder with such runs")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_chromium() as browser:
         written = list(pages(Path(folder), asked.quickstart))

@@ -2,8 +2,8 @@
 
     python -m examples.sprites_explorer [FOLDER]
 
-It trains the best model of the quickstart (a beta-TCVAE, seed 3), which takes a minute or two; or takes the run in the
-folder.
+It trains one model of the starting point beta-tcvae-sprites, which is the quickstart's with more and larger
+batches, for a minute; or takes the run in the folder.
 """
 
 import json
@@ -11,14 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from unbraid import BetaTCVAE, runs_in, train
-from unbraid.cli.first_runs import recipe
+from unbraid import runs_in, train
 from unbraid.explorer.explorer import page_content
 from unbraid.runs import Run
+from unbraid.starting_points import starting_point
 
 CONTENT = Path(__file__).parents[1] / "docs" / "live" / "sprites.json"
 TITLE = "A heart, taken apart"
-NUM_STEPS, SEED = 1600, 3
+SEED = 3
 
 
 def write(runs: list[Run]) -> None:
@@ -28,7 +28,7 @@ def write(runs: list[Run]) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         given = sys.argv[1:]
-        spec = recipe(BetaTCVAE(beta=4.0), NUM_STEPS)
+        spec = starting_point("beta-tcvae-sprites")
         write(runs_in(given[0]) if given else train([spec], [SEED], folder=folder))
     print(f"{CONTENT} is written.")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_a_promise_that_is_not_kept_is_named():
-    assert set(PROMISES) - set(NETS) == {"the quickstart, 8 models"}
+    assert set(PROMISES) - set(NETS) == {"8 models of the quickstart's kind"}
     assert not Timing("`Conv()`, 64 pixels", 99, 99, 99, 15.9).broken
     assert Timing("`MLP()` of Chen et al., 64 pixels", 12.1, 99, 99, 61).broken == [
         "`MLP()` of Chen et al., 64 pixels: 12.10 MB > 12.0",

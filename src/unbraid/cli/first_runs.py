@@ -28,7 +28,7 @@ def recipe(objective: Objective, num_steps: int) -> RunSpec:
         model=Autoencoder(Conv(channels=(16, 16, 32, 32)), latents=GaussianLatents(10)),
         objective=objective,
         num_steps=num_steps,
-        batch_size=32,
+        batch_size=16,
         optimiser=Adam(2e-3),
     )
 

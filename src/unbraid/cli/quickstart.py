@@ -12,13 +12,13 @@ _NUM_STEPS = 1600
 
 def quickstart(
     steps: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How long to train.")] = _NUM_STEPS,
-    seeds: Annotated[str, typer.Option(metavar="NUMBERS", help="The seeds of each objective.")] = "0-3",
+    seeds: Annotated[str, typer.Option(metavar="NUMBERS", help="The seeds of each objective.")] = "0-2",
     out: OutFolder = Path("runs/quickstart"),
     device: Device = "auto",
 ) -> None:
     """Train, score and show a few small models.
 
-    A VAE and a beta-TCVAE, four seeds each, learn from small sprites; their scores are printed, and two pages about
+    A VAE and a beta-TCVAE, three seeds each, learn from small sprites; their scores are printed, and two pages about
     them are written: a report, and an explorer in which sliders move the latents. It needs no download and no GPU.
     Stopped half-way, the same command goes on; finished, it only writes the pages again.
 
