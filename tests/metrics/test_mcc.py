@@ -101,15 +101,14 @@ def test_the_interval_of_one_pair_is_fishers():
 # Laws
 
 
-@settings(max_examples=5)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 100))
-@pytest.mark.parametrize("metric", EVERY, ids=lambda m: f"{m.correlation}-{m.matching}")
-def test_the_weak_form_is_no_less_than_the_strong_one_and_both_lie_in_their_bounds(metric, seed):
+@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
+def test_the_weak_form_is_no_less_than_the_strong_one_and_both_lie_in_their_bounds(correlation, seed):
     rng = np.random.default_rng(seed)
     codes = codes_of(rng.normal(size=(60, 3)), rng.normal(size=(60, 2)))
-    value = metric(codes).value
-    assert 0 <= value <= 1
-    assert value <= MCC(metric.correlation, "weak")(codes).value + 1e-9
+    strong, weak = (MCC(correlation, matching)(codes).value for matching in ("strong", "weak"))
+    assert 0 <= strong <= weak + 1e-9 <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda m: f"{m.correlation}-{m.matching}")
