@@ -2,6 +2,7 @@
 
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -47,7 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: the garbage collector, which training calls, need not look through it again."""
+    """What is imported by now stays: the garbage collector, which training calls, need not look through it again. And
+    the fifty loggers of torch tell the root what they tell: pytest would listen to each of them, anew for every test.
+    """
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True
     _freeze()
 
 

@@ -47,13 +47,15 @@ def _checked(function: Any, typechecker: Any) -> Any:
         return function
     if inspect.isgeneratorfunction(function):  # which begins when the sizes of its arguments are forgotten
         return _jaxtyped(function, typechecker=typechecker)
-    check = _jaxtyped(typechecker(function), typechecker=None)
+    check = typechecker(function)
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         _num_calls[function] += 1
-        is_left_out = jaxtyping.config.jaxtyping_disable or _num_calls[function] > _MOST_CHECKS
-        return (function if is_left_out else check)(*args, **kwargs)
+        if jaxtyping.config.jaxtyping_disable or _num_calls[function] > _MOST_CHECKS:
+            return function(*args, **kwargs)
+        with _jaxtyped("context"):  # sizes of its own; as a decorator it would also look up the name of each argument
+            return check(*args, **kwargs)
 
     return checked
 
