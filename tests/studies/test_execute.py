@@ -7,9 +7,10 @@ import pytest
 
 from tests.training.squares import MLP_SPEC
 from unbraid import VAE, BetaVAE
-from unbraid.errors import TrainingError
+from unbraid.errors import SpecError, TrainingError
 from unbraid.evaluation.scoring import Scoring
 from unbraid.runs import grid
+from unbraid.runs.runs_in import runs_in
 from unbraid.studies import Setting, Study, collect
 from unbraid.studies.execute import StudyOptions, retry_study, run_study
 from unbraid.studies.keeping import registered
@@ -95,11 +96,18 @@ def test_another_scoring_is_another_question(done):
 
 def test_scores_can_be_all_that_is_kept(tmp_path):
     study = replace(STUDY, keep="scores")
-    outcome = run_study(study, tmp_path, HERE)
+    outcome = run_study(study, tmp_path, replace(HERE, snapshots=[2]))
     assert outcome.is_complete
-    assert not list(tmp_path.rglob("*.safetensors"))
+    assert {path.parent.name for path in tmp_path.rglob("*.safetensors")} == {"snapshots"}  # of step 2, as asked for
+    assert {run.snapshots for run in runs_in(tmp_path, packages=["tests"])} == {(2,)}
     assert len(collect(study, tmp_path).values(SETTINGS[0].label, "mig")) == 2
     assert plan_study(study, tmp_path).those_that_need("training") == []
+
+
+def test_a_snapshot_that_no_run_comes_to_is_refused_before_anything_is_trained(tmp_path):
+    with pytest.raises(SpecError, match="A snapshot of step 60 was asked for, and the run has 6 steps"):
+        run_study(STUDY, tmp_path, replace(HERE, snapshots=[60]))
+    assert not list(tmp_path.iterdir())
 
 
 def test_before_arrays_go_every_score_that_a_study_of_the_folder_asks_is_computed(tmp_path):

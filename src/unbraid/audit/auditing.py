@@ -81,8 +81,8 @@ def audit(
     """
     chosen = _size(size)
     audited = {name: _dressed(metric) for name, metric in audited_metrics(metrics).items()}
-    united = {one.name: one for one in (earlier.metrics if earlier else ())}
-    united |= {one.name: one for metric in audited.values() for one in metric.with_parts}
+    whole = {one.name: one for one in (earlier.metrics if earlier else ()) if not one.part} | audited
+    united = [one for metric in whole.values() for one in metric.with_parts]
     if not any(one.dress for one in audited.values()):
         reasons = "; ".join(f"{name}: {one.refusal}" for name, one in audited.items())
         raise UnbraidError(f"None of the metrics takes codes as they are drawn here. {reasons}")
@@ -96,7 +96,7 @@ def audit(
 
     def so_far() -> Audit:
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
-        return Audit(tuple(united.values()), tuple(known.values()), dataclasses.asdict(chosen), __version__, day)
+        return Audit(tuple(united), tuple(known.values()), dataclasses.asdict(chosen), __version__, day)
 
     num_done, kept_at = 0, time.monotonic()
     with shown(progress), line_workers(_processes(num_processes), PROGRAM, told) as workers:
@@ -239,8 +239,15 @@ def _designs(size: Size) -> Iterator[Design]:
 
 
 def _snapshots(runs: Sequence[Run]) -> list[tuple[Run, int]]:
-    """Returns the runs and steps whose codes are measured: snapshots, and the end of training."""
-    found = [(run, step) for run in runs for step in sorted({*run.snapshots, run.spec.num_steps}) if run.snapshots]
+    """Returns the runs and steps whose codes are measured: snapshots, and the end of training where its weights are
+    kept.
+    """
+    found = [
+        (run, step)
+        for run in runs
+        if run.snapshots
+        for step in sorted({*run.snapshots, *(() if run.let_go else (run.spec.num_steps,))})
+    ]
     if runs and not found:
         raise RunError(
             f"No snapshots were kept of {_some(run.name for run in runs)}, and an audit looks at steps along training. "

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid.cli.options import Device, OutFolder, Packages, parse_packages
+from unbraid.cli.options import Device, OutFolder, Packages, parse_packages, parse_steps
 from unbraid.cli.study_files import StudyFile, parse_seconds
 
 
@@ -53,6 +53,14 @@ def study_run(
     autoscaling: Annotated[
         bool, typer.Option("--autoscaling", help="With --on ray, wait for nodes that are yet to come.")
     ] = False,
+    snapshots: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="1000,5000: keep the weights of what is trained after these steps as well, for unbraid audit.",
+            show_default=False,
+        ),
+    ] = None,
     packages: Packages = None,
 ) -> None:
     """Train and score what is missing of a study.
@@ -79,5 +87,6 @@ def study_run(
         address=address,
         num_workers=workers,
         autoscaling=autoscaling,
+        snapshots=parse_steps(snapshots),
     )
     train_and_score(read_study(file, names, out), file, out, options)

@@ -1,7 +1,9 @@
 """DCI-ES: how much capacity it takes to read the factors off the code."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
@@ -49,6 +51,7 @@ class DCIES(Metric):
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     quantity: ClassVar[str] = "DCI-ES explicitness"
     fits_predictor: ClassVar[bool] = True
+    reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"informativeness": True})
     by_name_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from unbraid.device import resolve_device
 from unbraid.display import shown
 from unbraid.errors import SpecError, TrainingError, UnbraidError
 from unbraid.events import Event, part_of, tell
+from unbraid.runs.extras import Extras, as_steps
 from unbraid.runs.run_writer import RunWriter
 from unbraid.studies.cluster.driver import Driver, FleetTask, Patience
 from unbraid.studies.cluster.parcels import receive, settle_arrivals
@@ -48,8 +49,9 @@ class StudyOptions:
     Several fleets at a time are trained by `num_workers` processes of this machine, by default one per GPU if it has
     more than one, or `on` "ray" by the cluster at this `address`; docs/cluster.md explains it. With `autoscaling` a
     fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost. With
-    `latent_information_every` the histories of what is trained have what each latent says, as in `train`. What studies
-    `beside` this one ask of a run is computed when the run is scored, in one pass over its codes.
+    `latent_information_every` the histories of what is trained have what each latent says, and with `snapshots` its
+    weights are kept after these steps, as in `train`. What studies `beside` this one ask of a run is computed when the
+    run is scored, in one pass over its codes.
     """
 
     device: torch.device | str = "auto"
@@ -65,6 +67,7 @@ class StudyOptions:
     patience: Patience = field(default_factory=Patience)
     latent_information_every: int | None = None
     beside: Sequence[Study] = ()
+    snapshots: Iterable[int] = ()
 
     @property
     def device_here(self) -> torch.device:
@@ -74,7 +77,11 @@ class StudyOptions:
     @property
     def training(self) -> Mapping[str, Any]:
         """Returns the options of `train` that hold for every fleet, by name."""
-        return {"resume": True, "latent_information_every": self.latent_information_every}
+        return {
+            "resume": True,
+            "latent_information_every": self.latent_information_every,
+            "snapshots": as_steps(self.snapshots),
+        }
 
 
 @final
@@ -122,6 +129,8 @@ class _Execution:
             raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")
         if options.budget is not None and self._num_workers != 1:
             raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
+        for setting in study.settings:
+            Extras(as_steps(options.snapshots)).check(setting.spec.num_steps)
         self._speed = Speed(self._device)
         register(study, folder)
         self._questions = Questions(study)

@@ -27,4 +27,4 @@ class TrainingOptions:
     @property
     def extras(self) -> Extras:
         """Returns what each run is to keep beside its end."""
-        return Extras(self.snapshots, self.keep_state)
+        return Extras(tuple(self.snapshots), self.keep_state)
