@@ -253,6 +253,16 @@ def test_the_pad_moves_two_latents(page_file: Path, explore: OpenPage) -> None:
     assert values(page)[:2] == pytest.approx([1.4, 1.6], abs=0.06)
 
 
+def test_the_pad_begins_with_x_across_and_y_up(page_file: Path, explore: OpenPage, tmp_path: Path) -> None:
+    names = iter(["position y", "position x"])
+    text = re.sub(
+        r'"follows":\["(?:[^"\\]|\\.)*"\]', lambda found: f'"follows":["{next(names, "")}"]', page_file.read_text()
+    )
+    (tmp_path / "page.html").write_text(text)
+    page = explore(tmp_path / "page.html")
+    assert (page.locator("#across").input_value(), page.locator("#down").input_value()) == ("1", "0")
+
+
 def test_the_address_holds_what_is_seen(page_file: Path, explore: OpenPage) -> None:
     page = explore(page_file)
     page.locator("#starts button").nth(7).click()

@@ -126,7 +126,11 @@ function makePad(state, area, across, down, page) {
   const names = state.models[0].latents.map((latent, number) => ({ latent, number })).filter(({ latent }) => !latent.categories);
   names.sort((a, b) => a.latent.place - b.latent.place);
   for (const select of [across, down]) select.append(...names.map(({ latent, number }) => element("option", { value: number }, nameOf(latent, number))));
-  state.pad = [names[0].number, names[Math.min(1, names.length - 1)].number];
+  // What moves things across the image goes across, if anything does; else the two latents that say most.
+  const along = (axis) => names.find(({ latent }) => latent.follows.some((factor) => factor.endsWith(` ${axis}`)));
+  const both = [along("x"), along("y")];
+  const start = both[0] && both[1] && both[0] !== both[1] ? both : [names[0], names[Math.min(1, names.length - 1)]];
+  state.pad = start.map(({ number }) => number);
   [across.value, down.value] = state.pad.map(String);
   const dot = element("span", { class: "dot" }), crowd = element("span", { class: "crowd" });
   area.append(crowd, dot);
