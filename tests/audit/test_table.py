@@ -111,16 +111,19 @@ def test_later_snapshots_win_by_pairs():
     assert math.isnan(later_is_better({"a": {1: 0.1}}))
     apart = {"vae-1-seed0": {1: 0.8, 2: 0.9}, "vae-2-seed0": {1: 0.1, 2: 0.2}}  # of two settings, the first is better
     assert later_is_better(apart) == 1.0
-    steps = [Measurement("training", "run", 0, step=step, values={"mig": step / 10}) for step in (1, 2, 3)]
+    steps = [Measurement("training", "run", 0, step=step, values={"mig": step / 10}) for step in range(1, 7)]
     [row] = rows_of(made({}, others=steps))
     assert (row.cells["training"].text, "following training" in row.use) == ("100 %", True)
+    [row] = rows_of(made({}, others=steps[:2]))  # one pair
+    assert (row.cells["training"].text, row.cells["training"].mark, row.use[1:]) == ("100 %", "none", [])
+    assert "in 1 pair;" in row.cells["training"].meaning
     assert rows_of(made({}))[0].cells["training"].text == "not measured"
     [row] = rows_of(made({}, others=[Measurement("training", "run", 0, step=1, refused={"mig": "No factors."})]))
     assert (row.cells["training"].text, row.cells["training"].meaning[-11:]) == ("refuses", "No factors.")
 
 
 def test_what_is_neither_good_nor_bad_follows_training_if_it_falls():
-    steps = [Measurement("training", "run", 0, step=step, values={"informativeness": -step}) for step in (1, 2, 3)]
+    steps = [Measurement("training", "run", 0, step=step, values={"informativeness": -step}) for step in range(6)]
     [row] = rows_of(made({}, Informativeness(), others=steps))
     assert (row.cells["training"].text, row.cells["training"].mark) == ("0 %", "good")
 

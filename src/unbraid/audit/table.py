@@ -24,6 +24,8 @@ STEADY, SHIFTING = 0.1, 0.3
 """How far other settings move a metric, as a share of its range."""
 TELLS_STEPS, MIXES_STEPS = 0.75, 0.6
 """How often a later snapshot has to score above an earlier one, of any seeds."""
+FEWEST_PAIRS = 12
+"""Fewer pairs of snapshots say nothing of that."""
 SATURATED = 0.98
 """A metric that keeps so much of its range on codes of middling quality is at its limit: its noise cannot show."""
 CLEAR = 4.0
@@ -217,8 +219,12 @@ def _training(audit: Audit, one: AuditedMetric) -> Cell:
     if math.isnan(chance):
         why = audit.training_refusal(one)
         return Cell("refuses", meaning=f"It refused the codes of these runs. {why}")
-    means = "how often a later snapshot scores better than an earlier one, over all runs; 50 % is chance"
+    num_pairs = len(_wins(audit.training(one)))
+    pairs = f"{num_pairs} pair{'s' * (num_pairs != 1)}"
+    means = f"how often a later snapshot scores better than an earlier one, in {pairs}; 50 % is chance"
     text = _percent(chance)
+    if num_pairs < FEWEST_PAIRS:
+        return Cell(text, chance, "none", f"{means}; {FEWEST_PAIRS} pairs or more say something: give more runs")
     # What is neither good nor bad follows training if it falls as well.
     told = max(chance, 1 - chance) if one.higher_is_better is None else chance
     if told >= TELLS_STEPS:
@@ -240,18 +246,23 @@ def later_is_better(values: Mapping[str, Mapping[int, float]], *, higher_is_bett
     """Returns the share of pairs of snapshots, of one run or of two that differ in their seeds alone, in which the
     later has the better value; ties count one half. It is NaN where there are no pairs.
     """
+    wins = _wins(values)
+    if not wins:
+        return math.nan
+    return statistics.fmean(wins) if higher_is_better else 1 - statistics.fmean(wins)
+
+
+def _wins(values: Mapping[str, Mapping[int, float]]) -> list[float]:
+    """Returns for each pair of snapshots of one setting whether the later has the larger value: 1, 0, or 0.5."""
     alike: dict[str, list[tuple[int, float]]] = {}
     for run, steps in values.items():
         alike.setdefault(run.rpartition("-seed")[0], []).extend(steps.items())
-    wins = [
+    return [
         0.5 if first == second else float((second > first) == (later > earlier))
         for points in alike.values()
         for (earlier, first), (later, second) in combinations(points, 2)
         if earlier != later
     ]
-    if not wins:
-        return math.nan
-    return statistics.fmean(wins) if higher_is_better else 1 - statistics.fmean(wins)
 
 
 def _percent(share: float) -> str:
