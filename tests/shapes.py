@@ -7,15 +7,18 @@ wraps: the tests would take twice the time. Types without shapes are left to myp
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from typing import Any, get_args
 
 import jaxtyping
+from torch import Tensor
 
 _jaxtyped = jaxtyping.jaxtyped
 _MOST_CHECKS = 20
 """How often a function is checked in a test: a training calls it hundreds of times with the same shapes."""
+_MOST_ALIKE = 3
+"""How often of these with the same objects and tensors of the same shapes."""
 _num_calls: Counter[Any] = Counter()
 
 
@@ -27,6 +30,20 @@ def check_no_others() -> None:
 def begin_test() -> None:
     """From here on every function is checked again."""
     _num_calls.clear()
+
+
+def _is_known(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Returns whether this call need not be checked: there were many, or some like it."""
+    _num_calls[function] += 1
+    if _num_calls[function] > _MOST_CHECKS:
+        return True
+    alike = function, *map(_shape_of, args), *((name, _shape_of(each)) for name, each in kwargs.items())
+    _num_calls[alike] += 1
+    return _num_calls[alike] > _MOST_ALIKE
+
+
+def _shape_of(argument: Any) -> Any:
+    return (argument.shape, argument.dtype) if isinstance(argument, Tensor) else id(argument)
 
 
 def shapes_checked(*, typechecker: Any) -> Callable[[Any], Any]:
@@ -43,16 +60,18 @@ def shapes_checked(*, typechecker: Any) -> Callable[[Any], Any]:
 
 
 def _checked(function: Any, typechecker: Any) -> Any:
-    if not any(_has_shape(annotation) for annotation in inspect.get_annotations(function).values()):
+    shapes = [shape for each in inspect.get_annotations(function).values() for shape in _shapes_in(each)]
+    if not shapes:
         return function
     if inspect.isgeneratorfunction(function):  # which begins when the sizes of its arguments are forgotten
         return _jaxtyped(function, typechecker=typechecker)
     check = typechecker(function)
+    if any("{" in shape.dim_str for shape in shapes):  # a size that an argument says: "{resolution}"
+        check = _jaxtyped(check, typechecker=None)
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        _num_calls[function] += 1
-        if jaxtyping.config.jaxtyping_disable or _num_calls[function] > _MOST_CHECKS:
+        if jaxtyping.config.jaxtyping_disable or _is_known(function, args, kwargs):
             return function(*args, **kwargs)
         with _jaxtyped("context"):  # sizes of its own; as a decorator it would also look up the name of each argument
             return check(*args, **kwargs)
@@ -60,6 +79,8 @@ def _checked(function: Any, typechecker: Any) -> Any:
     return checked
 
 
-def _has_shape(annotation: Any) -> bool:
-    is_shape = inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray)
-    return is_shape or any(map(_has_shape, get_args(annotation)))
+def _shapes_in(annotation: Any) -> Iterator[Any]:
+    if inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _shapes_in(part)

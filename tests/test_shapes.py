@@ -56,6 +56,23 @@ def test_after_many_calls_in_a_test_a_function_is_trusted():
         total(torch.ones(3, 2), torch.ones(3), turned=True)
 
 
+def test_calls_like_earlier_ones_are_trusted_sooner_and_others_are_not():
+    for _ in range(5):
+        total(torch.ones(3, 2), torch.ones(3), turned=False)
+    with refused:
+        total(torch.ones(3, 2), torch.ones(2), turned=False)
+
+
+def test_a_size_may_be_what_an_argument_says():
+    @checked
+    def square(size: int) -> Float[Tensor, "{size} {size}"]:
+        return torch.ones(size, 3)
+
+    assert square(3).shape == (3, 3)
+    with refused:
+        square(2)
+
+
 def test_what_has_no_shape_is_left_as_it_is():
     def plain(x: int) -> int:
         return x
