@@ -57,7 +57,7 @@ def _sizes(images: FactorDataset, few: FactorDataset, num_steps: int) -> Mapping
         whole,
         dataset=few,
         model=Autoencoder(Conv((4, 4, 4, 4), 8), latents=GaussianLatents(4), likelihood=GaussianLikelihood()),
-        num_steps=12,
+        num_steps=4,
         batch_size=16,
         betas=(4.0, 8.0),
         weights=(1.0, 10.0),

@@ -68,7 +68,7 @@ def _sizes(images: FactorDataset, few: FactorDataset) -> Mapping[Scale, Size]:
         whole,
         dataset=few,
         model=Autoencoder(Conv((4, 4, 4, 4), 8), latents=GaussianLatents(4)),
-        num_steps=8,
+        num_steps=4,
         batch_size=16,
         betas=(4.0,),
         weights=(10.0,),

@@ -77,8 +77,8 @@ SIZES: Mapping[Scale, Size] = {
     "smoke": Size(
         dataset=DSprites(resolution=32, num_orientations=2, num_positions=4),
         model=Autoencoder(MLP((16,), (16,))),
-        num_steps=20,
-        batch_size=64,
+        num_steps=4,
+        batch_size=32,
         betas=(4.0, 60.0),
         weights=(1.0, 10.0),
         seeds=(0,),

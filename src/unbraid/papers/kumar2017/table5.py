@@ -53,7 +53,7 @@ def _sizes(
         whole,
         dataset=few,
         model=Autoencoder(Conv((4, 4, 4, 4), 8), latents=GaussianLatents(4), likelihood=GaussianLikelihood()),
-        num_steps=8,
+        num_steps=4,
         batch_size=16,
         seeds=(0,),
         precision="float32",
