@@ -17,6 +17,12 @@ import unbraid
 from unbraid.names import kebab_case
 
 ROOT = Path(__file__).parent.parent
+# Modules that import a package which unbraid itself does not need, by the package.
+_NEEDING = {
+    "ray": "unbraid.studies.cluster.ray_workers",
+    "torchmetrics": "unbraid.interop.codes_metric",
+    "triton": "unbraid.information.gaussian_mixture_kernels",
+}
 
 
 @functools.cache
@@ -27,10 +33,7 @@ def every_module() -> tuple[ModuleType, ...]:
         raise ImportError(f"{name} could not be imported, so what it defines would go untested.")
 
     apart = {"unbraid.__main__"}  # importing it runs the command line
-    if importlib.util.find_spec("triton") is None:
-        apart.add("unbraid.information.gaussian_mixture_kernels")
-    if importlib.util.find_spec("torchmetrics") is None:
-        apart.add("unbraid.interop.codes_metric")
+    apart |= {module for package, module in _NEEDING.items() if importlib.util.find_spec(package) is None}
     found = pkgutil.walk_packages(unbraid.__path__, "unbraid.", onerror=refuse)
     return tuple(importlib.import_module(each.name) for each in found if each.name not in apart)
 

@@ -8,11 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unbraid.metrics.predicting.convergence import quietly
 
+pytestmark = pytest.mark.filterwarnings("error")  # also where old packages warn, and warnings are no errors
+
 
 def heard(category, message="overflow"):
     try:
         warnings.warn(message, category, stacklevel=1)
-    except category:  # the tests turn warnings into errors
+    except category:
         return True
     return False
 

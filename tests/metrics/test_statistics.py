@@ -180,8 +180,9 @@ def test_a_sample_of_images_has_the_standard_error_of_all(seed):
             found = Quantised(20).influences(Statistics(codes))["mutual_information"]
         return found.square().mean(dim=0).sqrt() / math.sqrt(5_000)
 
-    # 500 rows know a spread to 1 / sqrt(1000) = 3 % where deviations are normal, and less well where they are skewed.
-    torch.testing.assert_close(errors(500)[0], errors(5_000)[0], rtol=0.15, atol=0)
+    # 500 rows know a spread to 1 / sqrt(1000) = 3 % where deviations are normal, and less well where they are skewed:
+    # of these 101 seeds four are off by more than 15 %, the worst by 17 %.
+    torch.testing.assert_close(errors(500)[0], errors(5_000)[0], rtol=0.2, atol=0)
 
 
 def test_fewer_factors_have_statistics_of_their_own():
