@@ -102,7 +102,7 @@ def _on_gaussian_codes(halves: tuple[tuple[int, ...], ...]) -> dict[str, Objecti
 
 
 def sprites(num_steps: int) -> RunSpec:
-    """The quickstart's recipe: a heart in 6 sizes at 16 x 16 places."""
+    """The quickstart's images, a heart in 6 sizes at 16 x 16 places, and its net, with batches of 32 images."""
     model = Autoencoder(Conv(channels=CHANNELS), latents=GaussianLatents(NUM_LATENTS))
     return RunSpec(HEARTS, model, VAE(), num_steps=num_steps, batch_size=32, optimiser=Adam(2e-3))
 
