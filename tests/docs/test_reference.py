@@ -1,6 +1,7 @@
 """The reference of the site: every public name is on one page, says what it is, and links to torch and numpy."""
 
 import ast
+import functools
 import importlib
 import pydoc
 import re
@@ -17,11 +18,19 @@ import unbraid
 from docs.hooks import elsewhere, reference
 from tests.discovery import ROOT
 
-PAGES = {room.page: reference.text_of(room) for room in reference.rooms()}
-DOCUMENTED = [
-    (page, path) for page, text in PAGES.items() for path in re.findall(r"^::: (\S+)$", text, flags=re.MULTILINE)
-]
 INTERNAL = {"cli", "display", "pages", "source"}
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """The text of each page by its name: made when a test asks for it, not by every process that collects the tests."""
+    return {room.page: reference.text_of(room) for room in reference.rooms()}
+
+
+@functools.cache
+def documented() -> list[tuple[str, str]]:
+    """What is on which page."""
+    return [(page, path) for page, text in pages().items() for path in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
 
 
 def public_folders() -> list[ModuleType]:
@@ -44,19 +53,19 @@ def resolved(path: str) -> Any:
 
 
 def test_every_public_name_is_on_exactly_one_page():
-    pages = Counter(id(resolved(path)) for _, path in DOCUMENTED)
+    times = Counter(id(resolved(path)) for _, path in documented())
     wrong = {
-        f"{folder.__name__}.{name}": pages[id(it)]
+        f"{folder.__name__}.{name}": times[id(it)]
         for folder in public_folders()
         for name, it in exported(folder).items()
-        if pages[id(it)] != 1
+        if times[id(it)] != 1
     }
     assert wrong == {}, "pages on which each of these is; export it with `from x import y as y`"
 
 
 def test_nothing_is_on_two_pages():
-    assert [path for path, times in Counter(path for _, path in DOCUMENTED).items() if times > 1] == []
-    assert len(DOCUMENTED) > 300
+    assert [path for path, times in Counter(path for _, path in documented()).items() if times > 1] == []
+    assert len(documented()) > 300
 
 
 def test_every_public_name_says_what_it_is():
@@ -65,7 +74,7 @@ def test_every_public_name_says_what_it_is():
 
 
 def test_the_names_of_unbraid_are_listed_with_a_link_to_their_home():
-    text = PAGES["reference/unbraid.md"]
+    text = pages()["reference/unbraid.md"]
     assert all(f"[`{name}`][" in text for name in unbraid.__all__)
     assert "[`MIG`][unbraid.metrics.MIG]" in text
 
@@ -78,7 +87,7 @@ def test_the_names_of_unbraid_have_an_example_that_runs_as_a_test():
 
 def test_code_on_the_pages_imports_what_the_reference_describes():
     """A module that pages tell users to import from is public, or the name that is imported is exported above it."""
-    described = {id(resolved(path)) for _, path in DOCUMENTED}
+    described = {id(resolved(path)) for _, path in documented()}
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for module, names in re.findall(
             r"^from (unbraid[\w.]*) import ([\w, ]+)", page.read_text("utf-8"), re.MULTILINE
