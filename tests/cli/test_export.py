@@ -1,5 +1,7 @@
 """`unbraid export`, and `unbraid score --encoder`."""
 
+import shutil
+
 import pytest
 
 from tests.export.quick import quick_exports
@@ -20,8 +22,9 @@ def exported(_trained_once, tmp_path_factory):
     """The encoder of a run, written by the command line."""
     from unbraid.cli import main
 
-    folder = tmp_path_factory.mktemp("exported")
-    run = min(_trained_once.iterdir())
+    folder, original = tmp_path_factory.mktemp("exported"), min(_trained_once.iterdir())
+    # A copy, which these tests may score: others count the scores of the original.
+    run = shutil.copytree(original, tmp_path_factory.mktemp("runs") / original.name)
     with quick_exports(), pytest.raises(SystemExit) as left:
         main(["export", str(run), "--out", str(folder)])
     assert left.value.code == 0
