@@ -4,7 +4,7 @@
 # From a recipe to trained models, their scores, and pictures of what each latent does.
 #
 # Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400 steps. A
-# real run is longer, not different: [the quickstart](../quickstart.md) takes 1600 steps on 32 x 32 pixels (under
+# real run is longer, not different: [the quickstart](../quickstart.md) takes 1400 steps on 32 x 32 pixels (under
 # a minute on two quiet cores), and dSprites in full 50 epochs (four minutes for twenty models on one H200).
 
 # %%

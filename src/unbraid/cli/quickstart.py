@@ -7,7 +7,7 @@ import typer
 
 from unbraid.cli.options import Device, OutFolder, parse_seeds
 
-_NUM_STEPS = 1600
+_NUM_STEPS = 1400
 
 
 def quickstart(
