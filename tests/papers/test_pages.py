@@ -102,3 +102,10 @@ def test_a_metric_that_is_the_only_one_of_its_kind_is_called_by_its_kind() -> No
     assert with_short_names("rmig:quantised:scale is 0.5, sap:num_bins=20 0.1", short) == (
         "rmig:scale is 0.5, sap:num_bins=20 0.1"
     )
+
+
+def test_a_note_in_the_evidence_is_on_the_page(found) -> None:
+    evidence = found[TABLE1.id]
+    noted = replace(evidence, made_by=tuple({**made, "note": "in two parts"} for made in evidence.made_by))
+    assert "(in two parts)" in paper_page(PAPER, {**found, TABLE1.id: noted})
+    assert "(in two parts)" not in paper_page(PAPER, found)

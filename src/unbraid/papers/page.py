@@ -169,10 +169,10 @@ def _not_run(item: Item) -> str:
 
 
 def _made_by(found: ItemEvidence) -> str:
-    """Returns how to repeat it, and where and when it was made."""
+    """Returns how to repeat it, where and when it was made, and what a note in the evidence says of that."""
     lines = [
         f"`{made['command']}`, {made['date']}, commit {made['commit']}, {made['machine']}, torch {made['torch']}, "
-        f"{duration(float(made['seconds']))}"
+        f"{duration(float(made['seconds']))}" + (f" ({made['note']})" if "note" in made else "")
         for made in found.made_by
     ]
     return "<small>" + "; ".join(lines) + ".</small>"
