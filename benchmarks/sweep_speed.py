@@ -130,13 +130,11 @@ def shared_gpu() -> Iterator[bool]:
 
 def alone(processes: Mapping[str, FleetProcess], seconds: float, num_turns: int) -> dict[str, float]:
     """Returns the milliseconds of a step of every fleet that trains alone, the median over turns."""
-    found: dict[str, list[float]] = {name: [] for name in processes}
-    for _ in range(num_turns):
-        for name, process in processes.items():
-            process.begin(seconds)
-            found[name].append(process.turn().milliseconds)
-            complain(f"{name}: {found[name][-1]:.2f} ms per step.")
-    return {name: statistics.median(each) for name, each in found.items()}
+    found: dict[str, float] = {}
+    for name, process in processes.items():
+        found |= at_once({name: process}, seconds, num_turns)
+        complain(f"{name}: {found[name]:.2f} ms per step.")
+    return found
 
 
 def at_once(processes: Mapping[str, FleetProcess], seconds: float, num_turns: int) -> dict[str, float]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rich.table import Table
 
-from unbraid.amounts import duration
 from unbraid.cli.console import note, output, say
 from unbraid.cli.progress import training_display
 from unbraid.cli.tables import columns
@@ -20,6 +19,7 @@ from unbraid.papers.registry import find_items, items, papers
 from unbraid.papers.running import ItemRun, run_item
 from unbraid.papers.summary import (
     cost_text,
+    made_text,
     printed_rows,
     short_names,
     verdict_rows,
@@ -137,11 +137,7 @@ def _show_evidence(item: Item, found: ItemEvidence | None, title: str) -> None:
     _show_printed(item, found.judgement)
     _show_claims(found.judgement)
     for made in found.made_by:
-        say(
-            f"{made['command']}, {made['date']}, commit {made['commit']}, {made['machine']}, "
-            f"{duration(float(made['seconds']))}",
-            style="dim",
-        )
+        say(f"{made['command']}, {made_text(made)}", style="dim")
 
 
 def _show_printed(item: Item, judged: Judgement) -> None:

@@ -253,8 +253,9 @@ def _log_terms(
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI
     discrete = [_log_category(p, image, draws.categories[:, k]) for k, p in enumerate(posteriors.probabilities)]
     each = torch.cat([gaussian, *(d[:, :, None] for d in discrete)], dim=2)
-    given_others = each if factor_floor is None else each.clamp(min=math.log(factor_floor))
-    joint = given_others.sum(dim=2)
+    factors = each if factor_floor is None else each.clamp(min=math.log(factor_floor))
+    joint = factors.sum(dim=2)
+    given_others = factors
     if posteriors.covariance is not None:
         pull = torch.einsum("dnij,dnj->dni", posteriors.precision[image].expand(len(deviation), -1, -1, -1), deviation)
         shared = joint - gaussian.sum(dim=2)
@@ -268,7 +269,6 @@ def _log_terms(
         precision = posteriors.precision.diagonal(dim1=1, dim2=2)[image]
         alone = -0.5 * pull.square() / precision + 0.5 * precision.log() - _HALF_LOG_TWO_PI
         given_others = torch.cat([alone, each[:, :, gaussian.shape[2] :]], dim=2)
-    factors = each if factor_floor is None else given_others
     by_group = [_log_group(posteriors, deviation, factors, image, group)[:, :, None] for group in groups]
     streams = torch.cat([each, joint[:, :, None], joint[:, :, None] - given_others, *by_group], dim=2)
     return streams.permute(2, 0, 1)

@@ -5,13 +5,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unbraid import figures, files
-from unbraid.amounts import duration
 from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_rows import in_markdown
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence
 from unbraid.papers.item import Item, Paper
 from unbraid.papers.registry import papers
-from unbraid.papers.summary import NOT_RUN, cost_text, printed_rows, short_names, verdict_text, with_short_names
+from unbraid.papers.summary import (
+    NOT_RUN,
+    cost_text,
+    made_text,
+    printed_rows,
+    short_names,
+    verdict_text,
+    with_short_names,
+)
 from unbraid.studies.claims import Verdict
 from unbraid.studies.tables import wide_markdown
 
@@ -170,11 +177,7 @@ def _not_run(item: Item) -> str:
 
 def _made_by(found: ItemEvidence) -> str:
     """Returns how to repeat it, where and when it was made, and what a note in the evidence says of that."""
-    lines = [
-        f"`{made['command']}`, {made['date']}, commit {made['commit']}, {made['machine']}, torch {made['torch']}, "
-        f"{duration(float(made['seconds']))}" + (f" ({made['note']})" if "note" in made else "")
-        for made in found.made_by
-    ]
+    lines = [f"`{made['command']}`, {made_text(made)}" for made in found.made_by]
     return "<small>" + "; ".join(lines) + ".</small>"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from unbraid.amounts import duration
 from unbraid.evaluation.score_rows import in_markdown, number_text
@@ -57,6 +58,15 @@ def with_short_names(text: str, short: Mapping[str, str]) -> str:
     for name, kind in short.items():
         text = text.replace(name, kind).replace(in_markdown(name), kind)
     return text
+
+
+def made_text(made: Mapping[str, Any]) -> str:
+    """Returns when, by which code and on what evidence was made, how long it took, and what its note says of that."""
+    note = f" ({made['note']})" if "note" in made else ""
+    return (
+        f"{made['date']}, commit {made['commit']}, {made['machine']}, torch {made['torch']}, "
+        f"{duration(float(made['seconds']))}{note}"
+    )
 
 
 def printed_rows(item: Item, scores: StudyScores) -> list[list[str]]:
