@@ -51,6 +51,12 @@ def test_latex_has_the_rules_of_booktabs_and_no_bare_sign():
     assert r"mig $\uparrow$" in text
 
 
+def test_a_part_of_a_metric_is_a_column_without_a_direction():
+    scores = replace(SCORES, numbers=[number._replace(quantity="part", of="margin") for number in SCORES.numbers])
+    assert "| setting | seeds | mig:margin |" in wide_markdown(scores, ["mig:margin"])
+    assert r"mig:margin \\" in wide_latex(scores, ["mig:margin"])
+
+
 def test_a_metric_that_the_study_does_not_have_is_refused():
     with pytest.raises(UnbraidError, match="no metric 'mgi'.*'mig'"):
         wide_table(SCORES, ["mgi"])

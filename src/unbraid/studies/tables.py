@@ -49,7 +49,7 @@ def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tab
 def wide_rows(scores: StudyScores, metrics: Sequence[str] | None = None) -> tuple[list[str], list[list[str]]]:
     """Returns the heads and the cells of the wide table as text: "median (quartiles)" of each metric."""
     chosen = _chosen(scores, metrics)
-    heads = ["setting", "seeds", *(f"{name}{_ARROWS[scores.higher_is_better[name]]}" for name in chosen)]
+    heads = ["setting", "seeds", *(f"{name}{_ARROWS[scores.higher_is_better.get(name)]}" for name in chosen)]
     return heads, _text_rows(scores, chosen)
 
 
@@ -64,7 +64,7 @@ def wide_markdown(scores: StudyScores, metrics: Sequence[str] | None = None) -> 
 def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
     """Returns the wide table in LaTeX, with the rules of booktabs."""
     chosen = _chosen(scores, metrics)
-    heads = ["setting", "seeds", *(f"{_in_latex(n)}{_LATEX_ARROWS[scores.higher_is_better[n]]}" for n in chosen)]
+    heads = ["setting", "seeds", *(f"{_in_latex(n)}{_LATEX_ARROWS[scores.higher_is_better.get(n)]}" for n in chosen)]
     body = [" & ".join(map(_in_latex, row)) + r" \\" for row in _text_rows(scores, chosen)]
     return "\n".join(
         [

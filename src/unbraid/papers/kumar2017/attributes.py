@@ -183,8 +183,17 @@ TABLE4_FACES = Item(
     draw=_CORRELATIONS,
     columns=(ALL_LATENTS, LIVE_LATENTS),
     stands_in_for="kumar2017/table4",
-    notes=_TABLE4_NOTES,
+    notes=(
+        f"{_TABLE4_NOTES} That beta-VAE correlates more than the VAE holds at beta 4, which is what is asked: at 2 and "
+        "8 live latents correlate less than those of the VAE, so it is no rule of beta."
+    ),
 )
+
+
+def _followed(metric: str) -> Callable[[StudyScores], Any]:
+    """Returns what draws how well a latent follows its attribute, and how much less it follows any other."""
+    return _strips((metric, "|correlation| with the attribute ↑"), (f"{metric}:margin", "less the largest other ↑"))
+
 
 _FIGURES_CLAIM = "The latent that follows an attribute best follows fewer others in DIP-VAE than in VAE and beta-VAE."
 FIGURE2 = Item(
@@ -195,8 +204,8 @@ FIGURE2 = Item(
     data="CelebA",
     seconds=seconds("celeba"),
     choices=SHARED_CHOICES,
-    draw=_strips((TOP_OF_TWO, "|correlation| with the attribute ↑")),
-    columns=(TOP_OF_TWO,),
+    draw=_followed(TOP_OF_TWO),
+    columns=(TOP_OF_TWO, f"{TOP_OF_TWO}:margin"),
     needs=_NEEDS,
     stand_in="kumar2017/figures3-8-faces",
     notes="Nothing of the printed bars can be read. The margin is the correlation less that with the next attribute.",
@@ -209,8 +218,8 @@ FIGURES3_8 = Item(
     data="CelebA",
     seconds=seconds("celeba", len(LABELS) + 1),
     choices=SHARED_CHOICES,
-    draw=_strips((TOP, "|correlation| with the attribute ↑")),
-    columns=(TOP, LIVE_LATENTS),
+    draw=_followed(TOP),
+    columns=(TOP, f"{TOP}:margin", LIVE_LATENTS),
     needs=_NEEDS,
     stand_in="kumar2017/figures3-8-faces",
     notes="At beta 64 latents are expected to be dead; the part `num_active` of the correlations says how many live.",
@@ -223,8 +232,13 @@ FIGURES3_8_FACES = Item(
     data=_FACES,
     seconds=seconds("faces", len(LABELS) + 1),
     choices=STAND_IN_CHOICES,
-    draw=_strips((TOP, "|correlation| with the attribute ↑")),
-    columns=(TOP, LIVE_LATENTS),
+    draw=_followed(TOP),
+    columns=(TOP, f"{TOP}:margin", LIVE_LATENTS),
     stands_in_for="kumar2017/figures3-8",
-    notes="Traits of drawn heads are independent, so that a latent that follows two of them mixes what need not be.",
+    notes=(
+        "Traits of drawn heads are independent, so that a latent that follows two of them mixes what need not be. The "
+        "claim is about the margin, and holds; but margins are below 0 in every model, so the latent that follows an "
+        "attribute best mostly follows another one better, and the correlation itself is lower in DIP-VAE than in the "
+        "VAE."
+    ),
 )
