@@ -202,8 +202,11 @@ def test_the_forest_tells_how_many_fits_are_done():
     heard = []
     with listening(heard.append):
         DCI("forest", num_refits=3)(codes_of())
-    # Two factors, each fitted once and refitted three times.
-    assert [(event.about, event.done, event.total) for event in heard] == [("DCI", n, 8) for n in range(1, 9)]
+    # Two factors, each fitted on all rows and on half of them, and refitted three times.
+    assert [(event.about, event.done, event.total) for event in heard] == [
+        *(("DCI", n, 4) for n in range(1, 5)),
+        *(("DCI of resampled rows", n, 6) for n in range(1, 7)),
+    ]
 
 
 def test_fits_in_threads_are_told_to_who_listens_where_they_were_asked_for():

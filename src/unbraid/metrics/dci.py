@@ -1,11 +1,11 @@
 """DCI: disentanglement, completeness and informativeness."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeVar, final
+from typing import ClassVar, Literal, final
 
 import scipy
 import torch
@@ -13,7 +13,6 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
-from unbraid.events import Event, for_thread, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import (
     FittedPredictor,
@@ -23,6 +22,7 @@ from unbraid.metrics.predicting.factor_predictors import (
     mean_error,
     refitted_importances,
 )
+from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread
 from unbraid.metrics.reductions.statistics import Statistics
@@ -32,9 +32,6 @@ Rows = Literal["split", "all"]
 _NUM_TREES = {"lasso": 0, "forest": 10, "boosted_trees": 100}
 _MAX_DEPTH = {"lasso": 0, "forest": 8, "boosted_trees": 3}
 _NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
-
-
-T = TypeVar("T")
 
 
 @final
@@ -138,17 +135,12 @@ class DCI(Metric):
     def measure(self, statistics: Statistics) -> Score:
         tasks, skipped = self._tasks(statistics)
         settings = self.predictor_settings
-        # The factors are independent, and most fits release the interpreter. Not so for forests: scikit-learn swaps the
-        # filters of warnings around each tree, for all threads at once, and in threads of ours they would be lost.
-        with ThreadPoolExecutor() as pool:
-            each: Callable[..., Iterable[Any]] = map if self.predictor == "forest" else pool.map
-            done = _Fits(len(tasks) * (1 + self._num_refits))
-            fits = list(each(lambda task: done.after(fitted_predictor(task, settings)), tasks.values()))
-            refits = self._refitted(each, list(tasks.values()), settings, done)
-            # Boosted trees are refitted at a cost of minutes; there it is not asked.
-            asked = refits is not None and self.predictor != "boosted_trees"
-            halves = list(each(lambda task: fitted_predictor(task.half(), settings), tasks.values())) if asked else None
-        return self._score(statistics, tuple(tasks), fits, refits, halves, skipped)
+        parts = list(tasks.values())
+        # Boosted trees are refitted at a cost of minutes; there half the rows are not asked.
+        halves = [task.half() for task in parts] if self._num_refits and self.predictor != "boosted_trees" else []
+        fits = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
+        refits = self._refitted(parts, settings)
+        return self._score(statistics, tuple(tasks), fits[: len(parts)], refits, fits[len(parts) :] or None, skipped)
 
     @property
     def _num_refits(self) -> int:
@@ -173,22 +165,21 @@ class DCI(Metric):
         return found, names
 
     def _refitted(
-        self,
-        each: Callable[..., Iterable[Tensor]],
-        tasks: list[PredictionTask],
-        settings: PredictorSettings,
-        done: "_Fits",
+        self, tasks: list[PredictionTask], settings: PredictorSettings
     ) -> Float64[Tensor, "refit latent factor"] | None:
         if self._num_refits == 0:
             return None
-
-        def refit(task: PredictionTask) -> Tensor:
-            weights = resampled_weights(len(task.train_labels), self.seed, self._num_refits)
-            if settings.predictor == "lasso":
-                return done.after(refitted_importances(task, settings, weights), len(weights))
-            return torch.cat([done.after(refitted_importances(task, settings, one)) for one in weights.split(1)])
-
-        return torch.stack(list(each(refit, tasks)), dim=2)
+        sizes = {len(task.train_labels) for task in tasks}
+        weights = {size: resampled_weights(size, self.seed, self._num_refits) for size in sizes}
+        # The LASSO fits all resamples at once.
+        at_once = self._num_refits if self.predictor == "lasso" else 1
+        fits = [
+            partial(refitted_importances, task, settings, some)
+            for task in tasks
+            for some in weights[len(task.train_labels)].split(at_once)
+        ]
+        found = torch.cat(on_cores("DCI of resampled rows", fits))
+        return found.unflatten(0, (len(tasks), self._num_refits)).permute(1, 2, 0)
 
     def _score(
         self,
@@ -263,20 +254,6 @@ class DCI(Metric):
         idle = (*of_lasso, *of_trees, *(("num_train", "num_test") if self.rows == "all" else ()))
         others = {name: setting for name, setting in self.settings.items() if name not in idle}
         return others | {"num_refits": self._num_refits} | (of_lasso if self.predictor == "lasso" else of_trees)
-
-
-@final
-class _Fits:
-    """Tells how many of the fits are done."""
-
-    def __init__(self, num_fits: int) -> None:
-        self._tell, self._num_fits, self._done = for_thread(tell), num_fits, 0
-
-    def after(self, fitted: T, num_fits: int = 1) -> T:
-        """Tells that this was fitted, and returns it."""
-        self._done += num_fits
-        self._tell(Event("DCI", min(self._done, self._num_fits), self._num_fits, "fits"))
-        return fitted
 
 
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar, Literal, assert_never, final
 
@@ -11,10 +12,10 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.events import Event, tell
 from unbraid.metrics.explicitness import value_scores
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
+from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
 from unbraid.metrics.reductions.statistics import Statistics
@@ -70,11 +71,12 @@ class Downstream(Metric):
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
         found = {k: task for k, task in enumerate(tasks) if task is not None}
         right: dict[str, list[Tensor]] = {"all_rows": [], "few_rows": [], "majority": []}
-        for done, task in enumerate(found.values()):
-            tell(Event("downstream", done, len(found), "factors"))
+        for task in found.values():
             check_classes("Downstream", task)
-            right["all_rows"].append(self._right(task))
-            right["few_rows"].append(self._right(task.rows(slice(self.num_few))))
+        whole_and_few = [each for task in found.values() for each in (task, task.rows(slice(self.num_few)))]
+        fitted = on_cores("downstream", [partial(self._right, task) for task in whole_and_few])
+        right["all_rows"], right["few_rows"] = fitted[::2], fitted[1::2]
+        for task in found.values():
             right["majority"].append((task.test_labels == task.train_labels.mode().values).double())
         values = {name: _mean(rows) for name, rows in right.items()}
         value = Value.of(values["all_rows"], _error(right["all_rows"]), self.bounds)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, assert_never, final
 
 import torch
@@ -9,9 +10,9 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
-from unbraid.events import Event, tell
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.roc_auc import roc_auc
 from unbraid.metrics.reductions.bootstrap import error_of_factor_mean, settled_by_half
@@ -53,16 +54,15 @@ class Explicitness(Metric):
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
         areas, halves = (torch.full((len(tasks),), math.nan, dtype=torch.float64) for _ in range(2))
-        variances, per_value, unscored = [], [], []
-        for k, task in enumerate(tasks):
-            tell(Event("explicitness", k, len(tasks), "factors"))
-            per_value.append(torch.empty(0, dtype=torch.float64))
-            if task is None:
-                continue
+        per_value = [torch.empty(0, dtype=torch.float64) for _ in tasks]
+        variances, unscored = [], []
+        known = {k: task for k, task in enumerate(tasks) if task is not None}
+        for task in known.values():
             check_classes("Explicitness", task)
-            found, influence = self._areas(task)
-            per_value[k], areas[k] = found, found.nanmean()
-            halves[k] = self._areas(task.half())[0].nanmean()
+        whole_and_half = [each for task in known.values() for each in (task, task.half())]
+        fitted = on_cores("explicitness", [partial(self._areas, task) for task in whole_and_half])
+        for (k, task), (found, influence), (of_half, _) in zip(known.items(), fitted[::2], fitted[1::2], strict=True):
+            per_value[k], areas[k], halves[k] = found, found.nanmean(), of_half.nanmean()
             if bool(found.isnan().any()):
                 unscored.append(task.name)
             variances.append(influence)

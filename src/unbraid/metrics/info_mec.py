@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar, Literal, final
 
@@ -11,12 +12,12 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.events import Event, tell
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbours
 from unbraid.metrics.information_metric import information_score
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.predicting.log_losses import log_losses
+from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import check_classes, prediction_tasks
 from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
 from unbraid.metrics.reductions.gaps import mean_over_factors, varies
@@ -130,12 +131,12 @@ class InfoMEC(Metric):
         rows = statistics.tested_part if in_sample else statistics
         tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
         found, influences, unscored = torch.full((len(tasks),), math.nan, dtype=torch.float64), [], []
-        for k, task in enumerate(tasks):
-            tell(Event("InfoE", k, len(tasks), "factors"))
-            if task is None:
-                continue
+        known = {k: task for k, task in enumerate(tasks) if task is not None}
+        for task in known.values():
             check_classes("InfoMEC", task)
-            losses = log_losses(task.together(self.num_train) if in_sample else task, in_sample=in_sample)
+        fitted = [task.together(self.num_train) if in_sample else task for task in known.values()]
+        every = on_cores("InfoE", [partial(log_losses, task, in_sample=in_sample) for task in fitted])
+        for (k, task), losses in zip(known.items(), every, strict=True):
             if losses.num_unseen:
                 unscored.append(task.name)
             h, null = losses.fitted.mean(), losses.null.mean()

@@ -1,6 +1,7 @@
 """Z-diff: which factor did these pairs share?"""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, assert_never, final
 
 import torch
@@ -11,6 +12,7 @@ from unbraid import sampling
 from unbraid.metrics.metric import Feature, Metric, Score
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.linear_svm import fitted_svm
+from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.reductions.bootstrap import settled_by_half, wilson
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
@@ -79,13 +81,15 @@ class ZDiff(Metric):
             ),
         )
         features = self._features(statistics, first, second)
-        train, test = slice(self.num_train), slice(self.num_train, None)
-        predicted = predicted_factors(features[train], factor[train], features[test], self.classifier, self.seed)
-        correct = (predicted == factor[test]).double()
-        half = slice(max(1, self.num_train // 2))
-        with_half = (
-            predicted_factors(features[half], factor[half], features[test], self.classifier, self.seed) == factor[test]
-        ).double()
+        train, half, test = slice(self.num_train), slice(max(1, self.num_train // 2)), slice(self.num_train, None)
+        predicted, by_half = on_cores(
+            "Z-diff",
+            [
+                partial(predicted_factors, features[rows], factor[rows], features[test], self.classifier, self.seed)
+                for rows in (train, half)
+            ],
+        )
+        correct, with_half = ((each == factor[test]).double() for each in (predicted, by_half))
 
         value, names = float(correct.mean()), statistics.codes.factor_names
         interval = wilson(value, self.num_test)
