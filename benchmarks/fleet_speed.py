@@ -10,6 +10,8 @@ The fleet's step is compiled first, which is timed; then it runs some steps to w
 of which the median counts. The loop (`benchmarks.textbook`) is plain PyTorch with nothing changed: float32, and
 whatever TF32 torch allows by itself. Memory is the most that was allocated on the GPU, images included. The limits are
 milliseconds per model and step on one H200; of every net, the loop is asked to take at least 30 times as long.
+"TFLOP/s" is how many operations of products and convolutions, counted in the loop, the fleet does in a second: it tells
+where the GPU is full.
 """
 
 import functools
@@ -21,6 +23,7 @@ from typing import final
 
 import numpy as np
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.evidence import SMALL_SPRITES, flags, now
 from benchmarks.textbook import textbook_step
@@ -52,6 +55,7 @@ COLUMNS = (
     "ms per model and step",
     "loop, ms",
     "ratio",
+    "TFLOP/s",
     "compiling, s",
     "GPU memory, GB",
     "required",
@@ -89,12 +93,13 @@ class Length:
 @final
 @dataclass(frozen=True)
 class Measured:
-    """Milliseconds per model and step; seconds; gigabytes, 0 on a CPU."""
+    """Milliseconds per model and step, 10^9 operations in these; seconds; gigabytes, 0 on a CPU."""
 
     row: str
     precision: str
     fleet_ms: float
     loop_ms: float
+    gigaflops: float
     compile_seconds: float
     gigabytes: float
 
@@ -175,12 +180,23 @@ def random_images(count: int, *shape: int) -> FactorDataset:
     return FromArrays.of(np.random.default_rng(0).integers(0, 256, (count, *shape), dtype=np.uint8))
 
 
-def measure_loop(row: Row, images: FactorImages, length: Length) -> float:
-    """Milliseconds a step of one model."""
-    return milliseconds_per_step(textbook_step(row.spec, images), str(images.device), length)
+@final
+@dataclass(frozen=True)
+class Loop:
+    """What a step of one model takes in the textbook loop: milliseconds, and 10^9 operations."""
+
+    milliseconds: float
+    gigaflops: float
 
 
-def measure(row: Row, precision: Precision, images: FactorImages, length: Length, loop_ms: float) -> Measured:
+def measure_loop(row: Row, images: FactorImages, length: Length) -> Loop:
+    step = textbook_step(row.spec, images)
+    with FlopCounterMode(display=False) as counter:
+        step()
+    return Loop(milliseconds_per_step(step, str(images.device), length), counter.get_total_flops() / 1e9)
+
+
+def measure(row: Row, precision: Precision, images: FactorImages, length: Length, loop: Loop) -> Measured:
     device = str(images.device)
     if images.device.type == "cuda":
         gc.collect()  # the fleet before this one
@@ -191,7 +207,7 @@ def measure(row: Row, precision: Precision, images: FactorImages, length: Length
     compile_seconds = fleet.prepare()
     milliseconds = milliseconds_per_step(lambda: fleet.advance(log=False), device, length) / row.num_members
     gigabytes = torch.cuda.max_memory_allocated() / 1e9 if images.device.type == "cuda" else 0.0
-    return Measured(row.title, precision, milliseconds, loop_ms, compile_seconds, gigabytes)
+    return Measured(row.title, precision, milliseconds, loop.milliseconds, loop.gigaflops, compile_seconds, gigabytes)
 
 
 def line(row: Row, found: Measured) -> list[str]:
@@ -201,6 +217,7 @@ def line(row: Row, found: Measured) -> list[str]:
         f"{found.fleet_ms:.3f}",
         f"{found.loop_ms:.2f}",
         f"{found.loop_ms / found.fleet_ms:.0f}",
+        f"{found.gigaflops / found.fleet_ms:.0f}",
         f"{found.compile_seconds:.0f}",
         f"{found.gigabytes:.1f}",
         *_limits(row, found),

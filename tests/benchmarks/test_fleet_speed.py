@@ -9,7 +9,7 @@ import torch
 
 from benchmarks import fleet_speed
 from benchmarks.evidence import SMALL_SPRITES
-from benchmarks.fleet_speed import Measured, Row, every_row, line, main
+from benchmarks.fleet_speed import Loop, Measured, Row, every_row, line, main
 from unbraid import MLP, VAE, Autoencoder, RunSpec, models
 
 ROW = Row("VAE, small", RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,))), VAE(), batch_size=16), 2, 0.5, 0.25)
@@ -40,16 +40,16 @@ def test_every_net_of_the_library_has_a_row():
 @pytest.mark.parametrize(("loop", "end"), [(30.0, ["ratio 30, met", ""]), (29.0, ["ratio 30, NOT met", ""])])
 def test_a_line_of_a_net_says_whether_the_ratio_is_met(loop, end):
     row = replace(ROW, required=None, wish=None)
-    assert line(row, Measured(row.title, "bf16", 1.0, loop, 30.0, 1.5))[-2:] == end
+    assert line(row, Measured(row.title, "bf16", 1.0, loop, 5.0, 30.0, 1.5))[-2:] == end
 
 
 @pytest.mark.parametrize(
     ("milliseconds", "end"), [(0.2, ["0.5, met", "0.25, met"]), (0.4, ["0.5, met", "0.25, NOT met"])]
 )
 def test_a_line_says_which_limits_are_met(milliseconds, end):
-    cells = line(ROW, Measured(ROW.title, "bf16", milliseconds, 8.0, 30.0, 1.5))
+    cells = line(ROW, Measured(ROW.title, "bf16", milliseconds, 8.0, 5.0, 30.0, 1.5))
     assert cells[-2:] == end
-    assert cells[4] == f"{8 / milliseconds:.0f}"
+    assert cells[4:6] == [f"{8 / milliseconds:.0f}", f"{5 / milliseconds:.0f}"]
 
 
 def test_small_rows_are_measured_at_the_precisions_that_are_asked_for(tmp_path, monkeypatch):
@@ -59,12 +59,15 @@ def test_small_rows_are_measured_at_the_precisions_that_are_asked_for(tmp_path, 
     measured = json.loads((tmp_path / "speed.json").read_text())["measured"]
     assert [each["precision"] for each in measured] == ["float32", "tf32"]
     assert all(each["fleet_ms"] > 0 < each["loop_ms"] for each in measured)
+    # Two layers each of 1,024 by 8 numbers, 8 by 20 and 10 by 8: forward, and twice backward but for the images.
+    inputs, rest = 2 * 16 * 1024 * 8, 2 * 16 * (8 * 20 + 10 * 8 + 8 * 1024)
+    assert measured[0]["gigaflops"] == pytest.approx((2 * inputs + 3 * rest) / 1e9)
 
 
 def test_rows_are_chosen_by_name_and_size(monkeypatch, capsys):
-    monkeypatch.setattr(fleet_speed, "measure_loop", lambda *_: 1.0)
+    monkeypatch.setattr(fleet_speed, "measure_loop", lambda *_: Loop(1.0, 1.0))
     monkeypatch.setattr(
-        fleet_speed, "measure", lambda row, precision, *_: Measured(row.title, precision, 1.0, 1.0, 0.0, 0.0)
+        fleet_speed, "measure", lambda row, precision, *_: Measured(row.title, precision, 1.0, 1.0, 1.0, 0.0, 0.0)
     )
     main(["--small", "--rows", "FactorVAE", "VAE", "--members", "2"])
     names = [row.split(",")[0].strip("| ") for row in capsys.readouterr().out.splitlines() if "models |" in row]

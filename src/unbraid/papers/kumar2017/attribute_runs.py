@@ -62,7 +62,7 @@ _SEEDS: Mapping[Scale, int] = {"smoke": 1, "quick": 5, "paper": 20}
 _CANDIDATES: Mapping[Scale, tuple[float, ...]] = {"smoke": (1.0, 10.0), "quick": (1.0, 5.0, 20.0), "paper": WEIGHTS}
 _TUNING_SEEDS: Mapping[Scale, tuple[int, ...]] = {"smoke": (100,), "quick": (100, 101), "paper": (100, 101, 102)}
 _SMALL_CONV = Conv((8, 8, 16, 16), hidden=16)
-_SECONDS_OF_COMPILING = 90.0
+_SECONDS_OF_COMPILING = 150.0
 
 
 @final
