@@ -8,6 +8,8 @@ from pathlib import Path
 
 import torch
 
+from unbraid.allocator import hand_back_freed_memory
+
 _CGROUP = Path("/sys/fs/cgroup")
 # Limit, use, and the line of memory.stat that counts what is in use but would be given back: of version 2, then of
 # version 1.
@@ -32,6 +34,7 @@ def free_memory(device: torch.device) -> int:
 def give_back_memory(device: torch.device) -> None:
     """Frees what is not needed any more. A fleet refers to itself, so it goes only when Python looks for such rings."""
     gc.collect()
+    hand_back_freed_memory()
     if device.type == "cuda":
         torch.cuda.empty_cache()
 

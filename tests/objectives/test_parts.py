@@ -67,3 +67,28 @@ def test_a_step_whose_density_is_that_of_its_draws_is_logged_as_it_is():
     family = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
     posterior = family.posterior(torch.zeros(5, family.num_parameters, dtype=torch.float64), step.progress)
     assert posterior.with_true_density() is posterior
+
+
+# ---- steps that are not logged
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: type(objective).__name__)
+def test_the_loss_is_the_same_to_the_bit_where_its_parts_are_not_read(objective):
+    step = step_for(objective)
+    assert torch.equal(objective(replace(step, is_logged=False)).total, objective(step).total)
+    exact = correlated(step, exact=True)
+    assert torch.equal(objective(replace(exact, is_logged=False)).total, objective(exact).total)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [VAE(), AnnealedVAE(capacity=3.0), FactorVAE(), DIPVAE(), InfoVAE()],
+    ids=lambda objective: type(objective).__name__,
+)
+def test_codes_are_compared_for_the_log_alone(objective, monkeypatch):
+    compared = []
+    pairwise = DiagonalGaussian.pairwise_log_prob
+    monkeypatch.setattr(DiagonalGaussian, "pairwise_log_prob", lambda *given: compared.append(1) or pairwise(*given))
+    step = step_for(objective)
+    assert objective(replace(step, is_logged=False)).parts.keys() < objective(step).parts.keys()
+    assert len(compared) == 1

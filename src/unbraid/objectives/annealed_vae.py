@@ -5,7 +5,7 @@ from typing import final
 
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.schedule import Linear, Weight
 
 
@@ -34,6 +34,6 @@ class AnnealedVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         parts = elbo_parts(step, decomposition(step, "eq13"))
-        above, logged = rate(step) - self.capacity, (parts["rate"] - self.capacity).abs()
+        above, logged = rate(step) - self.capacity, (rate(as_logged(step)) - self.capacity).abs()
         penalty = above.relu() + self.upward * (-above).relu()
         return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

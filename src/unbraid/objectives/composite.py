@@ -119,7 +119,7 @@ class Composite(Objective):
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
         cost, seen = rate(step), as_logged(step)
         extra = self._extra_terms(step, cost)
-        logged_extra = extra if seen is step else self._extra_terms(seen, parts["rate"])
+        logged_extra = extra if seen is step else self._extra_terms(seen, rate(seen))
         total = (
             parts["distortion"]
             + self.rate * cost

@@ -84,21 +84,32 @@ class DecomposedELBO(Objective):
         check_groups(self, self.groups, model)
 
     def __call__(self, step: Step) -> Loss:
-        trained, logged = trained_and_logged(step, self.estimator, self.groups)
+        # What no member of a fleet asks for is not computed: a VAE compares no pairs of codes to learn from.
+        compares_pairs = not all(map(_is_zero, self._weights_of_parts))
+        if compares_pairs:
+            trained, logged = trained_and_logged(step, self.estimator, self.groups)
+        else:
+            trained, logged = None, decomposition(step, "eq13", self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
-        terms = (
-            (self.rate, rate(step)),
-            (self.mutual_information, trained.mutual_information.mean()),
-            (self.total_correlation, trained.total_correlation.mean()),
-            *zip((self.total_correlation_within, *self.deeper), self._within(step, trained), strict=True),
-            (self.dimension_wise_kl, trained.dimension_wise_kl.mean()),
-        )
+        terms = [] if _is_zero(self.rate) else [(self.rate, rate(step))]
+        if trained is not None:
+            means = (
+                trained.mutual_information.mean(),
+                trained.total_correlation.mean(),
+                *self._within(step, trained),
+                trained.dimension_wise_kl.mean(),
+            )
+            terms += [pair for pair in zip(self._weights_of_parts, means, strict=True) if not _is_zero(pair[0])]
         total = parts["distortion"]
         for weight, term in terms:
-            # What no member of a fleet asks for is not differentiated: a VAE compares no pairs of codes to learn from.
-            if not (isinstance(weight, float) and weight == 0):
-                total = total + weight * term
+            total = total + weight * term
         return Loss(total=total, parts=parts, constant=constant_of(self, step))
+
+    @property
+    def _weights_of_parts(self) -> tuple[Any, ...]:
+        """Returns the weights of what is estimated by comparing codes of the batch with each other."""
+        within = (self.total_correlation_within, *self.deeper)
+        return self.mutual_information, self.total_correlation, *within, self.dimension_wise_kl
 
     def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
         """Returns the total correlation within the outermost groups, level by level: one for each weight."""
@@ -135,20 +146,27 @@ def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
     )
 
 
-def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition:
-    """Returns the parts of log q(z|x) - log p(z) of each code of the batch, for the log."""
-    return _decompositions(as_logged(step), [estimator], groups)[0]
+def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
+    """Returns the parts of log q(z|x) - log p(z) of each code of the batch, for the log; None if the step is not
+    logged.
+    """
+    return _decompositions(as_logged(step), [estimator], groups)[0] if step.is_logged else None
 
 
-def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition]:
-    """Returns the parts with the estimator of the loss, and with eq. 13 for the log.
+def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition | None]:
+    """Returns the parts with the estimator of the loss, and with eq. 13 for the log, if the step is logged.
 
     They share their densities, unless the loss takes another density than that of the draws.
     """
-    if as_logged(step) is not step:
+    if as_logged(step) is not step or not step.is_logged:
         return _decompositions(step, [estimator], groups)[0], decomposition(step, "eq13", groups)
     logged, *trained = _decompositions(step, ["eq13"] if estimator == "eq13" else ["eq13", estimator], groups)
     return (trained or [logged])[0], logged
+
+
+def _is_zero(weight: Any) -> bool:
+    """Returns whether this is the number 0, and not a tensor of a fleet, whose members may differ."""
+    return isinstance(weight, float) and weight == 0
 
 
 def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:

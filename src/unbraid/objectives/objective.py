@@ -46,7 +46,8 @@ class Step:
     objectives that ask for one. `encode` and `decode` are this model's nets (`decode` gives what the `likelihood`
     reads), for objectives that send something else through them. `state` is what the objective returned at the last
     step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, as the model
-    says; without `widths`, each has one.
+    says; without `widths`, each has one. Where the step is not `is_logged`, the parts of the loss are not read, and
+    what is computed for them alone may be left out.
 
     The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, those of the
     encoder's layers that it shares among them, for the loss of the model; `critic_in_training` takes its input as a
@@ -71,6 +72,7 @@ class Step:
     groups: tuple[tuple[int, ...], ...] = ()
     widths: tuple[int, ...] = ()
     likelihood: Likelihood | None = None
+    is_logged: bool = True
 
 
 @final

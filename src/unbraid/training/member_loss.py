@@ -60,9 +60,10 @@ class MemberLoss:
         self._shares_trunk = self._objective.critic_reads == "features"
 
     def __call__(
-        self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]
+        self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool = True
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
         """Returns the loss of one member; its parts by name, and what the objective carries over. Runs under `vmap`.
+        If it `is_logged`, all parts are there.
 
         The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the
         other is minimised over.
@@ -71,11 +72,11 @@ class MemberLoss:
         # would multiply.
         objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
         with explained():
-            loss = checked(objective(self._step(learned, inputs, progress)), objective)
+            loss = checked(objective(self._step(learned, inputs, progress, is_logged)), objective)
         total = loss.total if loss.critic is None else loss.total + loss.critic
         return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
 
-    def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""]) -> Step:
+    def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], is_logged: bool) -> Step:
         """Returns what the objective sees of one member."""
         model, latents = self._model, self._model.latents
 
@@ -120,6 +121,7 @@ class MemberLoss:
             groups=latents.groups,
             widths=latents.widths,
             likelihood=likelihood,
+            is_logged=is_logged,
         )
 
     def _judge(

@@ -6,6 +6,7 @@ place and reads no tensor from elsewhere but the images, so that it can be trace
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
@@ -89,7 +90,10 @@ class FleetStep:
         zeros = [name for name, numbers in self._hyperparameters.items() if numbers.are_zero]
         loss = MemberLoss(members[0], template, len(images), zeros)
         self._losses = vmap(loss, in_dims=(0, 0, None))
-        self._gradients = vmap(grad(loss, has_aux=True), in_dims=(0, 0, None))
+        self._gradients = {
+            is_logged: vmap(grad(partial(loss, is_logged=is_logged), has_aux=True), in_dims=(0, 0, None))
+            for is_logged in (True, False)
+        }
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -157,7 +161,7 @@ class FleetStep:
     def advance(self, given: Given, log: bool = False) -> dict[str, Tensor]:
         """Takes one step: changes the state in place. Returns the losses if they are to be logged."""
         spec, state = self._spec, given.kept.state
-        gradient, (losses, carried_over) = self._gradients(given.learned, self._inputs(given), given.progress)
+        gradient, (losses, carried_over) = self._gradients[log](given.learned, self._inputs(given), given.progress)
         norms = {which: gradient_norm(each).to(spec.dtype) for which, each in gradient.items()}
         state.step.add_(1)
         reason = _reasons(losses["loss"], torch.stack(list(norms.values())), spec.max_loss)

@@ -20,15 +20,19 @@ def as_logged(step: Step) -> Step:
     return step if true is step.posterior else replace(step, posterior=true)
 
 
-def elbo_parts(step: Step, logged: Decomposition, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
-    """Returns distortion and rate, and the parts of the rate, for the log; nats per image.
+def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
+    """Returns distortion and rate, and the parts of the rate, for the log; nats per image. Without `logged`, for a step
+    that is not logged, it returns the distortion alone.
 
     Distortion plus rate is minus the ELBO, except where the decoder sees a discrete latent relaxed and the rate counts
     its category. Only where latents are `grouped` is there a correlation within groups to tell of.
     """
+    distortion = -step.log_likelihood.mean()
+    if logged is None:
+        return {"distortion": distortion}
     within = {"total_correlation_within": logged.total_correlation_within.mean()} if grouped else {}
     return {
-        "distortion": -step.log_likelihood.mean(),
+        "distortion": distortion,
         "rate": rate(as_logged(step)),
         "mutual_information": logged.mutual_information.mean(),
         "total_correlation": logged.total_correlation.mean(),
