@@ -27,6 +27,14 @@ def papers_run(
             show_default=False,
         ),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Run this setting of the item alone. May be repeated. Evidence of the others may come from elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
     device: Device = "auto",
     keep: Annotated[
         Literal["scores", "best", "all"] | None,
@@ -53,11 +61,12 @@ def papers_run(
     Examples:
       unbraid papers run chen2018/table1
       unbraid papers run chen2018/figure3a --scale quick --device cuda --budget 25m
+      unbraid papers run chen2018/precision --scale quick --setting 'sprites, float32' --setting 'sprites, bf16'
     """
     from unbraid.cli.paper_work import run_items
     from unbraid.papers.registry import find_items
     from unbraid.studies.execute import StudyOptions
 
     seconds = None if budget is None else parse_seconds(budget)
-    options = StudyOptions(device=device, budget=seconds, num_scorers=scorers)
+    options = StudyOptions(device=device, budget=seconds, num_scorers=scorers, settings=setting or ())
     run_items(find_items(ids), scale, out, options, keep=keep, evidence=evidence)

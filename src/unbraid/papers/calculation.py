@@ -16,7 +16,7 @@ from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.claims import Claim
 from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions
-from unbraid.studies.study import Keep, Study
+from unbraid.studies.study import Keep, Study, check_labels
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
 _FOLDER = "calculations"
@@ -62,7 +62,9 @@ class Calculation:
     def run(self, folder: Path, options: StudyOptions) -> Progress:
         scores, failures, num_done = self.scores(folder), dict[str, str](), 0
         done = {(run.setting, run.seed) for run in scores.runs}
-        waiting = [(label, seed) for label, seeds in self.cases.items() for seed in seeds if (label, seed) not in done]
+        check_labels(options.settings, self.cases, self.name)
+        asked = {label: seeds for label, seeds in self.cases.items() if label in (options.settings or self.cases)}
+        waiting = [(label, seed) for label, seeds in asked.items() for seed in seeds if (label, seed) not in done]
         began = time.monotonic()
         with shown(options.progress), part_of(Event(self.name, 0, 1)):
             for place, (label, seed) in enumerate(waiting):

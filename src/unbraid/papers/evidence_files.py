@@ -54,17 +54,19 @@ def keep_evidence(
     *,
     seconds: float,
     pictures: Mapping[str, bytes] | None = None,
+    settings: Sequence[str] = (),
 ) -> Path:
     """Writes the scores of an item into the folder of evidence, and returns the file. What an earlier file of the same
-    definition has, and these scores lack, stays.
+    definition has, and these scores lack, stays. `settings` are those that were asked for, if not all were.
     """
     if scale == "smoke":
         raise UnbraidError(f"{item.id}: what is run at the scale 'smoke' says nothing and is never kept as evidence.")
     path = folder / item.paper / f"{item.name}-{scale}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = digest_of(item.at(scale))
+    chosen = [word for label in settings for word in ("--setting", label)]
     made_by = {
-        **Circumstances.now(["unbraid", "papers", "run", item.id, "--scale", scale]).to_json(),
+        **Circumstances.now(["unbraid", "papers", "run", item.id, "--scale", scale, *chosen]).to_json(),
         "item": item.id,
         "scale": scale,
         "definition": digest,

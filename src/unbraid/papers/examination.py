@@ -70,16 +70,16 @@ class ExaminedWork:
         }
 
     def run(self, folder: Path, options: StudyOptions) -> Progress:
-        known = self._examined(folder)
-        for each in self.study.runs(folder):
+        known, study = self._examined(folder), self.study.only(options.settings)
+        for each in study.runs(folder):
             if each.name not in known and not self._can_be_examined(each.run):
                 RunWriter(each.run).put_aside()
         options = replace(options, latent_information_every=self.latent_information_every)
-        trained = Progress.of(run_study(replace(self.study, keep="all"), folder, options))
+        trained = Progress.of(run_study(replace(study, keep="all"), folder, options))
         failures, num_examined = dict[str, str](), 0
         with shown(options.progress), part_of(Event(self.name, 0, 1)):
-            for place, setting in enumerate(self.study.settings):
-                tell(Event(f"examining {self.name}", place, len(self.study.settings), "settings"))
+            for place, setting in enumerate(study.settings):
+                tell(Event(f"examining {self.name}", place, len(study.settings), "settings"))
                 try:
                     num_examined += self._examine(setting, folder, options.device_here)
                 except UnbraidError as error:

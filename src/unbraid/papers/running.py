@@ -47,9 +47,10 @@ def run_item(
     Runs lie in the folder; evidence is written to the folder `evidence`, by default the one within it: after Ctrl-C
     too, of what was scored by then, and never at the scale "smoke". What items `beside` ask of the same runs is
     computed too, before codes and weights are let go: they then need not train these runs again. What items `together`
-    with this one ask is scored at once, in one pass over the codes of a run.
+    with this one ask is scored at once, in one pass over the codes of a run. Where `options` name settings, these alone
+    are run, and evidence of the others may come from elsewhere.
     """
-    folder, began = Path(folder), time.monotonic()
+    folder, began, options = Path(folder), time.monotonic(), options or StudyOptions()
     work = item.at(scale)
     _check_data(item, scale)
     _register(beside, work, scale, folder)
@@ -62,15 +63,18 @@ def run_item(
             return scores, None
         pictures = item.pictures(work, folder) if item.pictures is not None and whole else None
         seconds = time.monotonic() - began
-        return scores, keep_evidence(item, scale, scores, evidence, seconds=seconds, pictures=pictures)
+        written = keep_evidence(
+            *(item, scale, scores, evidence), seconds=seconds, pictures=pictures, settings=options.settings
+        )
+        return scores, written
 
     others = [study for other in together if scale in other.work for study in other.at(scale).studies]
     try:
-        progress = asked.run(folder, replace(options or StudyOptions(), beside=others))
+        progress = asked.run(folder, replace(options, beside=others))
     except KeyboardInterrupt:
         keep_scores(whole=False)
         raise
-    scores, written = keep_scores(whole=progress.num_left == 0 and not progress.failures)
+    scores, written = keep_scores(whole=not (progress.num_left or progress.failures or options.settings))
     committed = None if scale == "smoke" else find_evidence(item, scale, committed_evidence())
     return ItemRun(progress, judge(item, scale, scores), committed.judgement if committed else None, written)
 

@@ -197,6 +197,9 @@ class TunedWork:
         }
 
     def run(self, folder: Path, options: StudyOptions) -> Progress:
+        if options.settings:
+            both = replace(self.study, settings=(*self.study.settings, *self.candidates), claims=())
+            return Progress.of(run_study(both, folder, options))
         began = time.monotonic()
         first = Progress.of(run_study(self.tuning, folder, options))
         tuning = collect(self.tuning, folder)

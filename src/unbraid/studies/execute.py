@@ -51,7 +51,7 @@ class StudyOptions:
     fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost. With
     `latent_information_every` the histories of what is trained have what each latent says, and with `snapshots` its
     weights are kept after these steps, as in `train`. What studies `beside` this one ask of a run is computed when the
-    run is scored, in one pass over its codes.
+    run is scored, in one pass over its codes. `settings` are the labels of those that are run, by default of all.
     """
 
     device: torch.device | str = "auto"
@@ -68,6 +68,7 @@ class StudyOptions:
     latent_information_every: int | None = None
     beside: Sequence[Study] = ()
     snapshots: Iterable[int] = ()
+    settings: Sequence[str] = ()
 
     @property
     def device_here(self) -> torch.device:
@@ -113,7 +114,7 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
     """
     options = options or StudyOptions()
     with shown(options.progress):
-        return _Execution(study, Path(folder), options).run()
+        return _Execution(study.only(options.settings), Path(folder), options).run()
 
 
 @final

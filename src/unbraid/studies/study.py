@@ -4,7 +4,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack, final
 
@@ -146,6 +146,14 @@ class Study(Recipe):
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
 
+    def only(self, labels: Collection[str]) -> "Study":
+        """Returns the study with these of its settings alone, and without claims; without labels, itself."""
+        if not labels:
+            return self
+        known = [setting.label for setting in self.settings]
+        check_labels(labels, known, f"The study {self.name!r}")
+        return replace(self, settings=tuple(each for each in self.settings if each.label in labels), claims=())
+
     def save(self, path: Path | str) -> Path:
         """Writes the study as JSON."""
         path = Path(path)
@@ -214,3 +222,10 @@ def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
     first = Run.place(folder, setting.spec, setting.seeds[0])
     stem, place = first.name.removesuffix(f"{first.seed}"), first.folder.parent
     return [StudyRun(setting, seed, f"{stem}{seed}", place) for seed in setting.seeds]
+
+
+def check_labels(labels: Collection[str], known: Collection[str], whose: str) -> None:
+    """Raises if one of the labels is none of those that are known."""
+    if unknown := [label for label in labels if label not in known]:
+        listed = ", ".join(repr(label) for label in known)
+        raise SpecError(f"{whose} has no setting {unknown[0]!r}. Its settings are {listed}.")

@@ -83,7 +83,8 @@ PRECISION = Item(
         "This item is no claim of the paper. Every other item here is trained in bfloat16, and earlier runs of ours, "
         "with few seeds and few epochs, could not tell whether that lowers MIG. A seed has the same initial weights, "
         "batches and noise in every precision, so the difference is taken seed by seed. A claim that is not reproduced "
-        'names the side: "lower" or "higher".'
+        'names the side: "lower" or "higher". A CPU has no tf32, and would train in float32 under its name: there, run '
+        "the other settings alone."
     ),
     columns=(MIG, "elbo"),
 )
