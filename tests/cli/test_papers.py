@@ -36,6 +36,12 @@ def test_a_name_that_is_none_gets_a_suggestion(unbraid) -> None:
     assert "Did you mean 'chen2018/table2'?" in outcome.err
 
 
+def test_a_setting_that_an_item_lacks_is_named(unbraid, tmp_path) -> None:
+    outcome = unbraid("papers", "run", "chen2018/table2", "--setting", "3D Fases", "--out", tmp_path)
+    assert outcome.code == 2
+    assert "has no setting '3D Fases'. Its settings are " in outcome.err
+
+
 def test_a_scale_that_an_item_lacks_is_named(unbraid, tmp_path) -> None:
     outcome = unbraid("papers", "run", "chen2018/table2", "--scale", "long", "--out", tmp_path)
     assert "has no scale 'long'; it has smoke, paper" in outcome.err

@@ -33,6 +33,12 @@ def calculation(compute: Counted) -> Calculation:
     return Calculation("doubles", {"a": (1, 2), "b": (3,)}, {"double": None}, compute, (claim,))
 
 
+def test_some_cases_are_computed_alone(tmp_path: Path) -> None:
+    compute = Counted()
+    assert calculation(compute).run(tmp_path, StudyOptions(progress=False, settings=("b",))).num_scored == 1
+    assert compute.calls == [("b", 3)]
+
+
 def test_numbers_of_every_case_are_kept_and_not_computed_twice(tmp_path: Path) -> None:
     compute = Counted()
     work = calculation(compute)

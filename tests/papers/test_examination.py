@@ -61,6 +61,13 @@ def test_runs_are_examined_once_setting_by_setting_and_then_let_go(work, examine
     assert (len(examine.calls), arrays(tmp_path), len(list((tmp_path / ".aside").iterdir()))) == (4, 4, 4)
 
 
+def test_some_settings_are_examined_alone(work, examine, tmp_path: Path) -> None:
+    asked = replace(QUIET, settings=("beta 4",))
+    assert work.run(tmp_path, asked).num_trained == 2
+    assert (examine.calls, set(work.scores(tmp_path).values("beta 4", "twice"))) == ([(0, 1)], {0, 1})
+    assert work.run(tmp_path, QUIET).num_trained == 2  # the others
+
+
 def test_the_history_has_the_information_of_each_latent_where_it_is_read(work, tmp_path: Path) -> None:
     def curves(run):
         return {"twice": len(run.history.latent_information()[0])}

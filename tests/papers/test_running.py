@@ -108,6 +108,25 @@ def test_a_partial_file_is_added_to_and_says_so(ran, tmp_path) -> None:
     assert (found.judgement.num_runs, found.seconds) == (4, 3.0)
 
 
+def test_some_settings_are_run_alone_and_evidence_of_the_others_unites_with_theirs(tmp_path) -> None:
+    def ran(label, place):
+        return run_item(FIGURE1, "quick", tmp_path / place, replace(OPTIONS, settings=(label,)), evidence=tmp_path)
+
+    first = ran("beta 1", "here")
+    assert (first.progress.num_trained, first.judgement.num_runs, first.judgement.num_asked) == (2, 2, 4)
+    command = json.loads(first.evidence.read_text())["made_by"]["command"]
+    assert command == "unbraid papers run made2000/figure1 --scale quick --setting 'beta 1'"
+    ran("beta 4", "elsewhere")
+    assert find_evidence(FIGURE1, "quick", tmp_path).judgement.num_runs == 4
+
+
+def test_a_setting_that_is_none_is_told_with_those_that_are(tmp_path) -> None:
+    with pytest.raises(SpecError, match=r"has no setting 'beta 2'. Its settings are 'beta 1', 'beta 4'\."):
+        run_item(FIGURE1, "quick", tmp_path, replace(OPTIONS, settings=("beta 2",)))
+    with pytest.raises(SpecError, match=r"has no setting 'b'. Its settings are 'a'\."):
+        run_item(TABLE1, "paper", tmp_path, replace(OPTIONS, settings=("b",)))
+
+
 def test_runs_that_are_trained_but_not_scored_are_not_counted(ran, tmp_path) -> None:
     scores = ran[1].judgement.scores
     of_one = tuple(number for number in scores.numbers if number.run == scores.runs[0].run)
@@ -141,6 +160,9 @@ def test_a_setting_is_tuned_on_other_seeds_than_it_is_tested_on(tmp_path) -> Non
     assert set(scores.values("chosen", "mig")) == {0, 1}
     assert set(scores.values("tried 2", "mig")) == {7}
     assert set(work.empty().settings) == set(scores.settings)
+    asked = replace(OPTIONS, settings=("beta 1", "tried 2"))
+    assert work.run(tmp_path / "some", asked).num_trained == 3
+    assert {run.setting for run in work.scores(tmp_path / "some").runs if run.state == "finished"} == set(asked.settings)
     with pytest.raises(SpecError, match="tuned on the seed 0"):
         replace(work, seeds=(0, 7), candidates=(replace(work.candidates[0], seeds=(0,)),))
 
