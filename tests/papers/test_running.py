@@ -8,10 +8,11 @@ import pytest
 from tests.papers.made_items import FIGURE1, TABLE1, doubles, study, tuned
 from unbraid.errors import DataError, SpecError, UnbraidError
 from unbraid.papers import Item, Paper, StudyWork
-from unbraid.papers.evidence_files import best_evidence, find_evidence, keep_evidence, united
+from unbraid.papers.evidence_files import best_evidence, find_evidence, judge_anew, keep_evidence, united
+from unbraid.papers.judgement import judge
 from unbraid.papers.running import run_item
 from unbraid.papers.work import digest_of
-from unbraid.studies import StudyOptions
+from unbraid.studies import Higher, StudyOptions, Within
 
 OPTIONS = StudyOptions(device="cpu", num_scorers=0, packages=("tests",), progress=False)
 
@@ -78,6 +79,37 @@ def test_a_claim_may_be_worded_anew_but_not_changed() -> None:
     reworded = replace(study(), claims=(replace(claim, sentence="Put otherwise."),))
     changed = replace(study(), claims=(replace(claim, level=0.1),))
     assert digest_of(StudyWork(reworded)) == digest_of(StudyWork(study())) != digest_of(StudyWork(changed))
+
+
+def test_evidence_can_be_judged_by_other_claims_and_says_so(ran, tmp_path) -> None:
+    keep_evidence(FIGURE1, "quick", ran[1].judgement.scores, tmp_path, seconds=1.0)
+    lower = replace(study(), claims=(Higher("Less beta, more MIG.", "mig", "beta 1", "beta 4"),))
+    changed = replace(FIGURE1, work={**FIGURE1.work, "quick": lambda: StudyWork(lower)})
+    with pytest.raises(UnbraidError, match="if only claims have changed, `unbraid papers judge"):
+        find_evidence(changed, "quick", tmp_path)
+    assert len(judge_anew(changed, "quick", tmp_path, "beta was the wrong way round")) == 1
+    assert judge_anew(changed, "quick", tmp_path, "it is the same") == []
+    found = find_evidence(changed, "quick", tmp_path)
+    assert [claim.sentence for claim in found.judgement.claims] == ["Less beta, more MIG."]
+    assert found.made_by[0]["note"].endswith("changed when the scores were known: beta was the wrong way round")
+    other = replace(FIGURE1, work={**FIGURE1.work, "quick": lambda: StudyWork(study(seeds=(0, 2)))})
+    with pytest.raises(UnbraidError, match="was measured otherwise"):
+        judge_anew(other, "quick", tmp_path, "other seeds")
+
+
+def test_a_control_is_shown_and_does_not_count(ran) -> None:
+    claims = (
+        Within("MIG is between 0 and 1.", "mig", ("beta 1", "beta 4"), 0, 1),
+        Within("MIG is above 2.", "mig", ("beta 1", "beta 4"), low=2, is_control=True),
+    )
+    work = StudyWork(replace(study(), claims=claims))
+    item = replace(FIGURE1, work={**FIGURE1.work, "quick": lambda: work})
+    judged = judge(item, "quick", ran[1].judgement.scores)
+    assert [decision.verdict for decision in judged.decisions] == ["reproduced", "not reproduced"]
+    assert (judged.verdict, judged.claims[1].told) == ("reproduced", "Control: MIG is above 2.")
+    assert digest_of(work) != digest_of(
+        StudyWork(replace(study(), claims=(claims[0], replace(claims[1], is_control=False))))
+    )
 
 
 def test_parts_of_evidence_unite(ran) -> None:
@@ -162,7 +194,9 @@ def test_a_setting_is_tuned_on_other_seeds_than_it_is_tested_on(tmp_path) -> Non
     assert set(work.empty().settings) == set(scores.settings)
     asked = replace(OPTIONS, settings=("beta 1", "tried 2"))
     assert work.run(tmp_path / "some", asked).num_trained == 3
-    assert {run.setting for run in work.scores(tmp_path / "some").runs if run.state == "finished"} == set(asked.settings)
+    assert {run.setting for run in work.scores(tmp_path / "some").runs if run.state == "finished"} == set(
+        asked.settings
+    )
     with pytest.raises(SpecError, match="tuned on the seed 0"):
         replace(work, seeds=(0, 7), candidates=(replace(work.candidates[0], seeds=(0,)),))
 

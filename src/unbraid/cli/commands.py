@@ -53,6 +53,7 @@ COMMANDS = {
     "papers list": "List the tables and figures of papers.",
     "papers show": "Show what an item claims, its settings, and printed numbers beside ours.",
     "papers run": "Train and score an item of a paper, and say whether it reproduces.",
+    "papers judge": "Judge kept evidence by claims that have changed since.",
     "papers page": "Write the pages of the docs about papers.",
     "doctor": "Look this machine over, and say what is wrong.",
 }

@@ -152,7 +152,7 @@ def _show_printed(item: Item, judged: Judgement) -> None:
 def _show_claims(judged: Judgement) -> None:
     table, short = columns("claim", "verdict", "reason"), short_names(judged.scores.metrics)
     for claim, decision in zip(judged.claims, judged.decisions, strict=True):
-        table.add_row(claim.sentence, decision.verdict, with_short_names(decision.reason, short))
+        table.add_row(claim.told, decision.verdict, with_short_names(decision.reason, short))
     if judged.claims:
         output().print(table)
 

@@ -1,5 +1,6 @@
 """Evidence of items: small files that travel, `PAPER/ITEM-SCALE.json`, of which several unite."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from unbraid import files
 from unbraid.errors import UnbraidError
 from unbraid.papers.item import Item, Scale
 from unbraid.papers.judgement import Judgement, judge
-from unbraid.papers.work import digest_of
+from unbraid.papers.work import digest_of, measured_by
 from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.evidence import Evidence
 from unbraid.studies.study_scores import StudyScores
@@ -70,12 +71,14 @@ def keep_evidence(
         "item": item.id,
         "scale": scale,
         "definition": digest,
+        "measured": measured_by(item.at(scale)),
         "seconds": round(seconds, 1),
     }
     if path.exists():
         earlier = Evidence.load(path)
         if earlier.made_by.get("definition") == digest:
             scores = united([scores, earlier.scores])
+            made_by |= {name: text for name, text in earlier.made_by.items() if name == "note"}
             made_by["seconds"] = round(seconds + float(earlier.made_by.get("seconds", 0.0)), 1)
         else:
             path.rename(path.with_suffix(".json.of-another-definition"))
@@ -85,11 +88,35 @@ def keep_evidence(
     return path
 
 
+def judge_anew(item: Item, scale: Scale, folder: Path, because: str) -> list[Path]:
+    """Lets evidence that was made under other claims of an item be judged by those of today, and returns its files.
+    Raises if what is measured has changed too: settings, seeds, metrics.
+
+    The files say `because` of what, with the date: a reader must know that these claims were not fixed before the
+    scores were known.
+    """
+    work, changed = item.at(scale), []
+    for path in _paths(item, scale, folder):
+        evidence = Evidence.load(path)
+        if evidence.study != item.id or evidence.made_by.get("measured") != measured_by(work):
+            raise UnbraidError(
+                f"{path} was measured otherwise: settings, seeds or metrics of {item.id} have changed since. Run "
+                f"`unbraid papers run {item.id} --scale {scale}` again."
+            )
+        if evidence.made_by["definition"] == digest_of(work):
+            continue
+        said = (
+            f"judged on {time.strftime('%Y-%m-%d')} by claims that were changed when the scores were known: {because}"
+        )
+        note = "; ".join(filter(None, (evidence.made_by.get("note", ""), said)))
+        made_by = {**evidence.made_by, "definition": digest_of(work), "note": note}
+        changed.append(Evidence(item.id, evidence.scores, made_by).save(path))
+    return changed
+
+
 def find_evidence(item: Item, scale: Scale, folder: Path) -> ItemEvidence | None:
     """Returns the united evidence of an item at one scale, or None. Raises if a file belongs to another definition."""
-    stem = f"{item.name}-{scale}"
-    place = folder / item.paper
-    paths = [path for path in (place / f"{stem}.json", *sorted(place.glob(f"{stem}.*.json"))) if path.exists()]
+    paths = _paths(item, scale, folder)
     if not paths:
         return None
     digest = digest_of(item.at(scale))
@@ -99,10 +126,14 @@ def find_evidence(item: Item, scale: Scale, folder: Path) -> ItemEvidence | None
         if evidence.study != item.id or evidence.made_by.get("definition") != digest:
             raise UnbraidError(
                 f"{path} is evidence of another definition of {item.id}: its settings, seeds, metrics or claims have "
-                f"changed since. Move it away, and run `unbraid papers run {item.id} --scale {scale}` again."
+                f"changed since. Move it away, and run `unbraid papers run {item.id} --scale {scale}` again; or, if "
+                f"only claims have changed, `unbraid papers judge {item.id} --scale {scale} --because ...`."
             )
         loaded.append(evidence)
-    pictures = {path.stem.removeprefix(f"{stem}-"): path for path in sorted(place.glob(f"{stem}-*.png"))}
+    stem = f"{item.name}-{scale}"
+    pictures = {
+        path.stem.removeprefix(f"{stem}-"): path for path in sorted((folder / item.paper).glob(f"{stem}-*.png"))
+    }
     scores = united([evidence.scores for evidence in loaded])
     return ItemEvidence(item, scale, scores, tuple(evidence.made_by for evidence in loaded), pictures)
 
@@ -141,3 +172,9 @@ def united(parts: Sequence[StudyScores]) -> StudyScores:
 
 def _from(chosen: Mapping[str, tuple[int, int]], run: str, place: int) -> bool:
     return run in chosen and chosen[run][0] == place
+
+
+def _paths(item: Item, scale: Scale, folder: Path) -> list[Path]:
+    """Returns the files of evidence of an item at one scale, which unite."""
+    place, stem = folder / item.paper, f"{item.name}-{scale}"
+    return [path for path in (place / f"{stem}.json", *sorted(place.glob(f"{stem}.*.json"))) if path.exists()]

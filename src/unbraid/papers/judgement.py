@@ -26,8 +26,9 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict of all claims together."""
-        return overall([decision.verdict for decision in self.decisions])
+        """Returns the verdict of all claims together; controls do not count."""
+        of_claims = zip(self.claims, self.decisions, strict=True)
+        return overall([decision.verdict for claim, decision in of_claims if not claim.is_control])
 
     @property
     def is_partial(self) -> bool:

@@ -29,9 +29,9 @@ _MOST_ROWS = 40  # of a table of settings; longer ones are in the evidence
 _SUMMARY = re.compile(r"<!-- papers[^\n]*-->\n(.*?)<!-- /papers -->", re.DOTALL)
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges: `unbraid papers run "
-    'chen2018/table1`. A verdict follows from kept scores by a test that was fixed before, and may be "not '
-    'reproduced". What has not been run says so. [What we found in the papers on the way](errors.md). This '
-    "page is written by `unbraid papers page`."
+    'chen2018/table1`. A verdict follows from kept scores by a test, and may be "not reproduced"; where the test was '
+    "not fixed before the scores were known, the page says so. What has not been run says so too. [What we found in "
+    "the papers on the way](errors.md). This page is written by `unbraid papers page`."
 )
 
 
@@ -146,7 +146,7 @@ def _results(item: Item, found: ItemEvidence) -> list[str]:
     judged = found.judgement
     parts = [f"**Verdict: {verdict_text(item, found)}.**"]
     claims = [
-        [claim.sentence, decision.verdict, decision.reason]
+        [claim.told, decision.verdict, decision.reason]
         for claim, decision in zip(judged.claims, judged.decisions, strict=True)
     ]
     if claims:

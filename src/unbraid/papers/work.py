@@ -93,9 +93,17 @@ def digest_of(work: Work) -> str:
     return files.seal(work.definition())
 
 
+def measured_by(work: Work) -> str:
+    """Returns the digest of what is measured: the definition of the work without its claims."""
+    return files.seal({name: part for name, part in work.definition().items() if name != "claims"})
+
+
 def claims_to_json(claims: Sequence[Claim]) -> list[Any]:
-    """Returns the claims without their sentences, which may be worded better later."""
-    return [{**to_json(claim), "sentence": ""} for claim in claims]
+    """Returns the claims without their sentences, which may be worded better later. A control says that it is one."""
+    return [
+        {name: value for name, value in to_json(claim).items() if name != "is_control" or value} | {"sentence": ""}
+        for claim in claims
+    ]
 
 
 @final

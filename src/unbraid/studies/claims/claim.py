@@ -35,10 +35,17 @@ class Claim(Recipe, ABC):
 
     A claim that turns out false is a result and no error. A metric may name a part or a factor of a score, as in
     "rmig:scale". A kind of claim of one's own says in `subjects` which settings and metrics it reads, and decides in
-    `test`.
+    `test`. A control is a claim of one's own beside those that are examined: it is decided and shown, and does not
+    count in the verdict of them all.
     """
 
     sentence: str
+    is_control: bool = field(default=False, kw_only=True)
+
+    @property
+    def told(self) -> str:
+        """Returns the sentence as tables show it: that of a control says that it is one."""
+        return f"Control: {self.sentence}" if self.is_control else self.sentence
 
     @abstractmethod
     def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
