@@ -8,6 +8,7 @@ import pytest
 
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.papers import Calculation
+from unbraid.papers.work import digest_of
 from unbraid.studies import Within
 from unbraid.studies.execute import StudyOptions
 
@@ -78,3 +79,9 @@ def test_a_metric_that_was_not_announced_is_refused(tmp_path: Path) -> None:
 def test_a_claim_about_a_case_that_is_not_there_is_refused() -> None:
     with pytest.raises(SpecError, match="'c'"):
         Calculation("odd", {"a": (0,)}, {"one": None}, Counted(), (Within("?", "one", ("c",)),))
+
+
+def test_numbers_of_one_size_are_never_those_of_another(tmp_path: Path) -> None:
+    small, large = (replace(calculation(Counted()), size=size) for size in ("smoke", "paper"))
+    assert (small.run(tmp_path, QUIET).num_scored, large.run(tmp_path, QUIET).num_scored) == (3, 3)
+    assert len({digest_of(work) for work in (small, large, calculation(Counted()))}) == 3

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from unbraid.figures.canvas import data_of
+from unbraid.papers import Calculation
 from unbraid.papers.item import Item
 from unbraid.papers.judgement import judge
 from unbraid.papers.registry import items, papers
@@ -57,6 +58,15 @@ def test_it_builds_at_every_scale_to_one_definition(item: Item) -> None:
     for scale in item.scales:
         assert digest_of(item.at(scale)) == digest_of(work_at(item.id, scale))
         assert work_at(item.id, scale).num_runs > 0
+
+
+@every_item
+def test_scales_that_compute_different_things_have_different_definitions(item: Item) -> None:
+    """A calculation says at which size it is, so that numbers of the scale smoke are never taken for others."""
+    works = [work_at(item.id, scale) for scale in item.scales]
+    if all(isinstance(work, Calculation) for work in works):
+        what = {repr(getattr(work.compute, "args", ())) for work in works}
+        assert len({digest_of(work) for work in works}) >= len(what)
 
 
 @every_item

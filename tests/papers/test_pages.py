@@ -6,15 +6,19 @@ from dataclasses import replace
 import pytest
 
 from tests.discovery import ROOT
-from tests.papers.made_items import FIGURE1, PAPER, TABLE1
+from tests.papers.made_items import FIGURE1, PAPER, TABLE1, study
 from tests.papers.test_running import OPTIONS
 from unbraid.errors import UnbraidError
-from unbraid.papers import registry
-from unbraid.papers.evidence_files import best_evidence, committed_evidence
+from unbraid.evaluation import Scoring
+from unbraid.papers import StudyWork, registry
+from unbraid.papers.evidence_files import ItemEvidence, best_evidence, committed_evidence
 from unbraid.papers.page import counts_table, index_page, paper_page, put_summary
 from unbraid.papers.registry import find_items, items, papers
 from unbraid.papers.running import run_item
 from unbraid.papers.summary import short_names, with_short_names
+from unbraid.runs.kept_scores import question_key
+from unbraid.studies import Within
+from unbraid.studies.study_scores import Number, ScoredRun
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +37,40 @@ def test_a_page_has_every_item_with_printed_numbers_verdict_and_command(found) -
         "Not run yet.** `unbraid papers run made2000/figure1 --scale quick` (quick 1 min 0 s, paper 1 h 0 min)." in page
     )
     assert "Two steps say nothing." in page
+    assert "<summary>What will be decided</summary>\n\n| claim |\n| --- |\n| More beta, more MIG. |" in page
+
+
+def test_a_page_says_how_many_claims_came_to_which_verdict() -> None:
+    first, *_ = FIGURE1.at("quick").claims
+    held, lost = (Within("", "mig", ("beta 1",), low, 3) for low in (-1, 2))
+    scores = replace(
+        FIGURE1.at("quick").empty(),
+        runs=(ScoredRun("beta 1", 0, "a", "finished"),),
+        numbers=(
+            Number("beta 1", 0, "mig", "", "value", "", 0.5, 0.4, 0.6, "a"),
+            Number("beta 1", 0, "mig", "other", "value", "", 0.25, 0.2, 0.3, "a"),
+        ),
+    )
+    work = StudyWork(replace(study(), claims=(held, lost, first)))
+    item = replace(FIGURE1, title="Does it rise?", work={**FIGURE1.work, "quick": lambda: work})
+    page = paper_page(replace(PAPER, items=(item,)), {item.id: ItemEvidence(item, "quick", scores, (), {})})
+    assert "Of 3 claims: 1 reproduced, 1 not reproduced, 1 undecided." in page
+    assert "**Does it rise?** MIG rises" in page
+
+
+def test_other_scorings_have_tables_of_their_own() -> None:
+    other = Scoring(part="all")
+    two = replace(study(), scorings=(Scoring(), other))
+    item = replace(FIGURE1, work={**FIGURE1.work, "quick": lambda: StudyWork(two)})
+    told = question_key("", other.changes()).strip()
+    numbers = [
+        Number("beta 1", 0, "mig", each, "value", "", value, 0.0, 1.0, "a") for each, value in (("", 0.5), (told, 0.25))
+    ]
+    scores = replace(item.at("quick").empty(), runs=(ScoredRun("beta 1", 0, "a", "finished"),), numbers=tuple(numbers))
+    page = paper_page(replace(PAPER, items=(item,)), {item.id: ItemEvidence(item, "quick", scores, (), {})})
+    shown, otherwise = page.split("The same models, scored otherwise (part all):")
+    assert "| beta 1 | 1 | 0.500" in shown
+    assert "| beta 1 | 1 | 0.250" in otherwise
 
 
 def test_a_stand_in_says_so(found) -> None:

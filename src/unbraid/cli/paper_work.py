@@ -52,7 +52,10 @@ def show_item(item: Item, out: Path) -> None:
         for choice in item.choices:
             table.add_row(choice.what, choice.stated, choice.taken)
         output().print(table)
-    _show_evidence(item, best_evidence(item, committed_evidence()), "The project's own evidence")
+    committed = best_evidence(item, committed_evidence())
+    _show_evidence(item, committed, "The project's own evidence")
+    if committed is None:
+        _show_what_is_asked(item)
     if mine := best_evidence(item, out / "evidence"):
         _show_evidence(item, mine, f"Your evidence in {out / 'evidence'}")
     if item.notes:
@@ -154,6 +157,21 @@ def _show_claims(judged: Judgement) -> None:
     for claim, decision in zip(judged.claims, judged.decisions, strict=True):
         table.add_row(claim.told, decision.verdict, with_short_names(decision.reason, short))
     if judged.claims:
+        output().print(table)
+
+
+def _show_what_is_asked(item: Item) -> None:
+    """Prints the printed numbers, and the claims that a run will decide."""
+    if item.printed:
+        table = columns("setting", "score", "printed")
+        for printed in item.printed:
+            table.add_row(printed.setting, printed.metric, f"{printed.value:g}")
+        output().print(table)
+    claims = item.at(_default_scale(item)).claims
+    if claims:
+        table = columns("what will be decided")
+        for claim in claims:
+            table.add_row(claim.told)
         output().print(table)
 
 

@@ -28,7 +28,9 @@ class Calculation:
     """Cases, each with seeds of its own, and a function that returns the numbers of one: by the name of the metric, or
     by "metric:of" for a part of it. A case and a seed is what a run is in a study, and its numbers are kept alike.
 
-    `version` counts up when the function computes something else, so that earlier evidence is refused.
+    `version` counts up when the function computes something else, so that earlier evidence is refused. `size` says at
+    which scale it is, where the function computes something else at another: numbers of one are never taken for those
+    of the other.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Calculation:
     claims: tuple[Claim, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
     version: int = 1
+    size: str = ""
     reads: tuple[FactorDataset, ...] = ()
     """The data sets that it opens and that only the user can have."""
 
@@ -57,6 +60,7 @@ class Calculation:
             "metrics": dict(self.metrics),
             "version": self.version,
             "claims": claims_to_json(self.claims),
+            **({"size": self.size} if self.size else {}),
         }
 
     def run(self, folder: Path, options: StudyOptions) -> Progress:
@@ -116,7 +120,7 @@ class Calculation:
         return self
 
     def _path(self, folder: Path) -> Path:
-        return folder / _FOLDER / f"{self.name}.json"
+        return folder / _FOLDER / f"{'-'.join(filter(None, (self.name, self.size)))}.json"
 
     def _with(self, scores: StudyScores, label: str, seed: int) -> StudyScores:
         """Returns the scores and those of one case more."""

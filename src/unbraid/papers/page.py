@@ -9,16 +9,19 @@ from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_rows import in_markdown
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence
 from unbraid.papers.item import Item, Paper
+from unbraid.papers.judgement import Judgement
 from unbraid.papers.registry import papers
 from unbraid.papers.summary import (
     NOT_RUN,
     cost_text,
+    differences,
     made_text,
     printed_rows,
     short_names,
     verdict_text,
     with_short_names,
 )
+from unbraid.runs.kept_scores import question_key
 from unbraid.studies.claims import Verdict
 from unbraid.studies.tables import wide_markdown
 
@@ -29,9 +32,10 @@ _MOST_ROWS = 40  # of a table of settings; longer ones are in the evidence
 _SUMMARY = re.compile(r"<!-- papers[^\n]*-->\n(.*?)<!-- /papers -->", re.DOTALL)
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges: `unbraid papers run "
-    'chen2018/table1`. A verdict follows from kept scores by a test, and may be "not reproduced"; where the test was '
-    "not fixed before the scores were known, the page says so. What has not been run says so too. [What we found in "
-    "the papers on the way](errors.md). This page is written by `unbraid papers page`."
+    "chen2018/table1` ([how to run, go on and judge](../reproduce.md)). A verdict follows from kept scores by a test, "
+    'and may be "not reproduced"; where the test was not fixed before the scores were known, the page says so. What '
+    "has not been run says so too. Costs are those of one H200, or of two cores where nothing is trained. [What we "
+    "found in the papers on the way](errors.md). This page is written by `unbraid papers page`."
 )
 
 
@@ -126,7 +130,7 @@ def paper_page(paper: Paper, found: Mapping[str, ItemEvidence | None]) -> str:
 
 
 def _section(item: Item, found: ItemEvidence | None) -> str:
-    parts = [f"## {item.name}", f"**{item.title}.** {item.claim}"]
+    parts = [f"## {item.name}", f"**{_sentence(item.title)}** {item.claim}"]
     if item.stands_in_for:
         parts.append(
             f"> **A stand-in.** The data of `{item.stands_in_for}` are not at hand; this uses {item.data} instead. "
@@ -135,8 +139,8 @@ def _section(item: Item, found: ItemEvidence | None) -> str:
     if item.choices:
         rows = [[choice.what, choice.stated, choice.taken] for choice in item.choices]
         table = _table(["what", "the paper states", "taken here"], rows)
-        parts.append(f"<details markdown>\n<summary>Settings</summary>\n\n{table}\n\n</details>")
-    parts += _results(item, found) if found is not None else [_not_run(item)]
+        parts.append(_folded("Settings", table))
+    parts += _results(item, found) if found is not None else _not_run(item)
     if item.notes:
         parts.append(item.notes)
     return "\n\n".join(parts)
@@ -144,7 +148,7 @@ def _section(item: Item, found: ItemEvidence | None) -> str:
 
 def _results(item: Item, found: ItemEvidence) -> list[str]:
     judged = found.judgement
-    parts = [f"**Verdict: {verdict_text(item, found)}.**"]
+    parts = [f"**Verdict: {verdict_text(item, found)}.** {_counted(judged)}".strip()]
     claims = [
         [claim.told, decision.verdict, decision.reason]
         for claim, decision in zip(judged.claims, judged.decisions, strict=True)
@@ -155,24 +159,65 @@ def _results(item: Item, found: ItemEvidence) -> list[str]:
         parts.append(_table(["setting", "score", "printed", "ours"], printed_rows(item, found.scores)))
     if item.trains and len(found.scores.settings) <= _MOST_ROWS:
         parts.append(wide_markdown(found.scores, item.columns or None).strip())
+        parts += _other_scorings(item, found)
     short = short_names(found.scores.metrics)
     parts = [with_short_names(part, short) for part in parts]
-    if short:
-        parts.append("In full: " + ", ".join(f"{kind} is `{name}`" for name, kind in short.items()) + ".")
+    if told := {name: kind for name, kind in short.items() if any(kind in part for part in parts)}:
+        parts.append("In full: " + ", ".join(f"{kind} is `{name}`" for name, kind in told.items()) + ".")
     parts += [f"![{item.title}]({name})" for name in _images(item, found)]
     parts += [_made_by(found)]
     return parts
 
 
-def _not_run(item: Item) -> str:
-    """Returns what to type, and what it costs."""
+def _counted(judged: Judgement) -> str:
+    """Returns how many claims of the paper came to which verdict, where they differ."""
+    of_claims = zip(judged.claims, judged.decisions, strict=True)
+    verdicts = [decision.verdict for claim, decision in of_claims if not claim.is_control]
+    counts = {verdict: verdicts.count(verdict) for verdict in _VERDICTS if verdict in verdicts}
+    if len(counts) < 2:
+        return ""
+    return f"Of {len(verdicts)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+
+
+def _other_scorings(item: Item, found: ItemEvidence) -> list[str]:
+    """Returns a table for each scoring beside the first, and how it differs from that."""
+    studies, parts = item.at(found.scale).studies, []
+    first, *others = studies[0].scorings if studies else ()
+    for other in others:
+        scores = found.scores.under(question_key("", other.changes()).strip())
+        if shown := [name for name in item.columns or scores.metrics if scores.with_any_score(name)]:
+            parts.append(f"The same models, scored otherwise ({differences(first, other)}):")
+            parts.append(wide_markdown(scores, shown).strip())
+    return parts
+
+
+def _not_run(item: Item) -> list[str]:
+    """Returns what to type, what it costs, the printed numbers, and the claims that will be decided."""
     scale = next((scale for scale in item.scales if scale != "smoke"), "paper")
-    needs = f" It needs {item.needs}." if item.needs else ""
+    needs = f" It needs {_sentence(item.needs)}" if item.needs else ""
     stand_in = (
         f" Its stand-in is [{item.stand_in}](#{item.stand_in.partition('/')[2].lower()})." if item.stand_in else ""
     )
     command = f"`unbraid papers run {item.id} --scale {scale}` ({cost_text(item)})"
-    return f"**{NOT_RUN.capitalize()}.** {command}.{needs}{stand_in}"
+    parts = [f"**{NOT_RUN.capitalize()}.** {command}.{needs}{stand_in}"]
+    claims = [[claim.told] for claim in item.at(scale).claims]
+    if claims:
+        parts.append(_folded("What will be decided", _table(["claim"], claims)))
+    if item.printed:
+        rows = [[each.setting, each.metric, f"{each.value:g}"] for each in item.printed]
+        table = _table(["setting", "score", "printed"], rows)
+        parts.append(_folded("Printed numbers", table))
+    return parts
+
+
+def _folded(title: str, content: str) -> str:
+    """Returns content that a click shows."""
+    return f"<details markdown>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+
+
+def _sentence(text: str) -> str:
+    """Returns the text with a full stop at its end, unless it has one, or another mark that ends a sentence."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _made_by(found: ItemEvidence) -> str:

@@ -1,13 +1,16 @@
 """Tables of items: what each is, what it costs, and what came of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from unbraid.amounts import duration
 from unbraid.evaluation.score_rows import in_markdown, number_text
+from unbraid.evaluation.scoring import Scoring
 from unbraid.papers.evidence_files import ItemEvidence, best_evidence
 from unbraid.papers.item import Item
+from unbraid.recipes import Recipe, text_of
 from unbraid.studies.statistics import median
 from unbraid.studies.study_scores import StudyScores
 
@@ -90,3 +93,15 @@ def _ours(values: Sequence[float], times: float) -> str:
     found = median([times * value for value in values])
     low, high = found.interval
     return f"{number_text(found.value)} ({number_text(low)} to {number_text(high)}, {len(values)} seeds)"
+
+
+def differences(first: Scoring, other: Scoring) -> str:
+    """Returns how a scoring differs from the first, field by field: "discrete left_out"."""
+    changed = [field.name for field in fields(Scoring) if getattr(first, field.name) != getattr(other, field.name)]
+    return ", ".join(f"{name.replace('_', ' ')} {_value_text(getattr(other, name))}" for name in changed)
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, Recipe):
+        return text_of(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, final
 
 from unbraid.errors import UnbraidError
@@ -78,6 +78,11 @@ class StudyScores:
         of = of or after
         found = self._by_question.get((setting, metric, of, scoring), {})
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
+
+    def under(self, scoring: str) -> "StudyScores":
+        """Returns the scores of another scoring than the first, as if that were the first."""
+        numbers = tuple(number._replace(scoring="") for number in self.numbers if number.scoring == scoring)
+        return replace(self, numbers=numbers, over=None)
 
     def paired(self, setting: str, first: str, second: str) -> tuple[list[float], list[float]]:
         """Returns two scores of the seeds that have both."""

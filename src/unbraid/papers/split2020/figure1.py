@@ -88,6 +88,7 @@ def _work(scale: Scale) -> Calculation:
         },
         compute=functools.partial(_compute, scale),
         claims=claims,
+        size=scale,
     )
 
 
