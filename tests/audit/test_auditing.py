@@ -10,10 +10,10 @@ from tests.training.squares import MLP_SPEC
 from unbraid.audit import Audit, Size, audit, rows_of, write_audit_page
 from unbraid.audit.auditing import audited_metrics
 from unbraid.audit.auditor import PROGRAM, told
-from unbraid.audit.variations import variations
+from unbraid.audit.variations import left_out, variations
 from unbraid.errors import RunError, SpecError, UnbraidError
 from unbraid.evaluation.selection import registry
-from unbraid.metrics import DCI, MCC, MIG
+from unbraid.metrics import DCI, MCC, MIG, Downstream
 from unbraid.studies.line_workers import line_workers
 from unbraid.training import train
 
@@ -36,6 +36,7 @@ def test_known_truth_is_found(found):
     assert mcc["copied"].mark == "bad"  # a one-to-one assignment does not see copies
     assert mcc["unused"].value == pytest.approx(1.0, abs=1e-3)
     assert mcc["dropped"].value < 0.5
+    assert mcc["merged"].mark == "good"
     assert mcc["own seed"].text == "none"
     assert mcc["training"].text.endswith("%")
 
@@ -45,6 +46,8 @@ def test_a_part_that_papers_report_is_audited(found):
     assert rows["minimality"]["dropped"].mark == "bad"  # what is left is of one factor each
     assert rows["minimality sufficiency"]["dropped"].value == pytest.approx(1 / 3, abs=0.1)
     assert rows["minimality sufficiency"]["measured"].text == "refuses"
+    assert rows["minimality sufficiency"]["merged"].mark == "bad"  # a latent of two factors is sufficient for both
+    assert rows["minimality"]["merged"].value == pytest.approx(0.5, abs=0.1)
     assert rows["minimality sufficiency"]["settings"].text != "none"
 
 
@@ -81,12 +84,16 @@ def test_every_listed_metric_is_audited():
 
 
 def test_settings_are_changed_one_at_a_time():
-    names = set(variations(MIG()))
+    names = set(variations(MIG(), 500))
     assert {"mig:quantised", "mig:uniform"} <= names
     assert "mig" not in names
-    assert not any("boosted" in name for name in variations(DCI()))
-    assert any(each.seed == DCI().seed for each in variations(DCI()).values())
-    assert MCC() not in variations(MCC()).values()
+    assert "mig:levels" not in names  # drawn codes have no value twice
+    assert "dci:boosted_trees" in variations(DCI(), 500)
+    assert "downstream:boosted_trees" in variations(Downstream(), 500)
+    assert "dci:boosted_trees" not in variations(DCI(), 10_000)
+    assert left_out(DCI(), 10_000) == ["dci:boosted_trees"]
+    assert any(each.seed == DCI().seed for each in variations(DCI(), 500).values())
+    assert MCC() not in variations(MCC(), 500).values()
 
 
 @pytest.mark.slow  # a process imports torch

@@ -34,6 +34,16 @@ def test_each_field_spoils_one_thing():
     assert replace(PERFECT, unused=5, noise=2).draw(10, 0).num_latents == 10
 
 
+def test_a_merged_latent_names_two_factors_and_is_as_sure_of_both():
+    codes = replace(PERFECT, grid=(4, 4, 8), merged=1).draw(500, 0)
+    a, b, c = (labels.values for labels in codes.factors)
+    nearest = (codes.mean[:, 0] / (2 * 3**0.5) * 16 + 7.5).round().long()
+    assert (nearest == 4 * a + b).all()
+    assert codes.num_latents == 3  # the pair, the third factor, and an unused one
+    assert codes.std[0].tolist() == [0.1 / 4, 0.1, 1.0]  # values that lie four times closer, told as surely
+    assert torch.corrcoef(torch.stack([codes.mean[:, 1], c.double()]))[0, 1] > 0.99
+
+
 def test_dependent_factors_are_as_correlated_as_the_normal_numbers_they_come_from():
     values = replace(PERFECT, dependence=0.9).draw(4000, 0).factors
     columns = torch.stack([labels.values.double() for labels in values])
@@ -61,3 +71,15 @@ def test_designs_have_names_and_refuse_nonsense():
         Design(dropped=4)
     with pytest.raises(SpecError, match="std above 0"):
         Design(std=0.0)
+    with pytest.raises(SpecError, match="merged is from 0 to 1"):
+        Design(merged=2)
+    with pytest.raises(SpecError, match="neither turned, dropped nor copied"):
+        Design(merged=1, degrees=20.0)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+def test_the_zero_of_an_experiment_has_factors_of_the_same_values(experiment):
+    first, nothing = (design.draw(200, 0) for design in (experiment.first, experiment.nothing))
+    assert [labels.values.unique().tolist() for labels in nothing.factors] == [
+        labels.values.unique().tolist() for labels in first.factors
+    ]

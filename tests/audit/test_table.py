@@ -6,25 +6,28 @@ from dataclasses import replace
 import pytest
 
 from unbraid.audit.agreement import Agreement
-from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.markdown import number_table, question_table, verdict_table
 from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
-from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, AttributeVector, Informativeness
+from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, AttributeVector, ELBODecomposition, Informativeness, Lemma2Gap
 
 LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
 
 
-def made(values, metric=MIG(), *, middle=(0.500, 0.501), refused=(), others=()):  # noqa: B008 (frozen)
+def made(values, metric=MIG(), *, middle=(0.500, 0.501), unturned=0.7, refused=(), others=(), num_images=1):  # noqa: B008 (frozen)
     """An audit of one metric with these values at the last levels of experiments, in shares of a range from 0 to 1."""
     one = AuditedMetric(metric, "all")
-    codes = {PERFECT.words: 1.0, NOTHING.words: 0.0, replace(PERFECT, values="halves").words: 1.0}
+    codes = {PERFECT.words: 1.0, NOTHING.words: 0.0}
+    codes |= {experiment.first.words: 1.0 for experiment in EXPERIMENTS.values()}
+    codes |= {experiment.nothing.words: 0.0 for experiment in EXPERIMENTS.values()}
+    codes |= {UNTURNED.words: unturned}
     codes |= {LAST[name].words: value for name, value in values.items()}
     drawn = [Measurement("drawn", words, 0, values={one.name: value}) for words, value in codes.items()]
     again = [Measurement("drawn", MIDDLE.words, n, values={one.name: value}) for n, value in enumerate(middle)]
     no = [Measurement("drawn", LAST[name].words, 0, refused={one.name: "No."}) for name in refused]
-    size = {"num_images": 1, "num_seeds": 1, "num_redraws": len(middle)}
+    size = {"num_images": num_images, "num_seeds": 1, "num_redraws": len(middle)}
     return Audit((one,), (*drawn, *again, *no, *others), size, "0", "2026-01-01")
 
 
@@ -72,6 +75,44 @@ def test_a_metric_at_its_limit_is_not_praised_for_being_quiet():
     [row] = rows_of(made({}, middle=(1.0, 1.0)))
     assert (row.cells["redrawn"].mark, row.cells["redrawn"].use) == ("none", "")
     assert "at its limit" in row.cells["redrawn"].meaning
+
+
+@pytest.mark.parametrize(
+    ("middle", "unturned", "says"),
+    [
+        ((0.678, 0.678), 0.7, "the same value each time"),  # a plateau, as of a count of votes
+        ((0.665, 0.666), 0.666, "like those without their turn and width"),
+    ],
+)
+def test_a_metric_on_a_plateau_is_not_praised_for_being_quiet(middle, unturned, says):
+    name = AuditedMetric(MIG(), "all").name
+    settings = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": middle[0] + 0.01})
+    [row] = rows_of(made({}, middle=middle, unturned=unturned, others=[settings]))
+    assert (row.cells["redrawn"].mark, says in row.cells["redrawn"].meaning) == ("none", True)
+    assert row.cells["settings"].mark == ("none" if unturned == 0.666 else "good")
+    assert not any("differences" in use for use in row.use)
+    [row] = rows_of(made({}, middle=(0.56, 0.76), unturned=0.66))  # what is loud there is loud
+    assert row.cells["redrawn"].mark == "bad"
+
+
+def test_a_share_has_the_zero_of_its_own_experiment():
+    folded = EXPERIMENTS["folded"]
+    audit = made({"folded": 0.5, "merged": 0.95})
+    chance = Measurement("drawn", folded.nothing.words, 0, values={"mig": 0.5})  # guessing one of two values
+    drawn = [each for each in audit.measurements if each.codes != folded.nothing.words]
+    [row] = rows_of(replace(audit, measurements=(*drawn, chance)))
+    assert (row.cells["folded"].text, row.cells["folded"].mark) == ("0 %", "bad")
+    assert row.cells["merged"].avoid == "latents of one factor each"
+    [row] = rows_of(replace(audit, measurements=tuple(drawn)))
+    assert row.cells["folded"].text == "–"  # an audit that never drew it
+
+
+def test_settings_that_were_left_out_are_named():
+    settings = Measurement("settings", MIDDLE.words, 0, of="dci", values={"dci:forest": 0.9})
+    [few] = rows_of(made({}, DCI(), others=[settings]))
+    [many] = rows_of(made({}, DCI(), others=[settings], num_images=10_000))
+    assert "boosted_trees" not in few.cells["settings"].meaning
+    assert "without dci:boosted_trees, which would take minutes" in many.cells["settings"].meaning
 
 
 def test_seeds_and_settings_of_a_metric_are_cells():
@@ -125,7 +166,18 @@ def test_later_snapshots_win_by_pairs():
 def test_what_is_neither_good_nor_bad_follows_training_if_it_falls():
     steps = [Measurement("training", "run", 0, step=step, values={"informativeness": -step}) for step in range(6)]
     [row] = rows_of(made({}, Informativeness(), others=steps))
-    assert (row.cells["training"].text, row.cells["training"].mark) == ("0 %", "good")
+    assert (row.cells["training"].text, row.cells["training"].mark) == ("100 %, falling", "good")
+
+
+def test_the_same_numbers_of_opposite_sign_follow_training_alike():
+    def cell(metric, sign):
+        name = AuditedMetric(metric, "all").name
+        steps = [Measurement("training", "run", 0, step=step, values={name: sign * step}) for step in range(6)]
+        return rows_of(made({}, metric, others=steps))[0].cells["training"]
+
+    one, other = cell(ELBODecomposition(), 1), cell(Lemma2Gap(), -1)  # of the first, lower is called better
+    assert (one.mark, one.text, other.mark, other.text) == ("good", "100 %, rising", "good", "100 %, falling")
+    assert one.use == other.use == "following training"
 
 
 def test_agreement_follows_ranks_and_directions():

@@ -127,6 +127,13 @@ def test_one_metric_is_shown_factor_by_factor(unbraid, arrays, tmp_path):
     assert rows(outcome)[-2] == ["codes", "MIG", "95", "%", "interval", "hue", "size"]
 
 
+def test_disdiff_is_told_that_there_are_no_groups(unbraid, arrays, trained, tmp_path):
+    np.savez(tmp_path / "codes.npz", **arrays)
+    told = "groups is 'pca', and these latents have no groups, so each latent is scored by itself."
+    assert told in unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--groups", "pca").err
+    assert told in unbraid("score", min(trained.iterdir()), "--metrics", "mig", "--groups", "pca").err
+
+
 def test_log_var_does_for_std(unbraid, arrays, tmp_path):
     np.savez(tmp_path / "std.npz", **arrays)
     arrays["log_var"] = 2 * np.log(arrays.pop("std"))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,8 @@ import torch
 from tests.runs.finished_runs import SPEC, finish
 from unbraid.codes import Codes
 from unbraid.diagnosis import diagnose, diagnose_codes
-from unbraid.diagnosis.diagnose import check_history
 from unbraid.diagnosis.factor_checks import known_together
+from unbraid.diagnosis.history_check import check_history
 from unbraid.diagnosis.jacobian import jacobian_angles
 from unbraid.diagnosis.latent_checks import explained_variance
 from unbraid.diagnosis.loss_weight import LossWeights, check_weights
@@ -66,6 +67,14 @@ def test_too_few_latents_are_told_from_enough():
     assert diagnose_codes(codes_of(a, b, c))["collapsed latents"].state == "fine"
 
 
+def test_one_latent_is_enough_for_one_factor():
+    a = PLACES[:, 0]
+    alone = replace(codes_of(a), factors=codes_of(a).factors[:1])
+    found = diagnose_codes(alone)["collapsed latents"]
+    assert (found.state, found.sentence.endswith(": 1. 1 is in use, and there is 1 factor.")) == ("fine", True)
+    assert "alone is left, so scores describe it and noise" in diagnose_codes(codes_of(a))["collapsed latents"].sentence
+
+
 def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
     x = torch.linspace(-1, 1, 1000, dtype=torch.float64)
     explained = explained_variance(torch.stack([x, x.square(), torch.sin(997 * x)], dim=1))
@@ -75,7 +84,20 @@ def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
     a, b, _ = PLACES.unbind(dim=1)
     found = diagnose_codes(codes_of(a, b, a + 0.01 * b))["redundant latents"]
     assert (found.state, found.numbers["pair"]) == ("look", [0, 2])
-    assert "0 and 2 (100 % of the variance)" in found.sentence
+    assert "latent 0 explains 100 % of the variance of latent 2 (and 2 100 % of that of 0)" in found.sentence
+
+
+def test_what_one_latent_explains_is_told_with_its_direction():
+    x = torch.linspace(-1, 1, 1000, dtype=torch.float64)
+
+    def told(*columns):
+        codes = Codes.from_arrays(torch.stack(columns, dim=1), torch.full((1000, len(columns)), 0.1))
+        return diagnose_codes(codes)["redundant latents"].sentence
+
+    assert "latent 0 explains 99 % of the variance of latent 1 (and 1 0 % of that of 0)" in told(x, x.square())
+    noisy = x.square() + 2 * torch.sin(997 * x)
+    assert re.search("at most, latent 0 explains [0-9]+ % of the variance of latent 1", told(x, noisy))
+    assert re.search("at most, latent 1 explains [0-9]+ % of the variance of latent 0", told(noisy, x))
 
 
 def test_noise_explains_nothing():
@@ -120,6 +142,22 @@ def test_latents_that_move_the_image_alike_are_looked_at():
     assert found.numbers["pair"] == [0, 1]
 
 
+def test_a_latent_that_the_decoder_ignores_is_named():
+    found = diagnose_codes(one_each(), lambda z: z[:, [0, 2]])["decoder's Jacobian"]
+    assert (found.state, found.numbers["moves_nothing"], found.numbers["pair"]) == ("look", [1], [0, 2])
+    assert found.sentence.startswith("The decoder ignores latent 1, though the code uses it")
+    assert "mean |cos| of 0.00" in found.sentence
+    assert len(found.advice) == 1  # nothing of latents that are alike
+    alone = diagnose_codes(one_each(), lambda z: z[:, :1])["decoder's Jacobian"]
+    assert "ignores latents 1 and 2" in alone.sentence
+    assert "nan" not in alone.sentence
+    # Latent 0 moves images in which latent 2 is positive, latent 1 the others.
+    switch = diagnose_codes(one_each(), lambda z: z[:, :2] * torch.stack([z[:, 2] > 0, z[:, 2] < 0], dim=1))
+    assert "No image is moved by two latents" in switch["decoder's Jacobian"].sentence
+    broken = diagnose_codes(one_each(), lambda z: z[:, :3] * math.nan)["decoder's Jacobian"]
+    assert broken.state == "unknown"
+
+
 def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
     a, b, _ = PLACES.unbind(dim=1)
     lost = diagnose_codes(codes_of(a, b))["factors without a latent"]
@@ -147,7 +185,23 @@ def test_factors_in_two_latents_and_latents_of_two_factors_are_named():
     mixed = turned["latents of two factors"]
     assert mixed.state == "look"
     assert set(mixed.numbers["shares"]) == {"0", "1"}
-    assert "latent 0 tells a (" in mixed.sentence
+    assert re.search(r"latent 0 tells [ab] \(\d+ %\) and [ab] \(", mixed.sentence)
+
+
+@pytest.mark.parametrize(("std", "state"), [(0.05, "fine"), (0.001, "unknown")])
+def test_few_images_of_noise_hold_no_factor(std, state):
+    generator = torch.Generator().manual_seed(0)
+    angle = torch.randint(0, 40, (500,), generator=generator)
+    codes = Codes.from_arrays(
+        torch.randn(500, 2, generator=generator), torch.full((500, 2), std), factors={"angle": angle}
+    )
+    found = diagnose_codes(codes)
+    assert found["factors of two latents"].numbers["by_chance"]["angle"] > 0.2  # what shuffled labels have
+    assert found["factors of two latents"].state == state
+    if state == "fine":
+        assert "No latent holds angle" in found["factors without a latent"].sentence
+    else:
+        assert "too few images to tell who holds angle (9" in found["factors without a latent"].sentence
 
 
 def test_what_is_not_known_is_said():
@@ -175,6 +229,7 @@ def test_beta_is_what_a_nat_of_rate_costs():
     assert (found.state, found.numbers["beta"]) == ("fine", 4.0)
     assert found.numbers["normalised"] == pytest.approx(40 / 4096)
     assert "the same balance at beta = 0.000977" in found.sentence
+    assert "cost 4 nats of distortion on average (loss 140" in found.sentence
     none = check_weights(replace(weights, rate=math.nan))
     assert none.state == "unknown"
 
@@ -194,6 +249,26 @@ def test_a_loss_that_still_falls_asks_for_longer_training():
     assert over([100.0 - n for n in range(50)]).state == "look"
     assert over([100.0 * math.exp(-n / 3) for n in range(50)]).state == "fine"
     assert over([1.0, 2.0]).state == "unknown"
+    for seed in range(20):
+        noise = torch.randn(20, generator=torch.Generator().manual_seed(seed)).tolist()
+        assert "falling" in (says := over([100 * math.exp(-n) + noise[n] for n in range(20)]).sentence) or "off" in says
+
+
+@pytest.mark.parametrize(
+    ("losses", "says"),
+    [
+        ([100.0 * math.exp(-n / 3) + 5 * max(0, n - 45) for n in range(50)], "was rising at the end"),
+        ([10.0 + n for n in range(20)], "was rising at the end"),
+        ([10.0 + 40 * (1 - math.exp(-n / 3)) for n in range(50)], "ended higher than it began"),
+        ([100.0 - n for n in range(48)] + [1e6, 1e9], "was rising at the end"),
+        ([100.0 - n for n in range(30)] + [math.nan] * 3, "not a finite number from step 30 on"),
+        ([math.nan, math.inf], "not a finite number from step 0 on"),
+    ],
+)
+def test_a_loss_that_rises_or_is_lost_is_looked_at(losses, says):
+    found = check_history(History(("step", "loss"), [(float(n), loss) for n, loss in enumerate(losses)]))
+    assert (found.state, says in found.sentence) == ("look", True)
+    assert "lower learning rate" in found.advice[0]
 
 
 def test_a_run_is_diagnosed_whole(tmp_path):

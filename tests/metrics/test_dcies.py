@@ -13,6 +13,8 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.selection import select
 from unbraid.metrics import DCIES
 from unbraid.metrics.dcies import explicitness
+from unbraid.metrics.predicting.prediction_tasks import prediction_tasks
+from unbraid.metrics.reductions.statistics import Statistics
 
 QUICK = DCIES(hidden=(0, 16), num_steps=150, learning_rate=0.03, batch_size=128)
 SIZES = torch.tensor([1.0, 2.0, 4.0, 5.0]).double()
@@ -81,6 +83,32 @@ def test_noise_is_explicit_because_no_probe_gains_anything_and_informativeness_s
     score = QUICK(Codes.from_arrays(rng.normal(size=(900, 2)), factors={"v": rng.normal(size=900)}))
     assert score.value == pytest.approx(1, abs=0.1)
     assert score.parts["informativeness"].value < 0.1
+
+
+def test_a_factor_that_never_varies_among_the_test_rows_is_left_out_and_named():
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=300)
+    tasks = prediction_tasks(Statistics(Codes.from_arrays(v[:, None], factors={"v": v})), 10_000, 5_000, 0)
+    rare = (v == float(tasks[0].train_labels[0])).astype(float)
+    score = QUICK(Codes.from_arrays(np.stack([v, rare], axis=1), factors={"v": v, "rare": rare}))
+    assert (score.value, math.isnan(score.per_factor["rare"])) == (score.per_factor["v"], True)
+    assert score.parts["informativeness"].value > 0.9
+    assert "rare never vary among the test rows: left out." in score.notes
+
+
+def test_no_interval_leaves_its_bounds_and_no_loss_counts_more_than_that_of_guessing():
+    """Few rows of noise: a probe overfits, and does worse than to guess."""
+    rng = np.random.default_rng(0)
+    score = QUICK(Codes.from_arrays(rng.normal(size=(40, 8)), factors={"v": rng.normal(size=40)}))
+    assert score.tables["loss"].min() > 1
+    assert score.parts["informativeness"].value == 0
+    line = rng.normal(size=300)
+    exact = QUICK(Codes.from_arrays(line[:, None], factors={"v": line}))
+    for value, interval, (low, high) in (
+        (exact.value, exact.interval, (-1, 1)),
+        *((p.value, p.interval, (0, 1)) for s in (score, exact) for p in s.parts.values()),
+    ):
+        assert low <= interval[0] <= value <= interval[1] <= high
 
 
 # What is asked for, and refused

@@ -211,6 +211,14 @@ def test_progress_is_told_from_nothing_to_all():
     assert shares == sorted(shares)
 
 
+def test_groups_that_are_not_there_are_told():
+    with warned() as told:
+        card = evaluate(CODES, ["mig"], groups="pca")
+    assert told == [card.notes[0]]
+    assert told[0].startswith("groups is 'pca', and these latents have no groups")
+    assert card["mig"].value == evaluate(CODES, ["mig"])["mig"].value
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

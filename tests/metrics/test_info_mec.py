@@ -1,5 +1,6 @@
 """InfoMEC: known answers, the published computation with scikit-learn, and its traps."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,14 +11,16 @@ from hypothesis import strategies as st
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mutual_info_score
+from sklearn.preprocessing import OneHotEncoder
 
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid import Codes
 from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.published import infomec
 from unbraid.metrics import InfoMEC
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised
+from unbraid.metrics.estimators import Exact, Levels, MeansHistogram, Quantised
 from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.reductions.statistics import Statistics
 
 
 def blurred(seed=0, num_images=400):
@@ -91,6 +94,63 @@ def test_as_published_it_is_what_scikit_learn_computes(seed):
     found = score.value, score.parts["compactness"].value, score.parts["explicitness"].value
     assert found == pytest.approx(published(z, v), abs=1e-4)
     assert math.isnan(score.per_latent[2])
+
+
+def levels_of(z, num_levels=10):
+    """The codes on ten levels from -1 to 1, the last latent on one."""
+    quantised = np.round((z - z.min(axis=0)) / np.ptp(z, axis=0) * (num_levels - 1)) / (num_levels - 1) * 2 - 1
+    return np.where(np.arange(z.shape[1]) == z.shape[1] - 1, 0.5, quantised)
+
+
+def published_of_levels(z, v):
+    """The branch of the authors' code for discrete latents."""
+    places = np.stack([np.unique(column, return_inverse=True)[1] for column in z.T], axis=1)
+    nmi = np.array([[mutual_info_score(y, x) / mutual_info_score(y, y) for x in places.T] for y in v.T])
+    kept = nmi[:, np.ptp(z, axis=0) > 0]
+    num_factors, num_active = kept.shape
+    info_m = ((kept.max(axis=0) / kept.sum(axis=0)).mean() - 1 / num_factors) / (1 - 1 / num_factors)
+    info_c = ((kept.max(axis=1) / kept.sum(axis=1)).mean() - 1 / num_active) / (1 - 1 / num_active)
+    columns, each = OneHotEncoder().fit_transform(z), []
+    for y in v.T:
+        with quietly():
+            model = LogisticRegression(C=math.inf, class_weight="balanced", max_iter=100).fit(columns, y)
+        each.append(1 - log_loss(y, model.predict_proba(columns)) / math.log(len(np.unique(y))))
+    return info_m, info_c, np.mean(each)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_quantised_codes_are_scored_by_their_levels_as_published(seed):
+    z, v = blurred(seed, num_images=600)
+    z[:, 1] *= 0.01  # a narrow latent is active too
+    q = levels_of(z)
+    (metric,) = infomec(discrete=True)
+    score = metric(Codes.from_arrays(q * [1, 0.01, 1], factors=v))
+    found = score.value, score.parts["compactness"].value, score.parts["explicitness"].value
+    assert found == pytest.approx(published_of_levels(q, v), abs=1e-4)
+    assert [math.isnan(each) for each in score.per_latent] == [False, False, True]
+    # Read as points the same codes are other ones: the levels of neither latent are on a line.
+    assert infomec()[0](Codes.from_arrays(q, factors=v)).parts["explicitness"].value != pytest.approx(
+        found[2], abs=0.01
+    )
+
+
+def test_held_out_a_level_that_no_training_row_has_says_nothing():
+    z, v = blurred(num_images=200)
+    q = levels_of(z)
+    q[:3, 0] = [5.0, 6.0, 7.0]
+    assert 0.2 < InfoMEC(Levels())(Codes.from_arrays(q, factors=v)).parts["explicitness"].value < 1
+
+
+def test_as_published_all_three_are_of_the_same_means_whatever_the_widths():
+    z, v = blurred(num_images=300)
+    (metric,) = infomec()
+    few = dataclasses.replace(metric, estimator=dataclasses.replace(metric.estimator, num_samples=200))
+    wide = Codes.from_arrays(z, np.full_like(z, 3.0), factors=v)
+    alone = metric(Statistics(Codes.from_arrays(z, factors=v)).drawn(200).codes)
+    score = few(wide)
+    assert (score.value, score.per_latent[:2]) == (alone.value, alone.per_latent[:2])
+    assert score.parts["explicitness"].value == pytest.approx(alone.parts["explicitness"].value, abs=1e-6)
+    assert (metric.estimator.num_samples, metric.num_train) == (10_000, 10_000)
 
 
 def test_in_sample_explicitness_flatters_a_wide_code_and_held_out_does_not():

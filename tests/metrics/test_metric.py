@@ -14,10 +14,15 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.evaluation.score_json import score_from_json, score_to_json
 from unbraid.metrics.dci import DCI
-from unbraid.metrics.estimators import Neighbours, Quantised
+from unbraid.metrics.dcimig import DCIMIG
+from unbraid.metrics.estimators import MeansHistogram, Neighbours, Quantised
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
+from unbraid.metrics.info_mec import InfoMEC
+from unbraid.metrics.med import MED
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.mig_sup import MIGSup
+from unbraid.metrics.minimality import Minimality
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sap import SAP
@@ -85,6 +90,15 @@ def test_what_a_metric_does_not_take_it_refuses_by_name_with_advice(feature):
     assert f"Probe does not take {feature}" in str(refused.value)
     assert ADVICE[feature] in str(refused.value)
     assert Probe(frozenset({feature}))(codes).value >= 2
+
+
+@pytest.mark.parametrize("metric", [InfoMEC, MED, MIGSup, DCIMIG, Minimality])
+def test_what_is_advised_for_a_deterministic_encoder_is_taken(metric):
+    means = with_everything()["means without std"]
+    with pytest.raises(CodesError, match=r"takes MeansHistogram\(\) or Neighbours\(\), or a std of 0 and Quantised"):
+        metric()(means)
+    assert metric(MeansHistogram())(means).value > 0
+    assert metric(Quantised())(dataclasses.replace(means, std=torch.zeros_like(means.mean))).value > 0
 
 
 def test_the_factors_at_fault_are_named():

@@ -9,6 +9,7 @@ from unbraid import Codes, evaluate
 from unbraid.errors import SpecError
 from unbraid.evaluation.published import chen, disdiff, disentanglement_lib, do_tran, infomec, kumar, like
 from unbraid.metrics.estimators import MeansHistogram, Sampled
+from unbraid.metrics.info_mec import InfoMEC
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
@@ -27,9 +28,15 @@ def test_a_code_is_found_by_name():
     assert like("disentanglement-lib") == like("disentanglement_lib") == disentanglement_lib()
     assert like("do-tran") == do_tran()
     assert like("kumar") == kumar()
-    assert like("infomec") == infomec()
+    assert like("infomec") == infomec() != infomec(discrete=True) == like("infomec-discrete")
     with pytest.raises(SpecError, match="Did you mean 'chen'"):
         like("chenn")
+
+
+@pytest.mark.parametrize("code", [infomec, disdiff])
+def test_information_is_of_ten_thousand_rows_where_theirs_is(code):
+    estimators = [metric.estimator for metric in code() if isinstance(metric, MIG | Modularity | InfoMEC)]
+    assert {estimator.num_samples for estimator in estimators} == {10_000}
 
 
 def test_chen_divides_by_the_log_of_the_number_of_values():

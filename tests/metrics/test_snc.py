@@ -1,10 +1,12 @@
 """Single-neuron classification and knock-out: known answers, and pairing and bins by hand."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import entropy
 
 from unbraid import Codes
@@ -77,6 +79,31 @@ def test_pairs_and_bins_are_those_by_hand():
     for k, task in enumerate(tasks):
         for j in range(4):
             assert float(named_by(task, j).mean()) == pytest.approx(found[k][j])
+
+
+def permuted(task, order):
+    codes, labels = (part[order] for part in (task.train_codes, task.train_labels))
+    return dataclasses.replace(task, train_codes=codes, train_labels=labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_neither_the_order_of_rows_nor_a_rising_function_of_a_latent_changes_what_it_names(seed):
+    tasks = prediction_tasks(Statistics(codes_of(noise=0.7, copies=True, seed=seed)), 10_000, 5_000, seed)
+    for task in tasks:
+        turned = permuted(task, torch.from_numpy(np.random.default_rng(seed).permutation(len(task.train_labels))))
+        bent = dataclasses.replace(task, train_codes=task.train_codes.exp(), test_codes=task.test_codes.exp())
+        for other in (turned, bent):
+            assert matched_latents([other]) == matched_latents([task])
+            assert all(torch.equal(named_by(other, j), named_by(task, j)) for j in range(4))
+
+
+def test_cuts_through_equal_means_are_told():
+    """Ten whole numbers, by chance not equally frequent: a tenth of the rows ends within the first, and so on."""
+    v = np.random.default_rng(2).integers(0, 10, 300)
+    score = QUICK(Codes.from_arrays(v[:, None] + 0.0, factors={"v": v}))
+    assert score.value < 0.9
+    assert score.notes[0].startswith("Bins of equal mass cut through means that are equal (v)")
+    assert QUICK(codes_of()).notes == ()
 
 
 def test_it_is_computed_where_it_is_asked_for_by_name():

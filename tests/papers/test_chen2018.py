@@ -9,13 +9,16 @@ import torch
 
 from unbraid.data import Factor
 from unbraid.data.published import basel_faces
+from unbraid.figures.canvas import data_of
 from unbraid.papers.chen2018 import PAPER
 from unbraid.papers.chen2018.boxes import METHODS
 from unbraid.papers.chen2018.joint_designs import DESIGNS, table_numbers
 from unbraid.papers.chen2018.precision import PRECISIONS
 from unbraid.papers.item import Item
+from unbraid.papers.judgement import judge
 from unbraid.papers.work import StudyWork, TunedWork, digest_of
 from unbraid.sampling.chen_design import Design
+from unbraid.studies.claims import AtLeast, Higher, NotLower, OnlyIf
 from unbraid.studies.execute import StudyOptions
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
@@ -98,6 +101,57 @@ def test_a_stand_in_does_as_the_original_on_other_images() -> None:
         assert {each.sentence for each in original.at("quick").claims} <= {
             each.sentence for each in item.at("quick").claims
         }
+
+
+def test_an_infogan_that_has_not_learned_is_never_compared() -> None:
+    for name in ("figure3a", "figure3b", "figure5b", "figure5b-uniform"):
+        work = ITEMS[name].at("quick")
+        compared = [claim for claim in work.claims if "InfoGAN" in claim.sentence and not claim.is_control]
+        assert compared
+        for claim in compared:
+            assert isinstance(claim, OnlyIf)
+            assert claim.guarded.endswith("InfoGAN")
+            assert claim.guarded in claim.claim.subjects()[0]
+
+
+def test_levels_that_the_paper_does_not_print_are_controls() -> None:
+    levels = [claim for claim in ITEMS["figure3a"].at("quick").claims if isinstance(claim, AtLeast)]
+    assert len(levels) == 3
+    assert all(claim.is_control for claim in levels)
+
+
+@pytest.mark.parametrize("name", ["figure2a", "figure4a"])
+def test_sweeps_are_asked_at_every_beta_and_without_beta_1(name: str) -> None:
+    claims = ITEMS[name].at("paper").claims
+    if name == "figure2a":
+        asked = [claim for claim in claims if claim.subjects()[1] == ("mig",) and isinstance(claim, Higher | NotLower)]
+        assert len(asked) == 7  # 2, 3, 4, 5, 6, 8, 10
+        return
+    counted = [claim for claim in claims if not claim.is_control]
+    assert [("VAE" in claim.subjects()[0]) for claim in counted] == [True, False, True, True, False, False]
+    assert len(claims) - len(counted) == 2  # grids that end at 6 and at 8
+
+
+def test_the_band_of_figure_2_is_a_90_percent_interval() -> None:
+    pytest.importorskip("matplotlib")
+    _, right = ITEMS["figure2a"].draw(made_up(ITEMS["figure2a"], "quick"))
+    rows = list(data_of(right))
+    assert {row["n"] for row in rows} == {6}
+    assert all(row["low"] < row["mean"] < row["high"] for row in rows)
+    # Six seeds from 0 to 0.1: Student's 95 % interval would reach 0.039 to either side.
+    assert all(row["high"] - row["low"] < 0.06 for row in rows)
+
+
+def test_the_faces_of_table_2_are_those_of_the_paper_and_ours_are_a_control(tmp_path: Path) -> None:
+    item = ITEMS["table2"]
+    work = item.at("paper")
+    assert work.run(tmp_path, QUIET).failures == {}
+    judged = judge(item, "paper", work.scores(tmp_path))
+    assert judged.verdict == "reproduced"
+    of_stand_in = [claim.is_control for claim in judged.claims if "stand-in" in claim.sentence]
+    assert len(of_stand_in) == 7
+    assert all(of_stand_in)
+    assert {printed.setting for printed in item.printed} == {"dSprites", "3D faces"}
 
 
 def test_factor_vae_is_tuned_on_seeds_that_are_not_tested_and_takes_twice_the_steps() -> None:

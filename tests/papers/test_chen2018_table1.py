@@ -1,5 +1,6 @@
 """Table 1 of Chen et al.: the laws that its experiments rest on, on small grids."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def test_the_gap_closes_with_every_turn_and_is_nothing_at_45_degrees(turns: dict
     assert len(set(gaps)) == len(gaps)
     assert gaps[-1] == pytest.approx(0, abs=1e-6)
     assert turns["mig"] == gaps[0] - gaps[3]
+    falls = [before - after for before, after in itertools.pairwise(gaps)]
+    assert turns["mig:least fall from turn to turn"] == min(falls) > 0
 
 
 def test_the_vote_and_the_classifier_see_no_turn_below_45_degrees(turns: dict[str, float]) -> None:
@@ -77,12 +80,12 @@ def test_categorical_latents_that_are_sure_have_a_gap_of_one() -> None:
     assert ZDiff(num_train=200, num_test=100)(columns).value > 0.95
 
 
-def test_nine_cells_are_decided_and_drawn(tmp_path: Path) -> None:
+def test_nine_cells_and_the_closing_gap_are_decided_and_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     work = TABLE1.at("smoke")
     assert work.run(tmp_path, StudyOptions(progress=False)).failures == {}
     judgement = judge(TABLE1, "smoke", work.scores(tmp_path))
-    assert len(judgement.claims) == 9
+    assert len(judgement.claims) == 11
     assert not judgement.is_partial
     assert "undecided" not in [decision.verdict for decision in judgement.decisions]
     (axes,) = draw_turns(judgement.scores)

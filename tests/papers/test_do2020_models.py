@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 import torch
 
+from tests.studies.made_scores import made_scores
 from unbraid import Codes, evaluate
 from unbraid.data import DSprites
-from unbraid.metrics import JEMMIG, RMIG
+from unbraid.figures.canvas import data_of
+from unbraid.metrics import JEMMIG, MISJED, RMIG, Correlations, Separability
+from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.metrics.metric import Score
+from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.papers.do2020.estimators import joint_entropies
 from unbraid.papers.do2020.face_models import RESIDUAL, TOLD, distance_to_data, gaps
 from unbraid.papers.do2020.fashion import rescaled
-from unbraid.papers.do2020.pictures import BY_INFORMATION, about, sprite
-from unbraid.papers.do2020.repeated_runs import COUNT, WIDTH, agreement, some_rows, spread_of_means
-from unbraid.papers.do2020.runs import BINS
+from unbraid.papers.do2020.latent_pairs import EXCESS, GROUPS, excess_of_means, misjed_of_groups
+from unbraid.papers.do2020.num_latents import others_less_joint
+from unbraid.papers.do2020.pictures import BY_INFORMATION, about, in_file_name, some_rows, sprite
+from unbraid.papers.do2020.repeated_runs import COUNT, WIDTH, agreement, spread_of_means
+from unbraid.papers.do2020.runs import BINS, STATED_OPTIMISER, curves, spec, sprite_setting
 from unbraid.papers.do2020.sprites_shown import LARGEST, ON_DEAD, _of_weights, weights_on_dead
+from unbraid.papers.registry import items
 from unbraid.recipes import text_of
 from unbraid.studies.latent_agreement import METRIC as AGREEMENT
 
@@ -137,3 +145,91 @@ def test_a_huge_weight_of_a_latent_that_says_nothing_is_found() -> None:
     }
     found = weights_on_dead(Made(codes, kept), "paper")
     assert (found[ON_DEAD], found[LARGEST], found[f"{ON_DEAD}:standardised"]) == (1.0, 60.0, 0.0)
+
+
+def test_models_of_faces_and_clothes_have_the_optimiser_that_is_stated() -> None:
+    """Only models of dSprites are trained as the authors' code does, which the paper does not say."""
+    of_items = {
+        name: items()[f"do2020/{name}"].at("paper").study.settings
+        for name in ("table6", "table6-faces", "figure26", "table6-fashion", "table8")
+    }
+    found = {name: {setting.spec.optimiser for setting in settings} for name, settings in of_items.items()}
+    assert found.pop("table8") == {sprite_setting("paper", "beta-VAE 50").spec.optimiser} != {STATED_OPTIMISER}
+    assert all(optimisers == {STATED_OPTIMISER} for optimisers in found.values())
+    assert spec("paper", "beta-VAE 4").optimiser.learning_rate == 1e-4
+
+
+@pytest.mark.parametrize("item", [i for i in items().values() if i.paper == "do2020"], ids=lambda item: item.id)
+def test_a_choice_is_told_once(item) -> None:
+    names = [choice.what for choice in item.choices]
+    assert len(names) == len(set(names))
+    if item.id.endswith("-faces"):
+        told = " ".join(choice.taken for choice in item.choices) + item.title + item.claim
+        assert "photograph" not in told
+        assert "six attributes" not in told
+
+
+def test_pairs_of_latents_are_grouped_by_what_they_say() -> None:
+    codes = codes_of(RAMP, -RAMP, 1e-6 * NOISE, 1e-6 * RAMP, std=(0.1, 0.1, 1.0, 1.0))
+    table = torch.tensor([[0.0, 0.1, 0.4, 0.5], [0.1, 0.0, 0.4, 0.5], [0.4, 0.4, 0.0, 0.8], [0.5, 0.5, 0.8, 0.0]])
+    metric = MISJED(Quantised(10))
+    kept = {text_of(metric): Score("MISJED", 0.0, tables={"misjed_normalised": table})}
+    found = misjed_of_groups(Made(codes, kept), metric)
+    expected = {"informative": 0.1, "mixed": 0.45, "noise": 0.8}
+    assert {name: found[f"{GROUPS}:{name}"] for name in expected} == pytest.approx(expected)
+    assert found[GROUPS] == pytest.approx((0.1 + 4 * 0.45 + 0.8) / 6)
+    without = misjed_of_groups(
+        Made(
+            codes_of(RAMP, -RAMP, std=(0.1, 0.1)),
+            {text_of(metric): Score("", 0.0, tables={"misjed_normalised": table[:2, :2]})},
+        ),
+        metric,
+    )
+    assert f"{GROUPS}:noise" not in without
+
+
+def test_correlations_of_means_are_too_high_where_a_latent_is_dead() -> None:
+    codes = codes_of(RAMP, NOISE, 1e-6 * RAMP, std=(0.1, 0.1, 1.0))
+    score = evaluate(codes, [Correlations()], progress=False).scores[0]
+    found = excess_of_means(Made(codes, {text_of(Correlations()): score}))
+    # Latents 0 and 2 have the same means but for their size; a draw of latent 2 is noise.
+    assert found[f"{EXCESS}:with a dead latent"] > 0.3
+    assert abs(found[f"{EXCESS}:of live latents"]) < 0.02
+
+
+def test_the_joint_entropy_is_what_jemmig_and_rmig_add_up_to() -> None:
+    factor = (RAMP > 0).long()
+    codes = codes_of(RAMP, NOISE, std=(0.1, 1.0), factors={"side": factor.numpy()})
+    kept = {}
+    for number in (20, 50, 80, 100, 150, 200, 300, 500):
+        for kind in (RMIG, JEMMIG):
+            metric = kind(Quantised(number, masses="rectangle"))
+            kept[text_of(metric)] = evaluate(codes, [metric], progress=False).scores[0]
+    found = joint_entropies(Made(codes, kept))
+    information = Quantised(100, masses="rectangle").information(Statistics(codes))
+    assert found["joint-entropy:100"] == pytest.approx(float(information.joint_entropy[0, 0]), abs=1e-9)
+    assert found["joint-entropy:500"] > found["joint-entropy:20"]
+
+
+def test_the_entropy_of_others_less_that_of_all_is_minus_that_of_one_among_independent_latents() -> None:
+    kept = {
+        text_of(Separability(Sampled(10_000), *settings)): Score(
+            "Separability",
+            0.0,
+            tables={"entropy_of_others": torch.full((20,), 19 * 1.4), "joint_entropy": torch.tensor([20 * 1.4 - lost])},
+        )
+        for settings, lost in (((), 0.0), (("mc", 1e-8), 1.4))
+    }
+    found = others_less_joint(Made(codes_of(RAMP, std=(1.0,)), kept), "paper")
+    assert found == pytest.approx({"others-less-joint": 0.0, "others-less-joint:plain": -1.4}, abs=1e-5)
+
+
+def test_a_curve_has_the_median_of_each_setting_at_each_place() -> None:
+    pytest.importorskip("matplotlib")
+    scores = made_scores({"VAE 1": {"few": [1.0, 2.0, 6.0], "many": [3.0, 3.0]}})
+    (axes,) = curves({"RMIG": {20: "few", 100: "many"}}, "bins")(scores, {})
+    assert [row["RMIG"] for row in data_of(axes)] == [2.0, 3.0]
+
+
+def test_a_weight_that_is_not_whole_makes_a_file_name_without_a_second_dot() -> None:
+    assert in_file_name("FactorVAE 16.7, latents 100") == "factorvae-16-7-latents-100"

@@ -7,11 +7,35 @@ import pytest
 import torch
 
 from unbraid.codes import Codes
-from unbraid.distributions import CorrelatedGaussianLatents, DiagonalGaussian, GaussianLatents, StandardNormal
+from unbraid.distributions import (
+    ConcreteLatents,
+    CorrelatedGaussianLatents,
+    DiagonalGaussian,
+    GaussianLatents,
+    GroupedLatents,
+    StandardNormal,
+)
 from unbraid.information.aggregate import decompose, log_weights
-from unbraid.metrics import JEMMIG, MIG, MISJED, Correlations, FactorVAEScore, Lemma2Gap
+from unbraid.information.posteriors import Draws
+from unbraid.metrics import (
+    DCI,
+    JEMMIG,
+    MIG,
+    MISJED,
+    Correlations,
+    FactorVAEScore,
+    Informativeness,
+    Lemma2Gap,
+    Modularity,
+    Separability,
+)
 from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.models import Autoencoder, SharingConv
+from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.objective import Step
+from unbraid.papers.esmaeili2018.mixed_measures import mixed_decomposition
+from unbraid.papers.split2020.nets import BASELINE, SPLIT, encoders
 
 DEGREE = math.pi / 180
 
@@ -30,6 +54,20 @@ def test_the_factor_vae_score_does_not_notice_axes_turned_by_less_than_45_degree
     gaps = [MIG()(turned(degrees)).value for degrees in (0, 20, 40)]
     assert scores == [1.0, 1.0, 1.0]
     assert gaps[0] > gaps[1] + 0.1 > gaps[2] + 0.2
+
+
+def test_the_published_stratified_weights_are_not_on_the_diagonal():
+    """The lines of the published code, in NumPy, for a batch of 4 of 100 images."""
+    size, batch, others = 100, 4, 3
+    published = np.full((batch, batch), 1 / others)
+    published.reshape(-1)[:: others + 1] = 1 / size
+    published.reshape(-1)[1 :: others + 1] = (size - others) / (size * others)
+    published[others - 1, 0] = (size - others) / (size * others)
+    ours = log_weights("mss", batch, size).exp().numpy()
+    assert published.diagonal() == pytest.approx([0.01, 0.323, 0.333, 0.333], abs=1e-3)
+    assert published.sum(axis=1).max() == pytest.approx(1.313, abs=1e-3)
+    assert ours.diagonal() == pytest.approx([1 / size] * batch)
+    assert ours.sum(axis=1) == pytest.approx(np.ones(batch))
 
 
 def test_means_of_latents_that_say_nothing_correlate_perfectly():
@@ -61,6 +99,16 @@ def test_an_encoder_that_shares_its_layers_has_a_posterior_without_dependence():
     assert -0.5 * np.linalg.slogdet(correlation)[1] == pytest.approx(9.26, abs=0.005)
 
 
+def test_the_split_encoder_has_more_weights():
+    nets = encoders("paper")
+    with torch.device("meta"):  # weights are counted, not made
+        split, baseline = (
+            sum(each.numel() for each in nets[name].make_encoder((1, 64, 64), GaussianLatents(10)).parameters())
+            for name in (SPLIT, BASELINE)
+        )
+    assert split / baseline == pytest.approx(8.7, abs=0.05)
+
+
 def test_mig_is_not_negative():
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -85,15 +133,92 @@ def test_jemmig_of_latents_that_say_nothing_depends_on_their_width():
     assert JEMMIG()(narrow).value < JEMMIG()(wide).value - 0.1
 
 
-def test_estimates_of_a_total_correlation_may_be_negative():
+def test_a_floor_under_densities_makes_latents_of_pure_noise_separable():
+    """Ten latents that are the prior for every image."""
+    mean = torch.zeros(600, 10, dtype=torch.float64)
+    z = torch.randn(mean.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    statistics = Statistics(Codes(mean, torch.ones_like(mean)), draws=Draws.of(z, torch.arange(len(z))))
+    plain, floored = (
+        Separability(conditional="mc", density_floor=floor).of(statistics).per_latent for floor in (None, 1e-8)
+    )
+    assert max(map(abs, plain)) < 1e-12
+    assert 0.03 < min(floored) <= max(floored) < 0.07
+
+
+def test_a_lasso_on_raw_means_weighs_most_a_latent_that_says_nothing():
+    x = np.tile(np.linspace(-1, 1, 32), 8)
+    ripple = np.sin(5 * x)
+    mean = np.stack([x + 0.3 * ripple, 0.03 * ripple], axis=1)
+    codes = Codes.from_arrays(mean, np.array([0.1, 1.0]) * np.ones(mean.shape), factors=np.arange(len(x))[:, None] % 32)
+    assert Informativeness()(codes).per_latent[1] < 0.01
+    raw, standardised = (
+        DCI(standardise=is_standard, rows="all", num_refits=0)(codes).tables["importance"][:, 0]
+        for is_standard in (False, True)
+    )
+    assert raw[1] > 5 * raw[0]
+    assert standardised[1] < 0.5 * standardised[0]
+
+
+def test_latents_that_say_nothing_are_modular_by_the_published_formula():
+    factors = np.stack(np.meshgrid(range(16), range(16), indexing="ij"), axis=-1).reshape(-1, 2)
+    mean = np.concatenate([factors / 8 - 1, np.zeros((256, 2))], axis=1)
+    codes = Codes.from_arrays(mean, np.array([0.05, 0.05, 1.0, 1.0]) * np.ones(mean.shape), factors=factors)
+    assert Modularity(uninformative="published")(codes).per_latent == pytest.approx((1, 1, 1, 1), abs=1e-3)
+    assert Modularity(uninformative="zero")(codes).per_latent == pytest.approx((1, 1, 0, 0), abs=1e-3)
+
+
+def test_information_is_not_strictly_convex_so_its_least_value_has_many_solutions():
+    """Every encoder that ignores the image has I(x; z) = 0, whatever it draws, and so have their mixtures."""
+
+    def information(table):
+        joint = np.array(table) / len(table)
+        apart = joint.sum(axis=0) * joint.sum(axis=1, keepdims=True)
+        return float((joint * np.log(joint / apart)).sum())
+
+    one, other = np.array([[0.3, 0.7]] * 3), np.array([[0.9, 0.1]] * 3)
+    for share in (0.0, 0.25, 0.5, 1.0):
+        assert information(share * one + (1 - share) * other) == pytest.approx(0, abs=1e-12)
+
+
+def test_estimates_of_a_total_correlation_have_a_bias_either_way():
     """Of independent latents, of which the total correlation is 0."""
-    found = []
+    found, weighted = [], []
     for seed in range(20):
         generator = torch.Generator().manual_seed(seed)
         loc, noise = (torch.randn(64, 4, dtype=torch.float64, generator=generator) for _ in range(2))
         posterior = DiagonalGaussian(loc, torch.full_like(loc, -1.0))
         z = posterior.rsample(noise)
         pairs = torch.distributions.Normal(loc[None], math.exp(-0.5)).log_prob(z[:, None])
-        parts = decompose(posterior.log_prob(z), pairs, log_weights("eq13", 64, 10_000), StandardNormal().log_prob(z))
-        found.append(float(parts.total_correlation.mean()))
-    assert min(found) < 0
+        for estimator, into in (("eq13", found), ("mws", weighted)):
+            table = log_weights(estimator, 64, 10_000)
+            parts = decompose(posterior.log_prob(z), pairs, table, StandardNormal().log_prob(z))
+            into.append(float(parts.total_correlation.mean()))
+    assert -0.5 < min(found) < max(found) < 0
+    assert 27 < min(weighted) < max(weighted) < 29
+
+
+def test_a_category_that_says_nothing_has_information_where_measures_are_mixed():
+    """Codes that are the prior for every image. By one measure the mutual information is 0 in every draw."""
+    found = {}
+    for temperature in (0.66, 0.2):
+        latents = GroupedLatents((GaussianLatents(2), ConcreteLatents(3, measure="density", temperature=temperature)))
+        end = torch.ones((), dtype=torch.float64)
+        posterior = latents.posterior(torch.zeros(256, latents.num_parameters, dtype=torch.float64), end)
+        noise = torch.randn(256, latents.num_noise, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        z, prior = posterior.rsample(noise), latents.make_prior().double()()
+        step = Step(
+            x=torch.zeros(256, 1, 2, 2, dtype=torch.float64),
+            posterior=posterior,
+            z=z,
+            log_likelihood=torch.zeros(256, dtype=torch.float64),
+            prior=prior,
+            dataset_size=10_000,
+            progress=end,
+            groups=latents.groups,
+            widths=latents.widths,
+        )
+        found[temperature] = float(mixed_decomposition(step).mutual_information.mean())
+        plain = decomposition(step, "eq13", "model").mutual_information
+        assert float(plain.abs().max()) < 1e-9
+    assert found[0.66] > 1
+    assert found[0.2] > found[0.66] + 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from unbraid.audit.auditor import PROGRAM, drawn, measured, order, snapshot, told
-from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, Design
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED, Design
 from unbraid.audit.experiments import EXPERIMENTS, Experiment
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.variations import variations
@@ -213,7 +213,7 @@ def _orders(audited: Mapping[str, AuditedMetric], size: Size) -> Iterator[_Order
             [seeded] = select([one.metric], seed).metrics.values()
             if seeded != one.metric:
                 yield _Order(Measurement("own seed", MIDDLE.words, seed), codes, {name: seeded})
-        changed = dict(list(variations(one.metric).items())[: size.max_variations])
+        changed = dict(list(variations(one.metric, size.num_images).items())[: size.max_variations])
         yield _Order(Measurement("settings", MIDDLE.words, 0, of=name), codes, changed)
 
 
@@ -233,9 +233,9 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _designs(size: Size) -> Iterator[Design]:
-    yield from (PERFECT, NOTHING, MIDDLE)
+    yield from (PERFECT, NOTHING, MIDDLE, UNTURNED)
     for experiment in size.experiments.values():
-        yield from experiment.levels.values()
+        yield from (*experiment.levels.values(), experiment.nothing)
 
 
 def _snapshots(runs: Sequence[Run]) -> list[tuple[Run, int]]:

@@ -9,7 +9,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
-from unbraid.audit.made_codes import places, turned
+from unbraid.audit.made_codes import merged, places, turned
 from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
 
@@ -36,6 +36,8 @@ class Design:
     """How many factors have a second latent that says the same."""
     dropped: int = 0
     """How many factors, from the first on, have no latent."""
+    merged: int = 0
+    """How many pairs of factors, from the first on, share one latent, which is as sure of both as two would be."""
     noise: int = 0
     """How many latents are sure of something that has nothing to do with any factor."""
     unused: int = 1
@@ -54,6 +56,10 @@ class Design:
             raise SpecError(f"Design: dropped and copied are from 0 to {len(self.grid)}, the number of factors.")
         if not (self.std > 0 and -1 < self.dependence < 1):
             raise SpecError("Design: expected a std above 0 and a dependence between -1 and 1.")
+        if not 0 <= 2 * self.merged <= len(self.grid):
+            raise SpecError(f"Design: merged is from 0 to {len(self.grid) // 2}, the number of pairs.")
+        if self.merged and (self.degrees or self.dropped or self.copied or self.values == "measured"):
+            raise SpecError("Design: merged latents are neither turned, dropped nor copied, nor of measured factors.")
 
     @property
     def words(self) -> str:
@@ -71,11 +77,14 @@ class Design:
         at = 2 * math.sqrt(3) * (share - 0.5) if self.values == "measured" else places(values, self.grid)
         jitter = sampling.normal((num_images, 2 * len(self.grid)), seed, "jitter of drawn codes") * _JITTER
         held = turned(at, float(self.degrees))[:, self.dropped :]
+        if self.merged:
+            held = merged(values, self.grid, self.merged)
         used = torch.cat([held, held[:, : self.copied]], dim=1)
-        used = used + jitter[:, : used.shape[1]]
+        scale = self._scale(used.shape[1])
+        used = used + jitter[:, : used.shape[1]] * scale
         noise = self._noise(num_images, seed)
         unused = torch.zeros(num_images, self.unused, dtype=torch.float64)
-        narrow = torch.full((num_images, used.shape[1] + self.noise), self.std, dtype=torch.float64)
+        narrow = self.std * torch.cat([scale, torch.ones(self.noise, dtype=torch.float64)]).repeat(num_images, 1)
         return Codes(
             torch.cat([used, noise, unused], dim=1),
             torch.cat([narrow, unused + 1.0], dim=1),
@@ -83,6 +92,15 @@ class Design:
                 Labels(f"factor_{k}", self._labels(values[:, k], share[:, k], size)) for k, size in enumerate(self.grid)
             ),
         )
+
+    def _scale(self, num_used: int) -> Float64[Tensor, " used"]:
+        """Returns how narrow each used latent is, relative to those of one factor: the values of a merged pair lie
+        closer together.
+        """
+        scale = torch.ones(num_used, dtype=torch.float64)
+        for pair in range(self.merged):
+            scale[pair] = 1 / self.grid[2 * pair]
+        return scale
 
     def _noise(self, num_images: int, seed: int) -> Float64[Tensor, "image noise"]:
         """Returns latents that look like those of factors, of values that are drawn by themselves: what tells the two
@@ -105,6 +123,8 @@ class Design:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
     return f"{value:g}" if isinstance(value, float | int) else str(value)
 
 
@@ -113,3 +133,5 @@ NOTHING = replace(PERFECT, dropped=len(PERFECT.grid), noise=len(PERFECT.grid))
 """As many latents as factors, which look like those of perfect codes and have nothing to do with any factor."""
 MIDDLE = replace(PERFECT, degrees=20.0, std=0.2, dropped=1)
 """Codes of middling quality, at which noise and settings are looked at: nothing is at its limit."""
+UNTURNED = replace(PERFECT, dropped=MIDDLE.dropped)
+"""The same without their turn and their width: a metric that calls them as good does not see what is middling."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
-from unbraid.audit.design import PERFECT, Design
+from unbraid.audit.design import NOTHING, PERFECT, Design
 
 Wish = Literal["notice", "ignore"]
 
@@ -36,6 +36,12 @@ class Experiment:
     def last(self) -> Design:
         return list(self.levels.values())[-1]
 
+    @property
+    def nothing(self) -> Design:
+        """Returns codes of noise whose factors have as many values as those of the first level: the zero of a share."""
+        size = len(self.first.grid)
+        return replace(NOTHING, grid=self.first.grid, values=self.first.values, dropped=size, noise=size)
+
     def shortened(self) -> "Experiment":
         """Returns the experiment with its first and its last level alone."""
         labels = list(self.levels)
@@ -63,6 +69,14 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "notice",
         "compactness (one latent for each factor)",
         "Does it notice a second latent of a factor?",
+    ),
+    "merged": Experiment(
+        "merged factors",
+        "pairs of four factors that share one latent",
+        {f"{pairs}": replace(PERFECT, grid=(4, 4, 4, 4), merged=pairs) for pairs in (0, 1, 2)},
+        "notice",
+        "latents of one factor each",
+        "Does it notice a latent that holds two factors?",
     ),
     "dropped": Experiment(
         "lost factors",

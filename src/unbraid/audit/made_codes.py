@@ -89,6 +89,15 @@ def turned(means: Float64[Tensor, "image factor"], degrees: float) -> Float64[Te
     return torch.stack([*others, cos * x - sin * y, sin * x + cos * y], dim=1)
 
 
+def merged(values: Int64[Tensor, "image factor"], grid: Sequence[int], pairs: int) -> Float64[Tensor, "image latent"]:
+    """Returns one place for each of so many pairs of factors, from the first on, and one for each other factor. The
+    place of a pair names both of its values: the first one coarsely, the second within it.
+    """
+    joint = [values[:, 2 * pair] * grid[2 * pair + 1] + values[:, 2 * pair + 1] for pair in range(pairs)]
+    sizes = [grid[2 * pair] * grid[2 * pair + 1] for pair in range(pairs)]
+    return places(torch.stack([*joint, *values[:, 2 * pairs :].unbind(dim=1)], dim=1), [*sizes, *grid[2 * pairs :]])
+
+
 def folded_codes(*, folded: bool = False, std: float = 0.1) -> Codes:
     """Returns codes of two factors. The first latent has four places, of which two belong to each value of the first
     factor: side by side, or `folded` the outer two and the inner two, which no straight line parts.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
-from unbraid.audit.experiments import EXPERIMENTS
+from unbraid.audit.experiments import EXPERIMENTS, Experiment
 from unbraid.audit.findings import Audit, AuditedMetric
 from unbraid.audit.table import HEADS
 from unbraid.pages.axis import Axis, tick_text
@@ -51,9 +51,15 @@ def panels_of(audit: Audit, one: AuditedMetric) -> Iterator[Panel]:
     for column, (axis, values) in shown.items():
         if known := {label: each for label, each in values.items() if each}:
             is_level, is_setting = column in EXPERIMENTS, column == "settings"
-            yield _panel(column, axis, known, references, joined=is_level, numbered=is_setting)
+            ends = _ends(audit, one, EXPERIMENTS[column]) if is_level else references
+            yield _panel(column, axis, known, ends, joined=is_level, numbered=is_setting)
     if training := audit.training(one):
         yield _training(training, references)
+
+
+def _ends(audit: Audit, one: AuditedMetric, experiment: Experiment) -> dict[str, float]:
+    """Returns the values between which shares of an experiment lie."""
+    return {"perfect": audit.mean(one, experiment.first), "noise": audit.mean(one, experiment.nothing)}
 
 
 def _panel(

@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Literal, final
 
 from unbraid.audit.agreement import Agreement
-from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED
 from unbraid.audit.experiments import EXPERIMENTS, Experiment
 from unbraid.audit.findings import UNDEFINED, Audit, AuditedMetric
+from unbraid.audit.variations import left_out
 
 Mark = Literal["good", "bad", "between", "none"]
 
@@ -28,6 +29,8 @@ FEWEST_PAIRS = 12
 """Fewer pairs of snapshots say nothing of that."""
 SATURATED = 0.98
 """A metric that keeps so much of its range on codes of middling quality is at its limit: its noise cannot show."""
+FLAT = 0.02
+"""A metric that their turn and width move by so little of its range is on a plateau there, and its noise may hide."""
 CLEAR = 4.0
 """Perfect codes must lie so many standard deviations above noise, or no share of the range means anything."""
 
@@ -138,6 +141,23 @@ def is_saturated(audit: Audit, one: AuditedMetric) -> bool:
     return kept >= SATURATED
 
 
+def is_flat(audit: Audit, one: AuditedMetric) -> bool:
+    """Returns whether codes of middling quality score like the same codes without their turn and width."""
+    moved = (audit.mean(one, MIDDLE) - audit.mean(one, UNTURNED)) / (audit.range(one) or math.nan)
+    return abs(moved) <= FLAT
+
+
+def _hidden(audit: Audit, one: AuditedMetric, spread: float) -> str:
+    """Returns why a small spread on codes of middling quality is no praise; an empty text if it is."""
+    if is_saturated(audit, one):
+        return "at its limit on these codes: its noise cannot show"
+    if spread == 0:
+        return "the same value each time: its noise cannot show"
+    if is_flat(audit, one):
+        return "it scores these codes like those without their turn and width: its noise may not show"
+    return ""
+
+
 def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
     values = audit.values(one, MIDDLE)
     if len(values) < 2:
@@ -165,10 +185,11 @@ def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float,
     if not clear:
         return Cell(f"± {spread:.2g}", spread, "none", f"standard deviation over {over}, in the units of the metric")
     share = spread / width
-    if is_saturated(audit, one):
-        return Cell(f"± {_percent(share)}", share, "none", "at its limit on these codes: its noise cannot show")
+    means = f"standard deviation over {over}, of the range"
     mark: Mark = "good" if share <= QUIET else "bad" if share > LOUD else "between"
-    return Cell(f"± {_percent(share)}", share, mark, f"standard deviation over {over}, of the range")
+    if mark == "good" and (why := _hidden(audit, one, spread)):
+        mark, means = "none", f"{means}; {why}"
+    return Cell(f"± {_percent(share)}", share, mark, means)
 
 
 def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: bool) -> Cell:
@@ -177,8 +198,8 @@ def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: b
         does, why = ("undefined", "undefined there") if refusal == UNDEFINED else ("refuses", "it refuses them")
         return Cell(does, math.nan, "bad", refusal, avoid=f"{experiment.use} ({why})" if clear else "")
     first, last = audit.mean(one, experiment.first), audit.mean(one, experiment.last)
-    width = first - audit.mean(one, NOTHING)
-    if not clear or not math.isfinite(last) or width == 0:
+    width = first - audit.mean(one, experiment.nothing)
+    if not clear or not math.isfinite(last) or not math.isfinite(width) or width == 0:
         return Cell("–", math.nan, "none", "no share of a range that is not clear")
     kept = 1 + (last - first) / width
     text = _percent(kept)
@@ -201,10 +222,12 @@ def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) ->
         return Cell(f"{spread:.2g}", spread, "none", "greatest less least value, in the units of the metric")
     share = spread / width
     means = f"greatest less least value under {len(values) - 1} other settings, of the range"
+    if skipped := left_out(one.metric, audit.size.get("num_images", 0)):
+        means += f", without {', '.join(skipped)}, which would take minutes"
     if spread == 0:
         return Cell("0 %", 0.0, "none", f"{means}; none of them does anything with so few images")
-    if share <= STEADY and is_saturated(audit, one):
-        return Cell(_percent(share), share, "none", f"{means}; at its limit on these codes")
+    if share <= STEADY and (why := _hidden(audit, one, spread)):
+        return Cell(_percent(share), share, "none", f"{means}; {why}")
     if share <= STEADY:
         return Cell(_percent(share), share, "good", means, use="comparison with papers of other settings")
     mark: Mark = "bad" if share > SHIFTING else "between"
@@ -222,11 +245,16 @@ def _training(audit: Audit, one: AuditedMetric) -> Cell:
     num_pairs = len(_wins(audit.training(one)))
     pairs = f"{num_pairs} pair{'s' * (num_pairs != 1)}"
     means = f"how often a later snapshot scores better than an earlier one, in {pairs}; 50 % is chance"
-    text = _percent(chance)
+    text, told = _percent(chance), chance
+    if one.higher_is_better is None or not one.metric.needs_factors:
+        # No direction is better for a code of factors: what falls follows training as well as what rises.
+        rises = later_is_better(audit.training(one))
+        told = max(rises, 1 - rises)
+        way, larger = ("rising", "larger") if rises >= 0.5 else ("falling", "smaller")
+        means = f"how often a later snapshot has the {larger} value, in {pairs}; 50 % is chance"
+        text = f"{_percent(told)}, {way}"
     if num_pairs < FEWEST_PAIRS:
         return Cell(text, chance, "none", f"{means}; {FEWEST_PAIRS} pairs or more say something: give more runs")
-    # What is neither good nor bad follows training if it falls as well.
-    told = max(chance, 1 - chance) if one.higher_is_better is None else chance
     if told >= TELLS_STEPS:
         return Cell(text, chance, "good", means, use="following training")
     mark: Mark = "bad" if told <= MIXES_STEPS else "between"
@@ -267,4 +295,4 @@ def _wins(values: Mapping[str, Mapping[int, float]]) -> list[float]:
 
 def _percent(share: float) -> str:
     digits = 1 if 0 < abs(share) < 0.01 else 0
-    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-", "−")
+    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")

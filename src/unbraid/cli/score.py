@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid.cli.console import say
+from unbraid.cli.console import note, say
 from unbraid.cli.flags import Flag, Given, known_flags, with_flags
 from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
 
@@ -111,7 +111,8 @@ def score(
         str | None,
         typer.Option(
             metavar="CODE",
-            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec or disdiff.",
+            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec, infomec-discrete "
+            "or disdiff.",
             show_default=False,
         ),
     ] = None,
@@ -164,6 +165,7 @@ def score(
     from unbraid.codes import Codes
     from unbraid.codes.codes_file import SUFFIXES
     from unbraid.device import resolve_device
+    from unbraid.evaluation.evaluate import NO_GROUPS
     from unbraid.evaluation.selection import select
 
     asked_encoders, what = EncodersAsked.of(encoder, outputs, given), what or []
@@ -190,6 +192,8 @@ def score(
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     folders = [path for path in what if path not in files]
     runs = cards.finished_runs(folders, parse_trust(packages, trust_source)) if folders else []
+    if scoring.groups is not None and any(len(run.spec.model.latents.groups) <= 1 for run in runs):
+        note(NO_GROUPS)
     # All are read before any is scored: what cannot be read is found out at once.
     codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
     asked = "all" if chosen is None else chosen

@@ -16,7 +16,7 @@ from unbraid.errors import UnbraidError
 from unbraid.evaluation.score_rows import ARROWS, cells, interval_text, number_text
 from unbraid.evaluation.scorecard import Scorecard
 from unbraid.evaluation.scoring import Scoring
-from unbraid.evaluation.selection import title_of
+from unbraid.evaluation.selection import class_of, title_of
 from unbraid.metrics.metric import Score
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
@@ -88,9 +88,13 @@ def unused_text(card: Scorecard) -> str:
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
-    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label. A factor
-    without a score gets no column.
+    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label. The parts
+    that papers report stand beside the value. A factor without a score gets no column.
     """
+    metric = class_of(rows[0].score)
+    reported = metric.reported_parts if metric is not None else {}
+    parts = [name for name in reported if any(name in row.score.parts for row in rows)]
+    of_factors = f" ({metric.quantity_of_factors})" if metric is not None and metric.quantity_of_factors else ""
     factors = list(
         dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap))
     )
@@ -102,11 +106,12 @@ def score_table(rows: Sequence[Scored]) -> Table:
     unused = ["unused latents"] if any(row.unused for row in rows) else []
     for name in (
         *(["seed"] if are_runs else []),
-        rows[0].score.metric,
+        metric.quantity if metric is not None and parts and metric.quantity else rows[0].score.metric,
         "95 % interval",
+        *(name.replace("_", " ") for name in parts),
         *map(title_of, others),
         *unused,
-        *factors,
+        *(f"{name}{of_factors}" for name in factors),
         *ends,
     ):
         table.add_column(name, justify="right", overflow="fold")
@@ -116,6 +121,7 @@ def score_table(rows: Sequence[Scored]) -> Table:
         values = [
             number_text(median([row.score.value for row in scored])),
             "" if interval is None else interval_text(*interval),
+            *(number_text(median([_part(row.score, name) for row in scored])) for name in parts),
             *(number_text(median([row.others.get(name, math.nan) for row in scored])) for name in others),
             *([_collapsed(scored)] if unused else []),
         ]
@@ -132,6 +138,10 @@ def score_table(rows: Sequence[Scored]) -> Table:
     for label, group in repeated.items():
         table.add_row(label, "median", *texts(group), style="bold")
     return table
+
+
+def _part(score: Score, name: str) -> float:
+    return score.parts[name].value if name in score.parts else math.nan
 
 
 def _title(rows: Sequence[Scored]) -> str:

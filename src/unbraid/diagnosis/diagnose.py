@@ -1,7 +1,6 @@
 """Looks at a run, or at codes and a decoder, for what commonly goes wrong."""
 
 import math
-import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,23 +13,20 @@ from unbraid.codes import Codes
 from unbraid.device import resolve_device
 from unbraid.diagnosis.diagnosis import Diagnosis, Finding
 from unbraid.diagnosis.factor_checks import check_factors
+from unbraid.diagnosis.history_check import check_history
 from unbraid.diagnosis.jacobian import check_jacobian
 from unbraid.diagnosis.latent_checks import check_collapse, check_redundancy, used_latents
 from unbraid.diagnosis.loss_weight import LossWeights, check_weights
-from unbraid.diagnosis.words import percent
 from unbraid.distributions import GaussianLikelihood
 from unbraid.errors import CodesError, DataError
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.models.trained.decode import likeliest
-from unbraid.runs.history import History
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
 NUM_IMAGES = 10_000
 """How many images are looked at, at most."""
 _NUM_DECODED = 64
-# Training goes on if the last tenth of it lowers the loss by this share of what was gained in all.
-_STILL_FALLING = 0.02
 
 
 def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | str = "auto") -> Diagnosis:
@@ -59,28 +55,6 @@ def diagnose_codes(
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
     found = _of_codes(codes, _rows(codes, num_images), decoder, widths)
     return Diagnosis(f"Codes of {len(codes):,} images", tuple(found))
-
-
-def check_history(history: History) -> Finding:
-    """Returns whether the loss was still falling when training ended."""
-    name = "length of training"
-    losses = [value for value in (history["loss"] if "loss" in history.columns else []) if math.isfinite(value)]
-    if len(losses) < 20:
-        return Finding(name, "unknown", f"The history has {len(losses)} losses, too few to see a trend.")
-    tenth = len(losses) // 10
-    first, before, last = (
-        statistics.fmean(part) for part in (losses[:tenth], losses[-2 * tenth : -tenth], losses[-tenth:])
-    )
-    noise = statistics.stdev(losses[-tenth:]) / math.sqrt(tenth) if tenth > 1 else 0.0
-    gained, fell = first - last, before - last
-    share = fell / gained if gained > 0 else 0.0
-    numbers = {"first": first, "last": last, "fell": fell, "share": share}
-    if fell > 2 * noise and share > _STILL_FALLING:
-        says = (
-            f"The loss was still falling: the last tenth of training brought {percent(share)} of all that it fell by."
-        )
-        return Finding(name, "look", says, numbers, ("Train longer: twice the steps, or `run.extend`.",))
-    return Finding(name, "fine", f"The loss had levelled off at {last:,.1f} nats per image.", numbers)
 
 
 def _of_codes(

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from jaxtyping import Float64
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
+from torch import Tensor
 
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
@@ -19,13 +21,16 @@ from unbraid.metrics.estimators import Exact, MeansHistogram
 from unbraid.metrics.metric import Score
 
 Shares = Mapping[str, list[float]]
-"""By factor, the share of its entropy that each latent knows."""
+"""By factor, the share of its entropy that each latent knows, above what it seems to know of shuffled labels."""
 
 _NAMES = ("factors without a latent", "factors of two latents", "latents of two factors")
 _NUM_BINS = 10
 _NUM_NEIGHBOURS = 10
 # Together, latents know a factor if they predict it by so much of the way from guessing to certainty.
 _KNOWN_TOGETHER = 0.5
+# Where a latent seems to know this share of labels that were shuffled, there are too few images to tell.
+_TOO_FEW = 0.5
+_MOST_SHUFFLES, _MANY_IMAGES = 8, 4000
 
 
 def check_factors(codes: Codes, used: list[int]) -> list[Finding]:
@@ -38,11 +43,39 @@ def check_factors(codes: Codes, used: list[int]) -> list[Finding]:
         mig = _information(binned)
     except CodesError as error:
         return [Finding(name, "unknown", str(error)) for name in _NAMES]
-    table = factor_shares(mig)
+    table, chance = factor_shares(mig), _by_chance(binned)
+    varying = {name: place for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()}
+    by_chance = {name: float(chance[:, place].max()) for name, place in varying.items()}
+    unclear = {name: share for name, share in by_chance.items() if not share < _TOO_FEW}
+    if unclear and len(unclear) == len(varying):
+        return [Finding(name, "unknown", _too_few(unclear), {"by_chance": by_chance}) for name in _NAMES]
+    above = ((table - chance) / (1 - chance)).clamp(min=0)
     shares: dict[str, list[float]] = {
-        name: table[:, place].tolist() for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()
+        name: above[:, place].tolist() for name, place in varying.items() if name not in unclear
     }
-    return [_unheld(binned, shares, used), _shared(shares), _mixed(shares)]
+    return [
+        replace(
+            finding,
+            sentence=f"{finding.sentence} {_too_few(unclear)}".strip() if unclear else finding.sentence,
+            numbers={**finding.numbers, "by_chance": by_chance},
+        )
+        for finding in (_unheld(binned, shares, used), _shared(shares), _mixed(shares))
+    ]
+
+
+def _by_chance(codes: Codes) -> Float64[Tensor, "latent factor"]:
+    """Returns the share that latents seem to know of the labels of other images, as a mean over several shuffles where
+    there are few images: with many values or narrow posteriors it is far from 0.
+    """
+    shuffles = max(1, min(_MOST_SHUFFLES, _MANY_IMAGES // len(codes)))
+    orders = (sampling.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
+    shuffled = (replace(codes, factors=codes.rows(rows.to(codes.mean.device)).factors) for rows in orders)
+    return torch.stack([factor_shares(_information(each)) for each in shuffled]).mean(dim=0)
+
+
+def _too_few(unclear: Mapping[str, float]) -> str:
+    each = listed(f"{name} ({percent(share)})" for name, share in unclear.items())
+    return f"There are too few images to tell who holds {each}: so much a latent knows of shuffled labels."
 
 
 def _information(codes: Codes) -> Score:

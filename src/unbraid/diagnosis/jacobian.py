@@ -1,5 +1,6 @@
 """Orthogonality of a decoder's Jacobian: whether latents change the image in different ways."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.diagnosis.diagnosis import Finding
+from unbraid.diagnosis.words import latents_named
 from unbraid.errors import CodesError
 
 _NUM_TURNS = 20
@@ -17,6 +19,8 @@ _NUM_TURNS = 20
 _FINE = 0.5
 # So they are where |cos| is this small, and two latents whose changes have this |cos| are alike whatever the others do.
 _SMALL, _ALIKE = 0.05, 0.9
+# A latent that moves the image by less than this share of what another does moves nothing.
+_NOTHING = 1e-9
 
 
 @final
@@ -35,6 +39,11 @@ class JacobianAngles:
     mean: float
     turned: float
     lengths: Float64[Tensor, " latent"]
+
+    @property
+    def moves(self) -> list[bool]:
+        """Returns whether each latent moves any image, next to the one that moves them most."""
+        return (self.lengths > _NOTHING * self.lengths.max()).tolist()
 
 
 def jacobian_angles(
@@ -72,7 +81,38 @@ def check_jacobian(
     if len(columns) < 2:
         return Finding(name, "unknown", "Fewer than two continuous latents are in use.")
     angles = jacobian_angles(decode, codes, columns, spread)
-    pairs = torch.combinations(torch.arange(len(columns)))
+    if not bool(angles.lengths.isfinite().all()):
+        return Finding(name, "unknown", "The decoder's changes along its latents are not finite numbers.")
+    idle = [latent for latent, moves in zip(columns, angles.moves, strict=True) if not moves]
+    if not idle:
+        return _finding(angles)
+    moving = [place for place, latent in enumerate(columns) if latent not in idle]
+    if len(moving) > 1:
+        rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]))
+    else:
+        rest = Finding(name, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
+    which = latents_named(idle)
+    says = f"The decoder ignores {which}, though the code uses {_it(idle)}: moving {_it(idle)} changes nothing."
+    numbers = {**rest.numbers, "moves_nothing": idle}
+    advice = (
+        (
+            f"Only rate is paid for {which}: see whether this decoder belongs to these codes, then train longer or "
+            "with another seed."
+        ),
+    )
+    return Finding(name, "look", f"{says} {rest.sentence}", numbers, (*advice, *rest.advice))
+
+
+def _it(latents: Sequence[int]) -> str:
+    return "it" if len(latents) == 1 else "them"
+
+
+def _finding(angles: JacobianAngles) -> Finding:
+    """Returns what the angles of latents that all move the image say."""
+    name = "decoder's Jacobian"
+    if math.isnan(angles.mean):
+        return Finding(name, "unknown", "No image is moved by two latents, so there is no angle to measure.")
+    pairs = torch.combinations(torch.arange(len(angles.latents)))
     between = angles.cosines[pairs[:, 0], pairs[:, 1]].nan_to_num(0.0)
     most, place = between.max(dim=0)
     first, second = (angles.latents[n] for n in pairs[place].tolist())
@@ -105,7 +145,7 @@ def _derivative(
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
     """Returns |cos| of each two columns, NaN where one of them is 0."""
     lengths = products.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
-    lengths = lengths.where(lengths > 1e-9 * lengths.max(), torch.nan)
+    lengths = lengths.where(lengths > _NOTHING * lengths.max(), torch.nan)
     return (products / (lengths[:, :, None] * lengths[:, None, :])).abs().clamp(max=1.0)
 
 

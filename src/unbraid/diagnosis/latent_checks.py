@@ -39,19 +39,24 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int) -> Finding:
         return Finding("collapsed latents", "look", says, numbers, (more,))
     why = f" (less than {UNUSED} nats about the image)" if nats else " (their means hardly move)"
     says = f"{len(unused)} of {total} latents say nothing{why}: {listed(unused)}."
-    if is_collapsed(len(unused), total):
-        left = "none is left" if not used else f"{latents_named(used)} alone is left, so scores describe noise"
+    if is_collapsed(len(unused), total) and not (used and num_factors == 1):
+        left = "none is left" if not used else f"{latents_named(used)} alone is left, so scores describe it and noise"
         advice = (
             "Weigh the rate less: a quarter of the present beta, or a warm-up of it (beta=linear:0:1 over training).",
             "Train longer, or with another seed: early on a model may use no latents.",
         )
         return Finding("collapsed latents", "look", f"{says} The code has collapsed: {left}.", numbers, advice)
     if num_factors > len(used):
-        short = f"{says} {len(used)} are left for {num_factors} factors."
+        short = f"{says} {_counted(used)} left for {num_factors} factors."
         less = "Weigh the rate less, so that latents that are unused now pay for themselves."
         return Finding("collapsed latents", "look", short, numbers, (less,))
-    of_factors = f" and cover {num_factors} factors" if num_factors else ""
-    return Finding("collapsed latents", "fine", f"{says} {len(used)} are in use{of_factors}.", numbers)
+    of_factors = f", and there {'is' if num_factors == 1 else 'are'} {num_factors} factor" if num_factors else ""
+    plural = "s" * (num_factors > 1)
+    return Finding("collapsed latents", "fine", f"{says} {_counted(used)} in use{of_factors}{plural}.", numbers)
+
+
+def _counted(latents: list[int]) -> str:
+    return f"{len(latents)} {'is' if len(latents) == 1 else 'are'}"
 
 
 def check_redundancy(codes: Codes, used: list[int]) -> Finding:
@@ -65,26 +70,35 @@ def check_redundancy(codes: Codes, used: list[int]) -> Finding:
         for i, j in combinations(range(len(continuous)), 2)
     }
     (first, second), most = max(pairs.items(), key=lambda pair: pair[1])
+
+    def told(one: int, other: int) -> float:
+        return float(explained[continuous.index(one), continuous.index(other)])
+
     numbers = {
-        "explained": {f"{a},{b}": share for (a, b), share in pairs.items()},
+        "explained": {f"{a},{b}": share for (a, b), share in pairs.items()},  # the larger of both directions
         "largest": most,
         "pair": [first, second],
     }
     redundant = [pair for pair, share in pairs.items() if share >= REDUNDANT]
     if not redundant:
+        one, other = (first, second) if told(first, second) >= told(second, first) else (second, first)
         says = (
-            f"No latent can be told from another: at most, latents {first} and {second} explain {percent(most)} of "
-            "each other's variance."
+            f"No latent can be told from another: at most, latent {one} explains {percent(most)} of the variance of "
+            f"latent {other}."
         )
         return Finding("redundant latents", "fine", says, numbers)
-    each = listed(f"{a} and {b} ({percent(pairs[a, b])} of the variance)" for a, b in redundant)
+    each = listed(
+        f"latent {a} explains {percent(told(a, b))} of the variance of latent {b} (and {b} {percent(told(b, a))} of "
+        f"that of {a})"
+        for a, b in redundant
+    )
     advice = (
         (
             "Weigh the total correlation more: BetaTCVAE with a larger beta, or FactorVAE with a larger gamma; or use "
             "fewer latents."
         ),
     )
-    return Finding("redundant latents", "look", f"Latents say the same twice: {each}.", numbers, advice)
+    return Finding("redundant latents", "look", f"A latent can be told from another: {each}.", numbers, advice)
 
 
 def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor, "latent latent"]:

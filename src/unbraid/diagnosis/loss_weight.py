@@ -31,7 +31,7 @@ class LossWeights:
     @property
     def beta(self) -> float:
         """Returns (loss - distortion) / rate: of a beta-VAE beta itself, of other objectives what a nat costs on
-        average.
+        average. What one more nat would cost may differ: of an AnnealedVAE above its capacity it is gamma.
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
@@ -67,10 +67,11 @@ def check_weights(weights: LossWeights) -> Finding:
         "rate": weights.rate,
     }
     says = (
-        f"At the end of training a nat of rate cost {short(beta)} nats of distortion (loss {short(weights.loss)}, of "
-        f"which {short(weights.distortion)} distortion; rate {short(weights.rate)}). The loss is summed over "
-        f"{weights.num_pixels:,} pixels; code that takes the mean over pixels has the same balance at beta = "
-        f"{short(beta / weights.num_pixels)} (Higgins et al.'s normalised beta is {short(weights.normalised)})."
+        f"At the end of training a nat of rate cost {short(beta)} nats of distortion on average (loss "
+        f"{short(weights.loss)}, of which {short(weights.distortion)} distortion; rate {short(weights.rate)}). The "
+        f"loss is summed over {weights.num_pixels:,} pixels; code that takes the mean over pixels has the same balance "
+        f"at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s normalised beta is "
+        f"{short(weights.normalised)})."
     )
     if calibrated is None or weights.std is None or weights.root_error is None:
         return Finding(NAME, "fine", says, numbers)

@@ -25,6 +25,10 @@ log = logging.getLogger(__name__)
 
 _NEEDS_FACTORS = "needs factors, and these codes have none."
 _FITS_NONE = "fits no predictor, so there is nothing to fit on some codes and test on others. Score either alone."
+NO_GROUPS = (
+    "groups is 'pca', and these latents have no groups, so each latent is scored by itself. Groups say which latents "
+    "are one vector: give codes with groups, such as Codes.from_arrays(..., groups=[(0, 1), (2, 3)])."
+)
 _NEEDS_MODEL = "reads the model and its images, not codes alone. Score the run instead: run.score(...), or its folder."
 _FAILED = (
     "{} failed ({}: {}) and has no score; the others stand. Unless memory ran out, this is a bug in unbraid: please "
@@ -100,6 +104,7 @@ def evaluate_as(
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     has_discrete, has_groups = bool(codes.probabilities), bool(codes.groups)
+    no_groups = (NO_GROUPS,) if scoring.groups is not None and not has_groups else ()
     scoring = scoring.settled(codes.factor_names, has_discrete=has_discrete, has_groups=has_groups)
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
@@ -120,7 +125,7 @@ def evaluate_as(
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
     number = len(chosen) + bool(selection.model_scores)
     work = _Work(_statistics(codes, scoring, fitted), scoring, number)
-    notes = _constant_factors(work.statistics, chosen)
+    notes = (*no_groups, *_constant_factors(work.statistics, chosen))
     for name, metric in chosen.items():
         work.do(name, metric)
     if selection.model_scores:

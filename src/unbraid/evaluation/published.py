@@ -5,13 +5,14 @@ Their images and their random draws are not ours: what agrees is the quantity th
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from unbraid.errors import SpecError
 from unbraid.metrics.attribute_vector import AttributeVector
 from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
-from unbraid.metrics.estimators import MeansHistogram, Neighbours, Quantised, Sampled
+from unbraid.metrics.estimators import DrawnHistogram, Levels, MeansHistogram, Neighbours, Quantised, Sampled
 from unbraid.metrics.explicitness import Explicitness
 from unbraid.metrics.factor_vae_score import FactorVAEScore
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
@@ -34,13 +35,15 @@ from unbraid.names import suggestion
 
 # Below this, Do & Tran's code takes a density for this number.
 _FLOOR = 1e-8
+# How many rows DisDiff and the authors of QLAE score.
+_NUM_ROWS = 10_000
 # More than any data set has: all rows are used.
 _ALL_IMAGES = 10**7
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
     """Returns the metrics of disentanglement_lib with its own configuration files (Locatello et al.,
-    arXiv:1811.12359v4).
+    arXiv:1811.12359v4). MIG, modularity, IRS and the total correlation look at all rows here, and at 10,000 there.
     """
     return (
         MIG(MeansHistogram(20)),
@@ -99,24 +102,26 @@ def do_tran() -> tuple[Metric, ...]:
     )
 
 
-def infomec() -> tuple[Metric, ...]:
+def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
     """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
 
-    They read points: give means without a std, or one draw of each posterior is read. They score 10,000 images.
+    They score the means of 10,000 images, whatever the widths of posteriors are. `discrete` is for quantised codes, of
+    which they count the levels.
     """
-    return (InfoMEC(Neighbours(k=10), active="range", explicitness="in_sample"),)
+    means = Neighbours(k=10, reads="mean", num_samples=_NUM_ROWS)
+    return (InfoMEC(Levels(_NUM_ROWS) if discrete else means, active="range", explicitness="in_sample"),)
 
 
 def disdiff() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
 
     Their latents are vectors, of which each counts by its first principal component: score with groups="pca". The
-    metrics are those of disentanglement_lib.
+    metrics are those of disentanglement_lib, MIG on 10,000 rows.
     """
     return (
         ZDiff(classifier="logistic"),
         DCI(predictor="boosted_trees", completeness="weighted"),
-        MIG(MeansHistogram(20)),
+        MIG(DrawnHistogram(20, _NUM_ROWS)),
         FactorVAEScore(min_std=0.05),
     )
 
@@ -127,13 +132,14 @@ _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
     "kumar": kumar,
     "do-tran": do_tran,
     "infomec": infomec,
+    "infomec-discrete": partial(infomec, discrete=True),
     "disdiff": disdiff,
 }
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec" or
-    "disdiff".
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec",
+    "infomec-discrete" (of quantised codes) or "disdiff".
     """
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, final
 
 from unbraid.errors import SpecError
-from unbraid.metrics.metric import Metric
+from unbraid.metrics.metric import Metric, Score
 from unbraid.metrics.settings import check_seed
 from unbraid.model_scores import ModelScore
 from unbraid.names import suggestion
@@ -84,6 +84,11 @@ def title_of(name: str) -> str:
         return metric_of(name).title
     except SpecError:
         return name
+
+
+def class_of(score: Score) -> type[Metric] | None:
+    """Returns the metric of the package that computed the score; None where it is another one."""
+    return next((cls for cls in registry().values() if cls.__name__ == score.metric), None)
 
 
 def _asked_for(metrics: Metrics) -> Selection:

@@ -80,6 +80,7 @@ class DCI(Metric):
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "DCI disentanglement"
+    quantity_of_factors: ClassVar[str] = "completeness"
     fits_predictor: ClassVar[bool] = True
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True, "test_error": False})
 

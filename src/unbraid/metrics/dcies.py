@@ -29,8 +29,9 @@ class DCIES(Metric):
     R^2 where values have an order and 1 - accuracy elsewhere, on test rows, and no larger than that of guessing, l_b.
     E = 1 - 2 A / ((k_max - k_min) l_b), where A is the area between the curve of the least loss up to each size and its
     end, over k, the logarithm of the number of parameters. The value is the mean over factors; the part
-    "informativeness" is 1 - l of the best probe. Probes are nets with one hidden layer, or linear (0), all trained
-    together. The other letters: D, C and I are those of `DCI`.
+    "informativeness" is that of 1 - l of the best probe. A factor that does not vary among test rows has no R^2, and
+    is left out of both. Probes are nets with one hidden layer, or linear (0), all trained together. The other letters:
+    D, C and I are those of `DCI`.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)
@@ -86,18 +87,22 @@ class DCIES(Metric):
         losses = torch.stack([_curve(curve) for curve in curves])[:, 0]
         resampled = torch.stack([_curve(curve, self.seed) for curve in curves], dim=1)
         each = explicitness(losses, sizes.double().log(), guesses)
-        value = Value.of(each.mean(), spread(explicitness(resampled, sizes.double().log(), guesses).mean(dim=1)))
-        kept, spreads = (1 - table.amin(dim=-1).mean(dim=-1) for table in (losses, resampled))
+        every = explicitness(resampled, sizes.double().log(), guesses)
+        value = Value.of(each.nanmean(), spread(every.nanmean(dim=1)), self.bounds)
+        best = (torch.minimum(table.amin(dim=-1), guesses) for table in (losses, resampled))
+        kept, spreads = (1 - least.nanmean(dim=-1) for least in best)
         names, places = statistics.codes.factor_names, list(found)
+        constant = [names[k] for k, e in zip(places, each, strict=True) if math.isnan(e)]
         table = torch.full((len(tasks), len(self.hidden)), math.nan, dtype=torch.float64)
         table[places] = losses
         return Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
-            parts={"informativeness": Value.of(kept, spread(spreads), (-math.inf, 1.0))},
+            parts={"informativeness": Value.of(kept, spread(spreads), (0.0, 1.0))},
             per_factor=dict.fromkeys(names, math.nan) | {names[k]: float(e) for k, e in zip(places, each, strict=True)},
             tables={"loss": table, "log_parameters": sizes.double().log()},
+            notes=(f"{', '.join(constant)} never vary among the test rows: left out.",) if constant else (),
             settings=self.settings,
         )
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbours
+from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbours, Levels
 from unbraid.metrics.information_metric import information_score
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.predicting.log_losses import log_losses
@@ -45,7 +45,9 @@ class InfoMEC(Metric):
     logistic regression on all latents, and h_0 that without latents. `active`: a latent counts if it says more than
     `threshold` nats of some factor ("information"), or if its means span more than a twentieth of the widest range.
     `explicitness`: on other rows than it was fitted on ("held_out"), or on the same without a penalty and with balanced
-    classes ("in_sample"), as the authors' code has it: then h_0 is the logarithm of the number of values.
+    classes ("in_sample"), as the authors' code has it: then h_0 is the logarithm of the number of values. With
+    `Levels()` latents are quantised, as in the authors' code for such: one counts by "range" if it has two levels or
+    more, and the regression reads a column of 0 and 1 for each level.
     """
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
@@ -65,6 +67,7 @@ class InfoMEC(Metric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "InfoM"
+    quantity_of_factors: ClassVar[str] = "compactness"
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"compactness": True, "explicitness": True})
@@ -82,7 +85,7 @@ class InfoMEC(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         tested = statistics.tested_part
-        spans = _spans_a_range(tested)
+        spans = self._spans_a_range(self.estimator.seen(tested))
 
         def numbers(information: LatentInformation) -> dict[str, Tensor]:
             return self._numbers(information, spans)
@@ -104,7 +107,13 @@ class InfoMEC(Metric):
     def _settings(self) -> dict[str, object]:
         idle = {"threshold"} if self.active == "range" else set()
         idle |= {"num_test"} if self.explicitness == "in_sample" else set()
-        return {name: value for name, value in self.settings.items() if name not in idle}
+        return {name: value for name, value in self.settings.items() if name not in idle and value is not None}
+
+    def _spans_a_range(self, statistics: Statistics) -> Bool[Tensor, " latent"]:
+        """Returns which latents have means that span a fair share of the widest range; of levels, any range."""
+        mean = statistics.codes.mean[statistics.weights > 0].double()
+        width = mean.amax(dim=0) - mean.amin(dim=0)
+        return width > (0 if isinstance(self.estimator, Levels) else width.max() * _RANGE_SHARE)
 
     def _numbers(self, information: LatentInformation, spans: Bool[Tensor, " latent"]) -> dict[str, Tensor]:
         entropy = information.factor_entropy
@@ -128,14 +137,17 @@ class InfoMEC(Metric):
     def _explicitness(self, statistics: Statistics) -> tuple[Value, Float64[Tensor, " factor"], tuple[str, ...]]:
         """Returns InfoE, its value for each factor, and what to know of it."""
         in_sample = self.explicitness == "in_sample"
-        rows = statistics.tested_part if in_sample else statistics
+        has_levels = isinstance(self.estimator, Levels)
+        # In sample, InfoM, InfoC and InfoE are of the same images.
+        rows = self.estimator.seen(statistics.tested_part) if in_sample else statistics
         tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
         found, influences, unscored = torch.full((len(tasks),), math.nan, dtype=torch.float64), [], []
         known = {k: task for k, task in enumerate(tasks) if task is not None}
         for task in known.values():
             check_classes("InfoMEC", task)
         fitted = [task.together(self.num_train) if in_sample else task for task in known.values()]
-        every = on_cores("InfoE", [partial(log_losses, task, in_sample=in_sample) for task in fitted])
+        fits = [partial(log_losses, task, in_sample=in_sample, of_levels=has_levels) for task in fitted]
+        every = on_cores("InfoE", fits)
         for (k, task), losses in zip(known.items(), every, strict=True):
             if losses.num_unseen:
                 unscored.append(task.name)
@@ -158,10 +170,3 @@ def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " ro
 def _scaled(share: Float64[Tensor, " row"], num_columns: int) -> Float64[Tensor, " row"]:
     """Returns (share - 1/n) / (1 - 1/n); NaN with one column, where there is nothing to compare."""
     return (share * num_columns - 1) / (num_columns - 1) if num_columns > 1 else torch.full_like(share, torch.nan)
-
-
-def _spans_a_range(statistics: Statistics) -> Bool[Tensor, " latent"]:
-    """Returns which latents have means that span a fair share of the widest range."""
-    mean = statistics.codes.mean[statistics.weights > 0].double()
-    width = mean.amax(dim=0) - mean.amin(dim=0)
-    return width > width.max() * _RANGE_SHARE

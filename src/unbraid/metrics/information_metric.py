@@ -14,8 +14,14 @@ from unbraid.information.delta import standard_error
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.estimators.estimator import settled
-from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value, score_of
+from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value, score_of
+from unbraid.metrics.reductions.gaps import TIE
 from unbraid.metrics.reductions.statistics import Statistics
+
+_CLIPPED = (
+    "Some information came out below 0 and counts as 0, which decides on this score: how far it may err cannot be "
+    "told, and it has no interval."
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,14 @@ def information_score(
 ) -> Score:
     """Returns the score whose numbers are functions of information, with intervals by the delta method, and whether a
     finer estimate would have moved it. The parts that are `shares` lie between 0 and 1, and so do their intervals.
+
+    Nearest neighbours may find less than nothing, or more than there is. What leaves the limits is put back to them. A
+    number has no interval where clipping decides on it, and a note says so.
     """
     information = estimator.information(statistics)
     found = numbers(information)
+    by_neighbours = not estimator.has_entropies
+    found = _within_limits(found, limits, shares) if by_neighbours else found
     scalars = [key for key, number in found.items() if number.ndim == 0]
 
     def stacked(averages: Mapping[str, Tensor]) -> Tensor:
@@ -109,6 +120,8 @@ def information_score(
     # The errors of images and of draws are independent.
     each = [standard_error(stacked, vars(information), *rows) for rows in estimator.deviations(statistics)]
     errors = dict(zip(scalars, torch.stack(each).square().sum(dim=0).sqrt().tolist(), strict=True))
+    clipped = _decided_by_clipping(information, numbers, errors) if by_neighbours else []
+    errors |= dict.fromkeys(clipped, math.nan)
     value = Value.of(found["value"], errors["value"], limits)
     is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
     score = score_of(
@@ -118,11 +131,39 @@ def information_score(
         value,
         statistics.codes.factor_names,
         settled=is_settled,
-        notes=notes,
+        notes=(*notes, *((_CLIPPED,) if clipped else ())),
         settings={**settings, **estimator.used(statistics)},
     )
     parts = {name: part.within((0.0, 1.0)) if name in shares else part for name, part in score.parts.items()}
     return estimator.checked(replace(score, parts=parts), statistics)
+
+
+def _within_limits(found: dict[str, Tensor], limits: Interval, shares: Collection[str]) -> dict[str, Tensor]:
+    """Returns the numbers with the value, those of factors and the shares put back where they can lie."""
+    kept = dict.fromkeys(("value", "per_factor"), limits) | dict.fromkeys(shares, (0.0, 1.0))
+    return {name: number.clamp(*kept[name]) if name in kept else number for name, number in found.items()}
+
+
+def _decided_by_clipping(
+    information: LatentInformation,
+    numbers: Callable[[LatentInformation], dict[str, Tensor]],
+    errors: Mapping[str, float],
+) -> list[str]:
+    """Returns the scalars that take information below 0 for 0, and would leave their intervals if it were as far above
+    0: to first order they do not depend on it, so their intervals do not tell how it errs.
+    """
+    table = information.mutual_information
+    if not bool((table < -TIE).any()):
+        return []
+    as_it_is, clipped, mirrored = (
+        numbers(replace(information, mutual_information=each)) for each in (table, table.clamp(min=0), table.abs())
+    )
+    return [
+        name
+        for name, error in errors.items()
+        if abs(float(clipped[name] - as_it_is[name])) < TIE
+        and abs(float(mirrored[name] - as_it_is[name])) > QUANTILE * error + TIE
+    ]
 
 
 def check_entropies(name: str, estimator: Estimator) -> None:

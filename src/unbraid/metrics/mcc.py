@@ -34,8 +34,8 @@ class MCC(Metric):
 
     Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
     their ranks. `matching`: "strong" pairs latents and factors as they are; "weak" first maps both linearly so that
-    they correlate best, and the value is the mean of the canonical correlations. A factor for which no latent is left
-    counts 0.
+    they correlate best, by Pearson, and the value is the mean of the correlations of the canonical pairs, or of their
+    ranks. A factor for which no latent is left counts 0.
     """
 
     correlation: Correlation = "pearson"
@@ -44,6 +44,8 @@ class MCC(Metric):
     """Whether latents and factors are paired as they are, or after the best linear map of both."""
     unordered: Unordered = "left_out"
     """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
+    num_samples: int | None = None
+    """How many images are looked at, at most, drawn at random and always the same; without it all."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "mean correlation coefficient"
@@ -53,6 +55,7 @@ class MCC(Metric):
         return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
+        statistics = statistics.drawn(self.num_samples)
         codes, varies = statistics.codes, statistics.varies
         taken = [has_order(labels) or self.unordered == "numbered" for labels in codes.factors]
         places = [k for k, names_a_number in enumerate(taken) if names_a_number and varies[k]]
@@ -62,7 +65,8 @@ class MCC(Metric):
                 f"MCC: the values of {', '.join(skipped)} have no order, so there is nothing to correlate with. Use "
                 "unordered='numbered', or give at least one factor whose values are measurements, ordered, or two."
             )
-        columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], self.correlation)
+        as_ranks = self.correlation == "spearman" and self.matching == "strong"
+        columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
         found = self._numbers(columns, statistics.weights)
         value = Value.of(found["value"], self._error(columns, statistics.weights), self.bounds)
         per_factor = {}
@@ -82,14 +86,14 @@ class MCC(Metric):
                 if name != "value"
             },
             notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
-            settings=self.settings,
+            settings={name: setting for name, setting in self.settings.items() if setting is not None},
         )
 
     def _numbers(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> dict[str, Tensor]:
         """Returns the value and the tables, whose last axis is the factors that take part."""
         num_factors = columns.factors.shape[1]
         if self.matching == "weak":
-            found = columns.canonical_correlations(weights)[:num_factors]
+            found = columns.canonical_correlations(weights, of_ranks=self.correlation == "spearman")
             return {"value": found.sum() / num_factors, "canonical_correlations": found}
         table = columns.correlations(weights)
         latents, factors = scipy.optimize.linear_sum_assignment(table.abs().cpu().numpy(), maximize=True)
@@ -119,12 +123,12 @@ class _Columns:
     known: Shaped[Tensor, "image factor"]
 
     @classmethod
-    def of(cls, mean: Tensor, factors: Sequence[Labels], correlation: Correlation) -> "_Columns":
+    def of(cls, mean: Tensor, factors: Sequence[Labels], *, as_ranks: bool) -> "_Columns":
         labels = torch.stack([label_numbers(each).to(mean.device).double() for each in factors], dim=1)
         known = torch.stack([each.is_known.to(mean.device) for each in factors], dim=1)
-        if correlation == "pearson":
-            return cls(mean.double(), torch.where(known, labels, 0.0), known)
-        return cls(_places(mean), _places(labels), known)
+        if as_ranks:
+            return cls(_places(mean), _places(labels), known)
+        return cls(mean.double(), torch.where(known, labels, 0.0), known)
 
     def rows(self, rows: Int64[Tensor, " row"]) -> "_Columns":
         return _Columns(self.latents[rows], self.factors[rows], self.known[rows])
@@ -139,9 +143,11 @@ class _Columns:
                 table[:, factors] = (z.T @ (v * (p / p.sum())[:, None])).clamp(-1, 1)
         return table
 
-    def canonical_correlations(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, " pair"]:
-        """Returns the canonical correlations of the latents with the factors, over the images in which all are known:
-        one for each factor, 0 where there is no further direction.
+    def canonical_correlations(
+        self, weights: Float64[Tensor, " image"], *, of_ranks: bool = False
+    ) -> Float64[Tensor, " pair"]:
+        """Returns the canonical correlations of the latents with the factors, or those of the ranks of each canonical
+        pair, over the images in which all are known: one for each factor, 0 where there is no further direction.
         """
         everywhere = self.known.all(dim=1)
         p = torch.where(everywhere, weights, 0.0)
@@ -149,8 +155,11 @@ class _Columns:
         if float(p.sum()) > 0:
             p = p / p.sum()
             z, v = (_whitened(_scaled(part, p), p) for part in (self.latents, self.factors))
-            both = torch.linalg.svdvals(z.T @ (v * p[:, None])).clamp(0, 1)
-            found[: len(both)] = both[: len(found)]
+            left, both, right = torch.linalg.svd(z.T @ (v * p[:, None]), full_matrices=False)
+            if of_ranks and len(both):
+                first, second = (_scaled(_places(pair), p) for pair in (z @ left, v @ right.mT))
+                both = (p @ (first * second)).abs()
+            found[: len(both)] = both.clamp(0, 1)
         return found
 
     def _groups(self) -> Iterator[tuple[list[int], Tensor]]:

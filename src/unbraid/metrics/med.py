@@ -37,6 +37,7 @@ class MED(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     needs_factor_entropy: ClassVar[bool] = False
+    quantity_of_factors: ClassVar[str] = "completeness"
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True})
 
     num_top: int | None = None

@@ -160,6 +160,8 @@ class Metric(Recipe, ABC):
     by_name_only: ClassVar[bool] = False
     # Whether a predictor is fitted on some images and tested on others.
     fits_predictor: ClassVar[bool] = False
+    # What the numbers of factors are, in words, where they are not what the value is.
+    quantity_of_factors: ClassVar[str] = ""
     # The parts that papers report as scores of their own, and whether higher is better.
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
 
@@ -246,7 +248,8 @@ ADVICE: dict[Feature, str] = {
     "soft labels": "Pass the most likely value of each image, as integers.",
     "missing labels": "Keep the images in which the factor is known.",
     "weights": "Leave them out, or draw images from them first.",
-    "means without std": "Give std or log_var; for a deterministic encoder a std of 0.",
+    "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
+    "MeansHistogram() or Neighbours(), or a std of 0 and Quantised().",
     "draws without densities": "Give mean and std, or use Quantised(), which counts draws.",
     "correlated posteriors": "Give the std of each latent in place of the covariance.",
     "discrete latents": "Ask for discrete='columns', which shows their probabilities, or discrete='left_out' "

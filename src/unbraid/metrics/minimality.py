@@ -33,6 +33,7 @@ class Minimality(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "minimality"
+    quantity_of_factors: ClassVar[str] = "sufficiency"
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sufficiency": True})
     why_undefined: ClassVar[str] = "No latent says more of the image than the threshold: undefined."
 

@@ -96,6 +96,7 @@ class SNC(Metric):
             parts=values,
             per_factor=dict(zip(statistics.codes.factor_names, tables["alone"].tolist(), strict=True)),
             tables=tables,
+            notes=_notes(list(found.values()), paired),
             settings=self.settings,
         )
 
@@ -134,9 +135,29 @@ def named_by(task: PredictionTask, latent: int | None) -> Float64[Tensor, " test
 
 def _bins(task: PredictionTask, latent: int, codes: Float64[Tensor, "row latent"]) -> Int64[Tensor, " row"]:
     """Returns the bin of each row: as many of equal mass among the training rows as the factor has values."""
+    ranked, first = _ranked(task, latent)
+    return torch.searchsorted(ranked[first], codes[:, latent].contiguous(), right=True)
+
+
+def _ranked(task: PredictionTask, latent: int) -> tuple[Float64[Tensor, " train"], Int64[Tensor, " cut"]]:
+    """Returns the means of a latent in the training rows in order, and where each bin but the first begins."""
     num_bins, ranked = len(task.train_labels.unique()), task.train_codes[:, latent].sort().values
-    cuts = ranked[torch.arange(1, num_bins) * len(ranked) // num_bins]
-    return torch.searchsorted(cuts, codes[:, latent].contiguous(), right=True)
+    return ranked, torch.arange(1, num_bins) * len(ranked) // num_bins
+
+
+def _notes(tasks: list[PredictionTask], paired: list[int | None]) -> tuple[str, ...]:
+    """Returns a note that names the factors whose latent has equal means on both sides of a cut."""
+    cut = []
+    for task, latent in zip(tasks, paired, strict=True):
+        if latent is not None:
+            ranked, first = _ranked(task, latent)
+            cut += [task.name] if bool((ranked[first - 1] == ranked[first]).any()) else []
+    told = (
+        f"Bins of equal mass cut through means that are equal ({', '.join(cut)}), as those of quantised codes are: two "
+        "values may share a bin, so that a perfect latent names one of them wrongly. InfoMEC(Levels()) counts "
+        "levels as they are."
+    )
+    return (told,) if cut else ()
 
 
 def _counts(task: PredictionTask, latent: int) -> Float64[Tensor, "bin value"]:

@@ -193,7 +193,7 @@ def _other_scorings(item: Item, found: ItemEvidence) -> list[str]:
 
 def _not_run(item: Item) -> list[str]:
     """Returns what to type, what it costs, the printed numbers, and the claims that will be decided."""
-    scale = next((scale for scale in item.scales if scale != "smoke"), "paper")
+    scale = next((scale for scale in item.scales if scale != "smoke"), item.scales[0])
     needs = f" It needs {_sentence(item.needs)}" if item.needs else ""
     stand_in = (
         f" Its stand-in is [{item.stand_in}](#{item.stand_in.partition('/')[2].lower()})." if item.stand_in else ""

@@ -12,7 +12,7 @@ from tests.metrics.test_mig import grid, random_codes, rows
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
-from unbraid.metrics import JEMMIG, MIG, RMIG, Informativeness, Modularity
+from unbraid.metrics import DCIMIG, JEMMIG, MED, MIG, RMIG, InfoMEC, Informativeness, MIGSup, Modularity
 from unbraid.metrics.estimators import Exact, Neighbours
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -133,6 +133,52 @@ def test_fewer_neighbours_say_whether_it_is_settled():
     assert score.settled is False
     assert "200 nearest neighbours in place of 400" in score.notes[0]
     assert MIG(Neighbours(1))(codes).settled is None
+
+
+@pytest.mark.parametrize("metric", [MIG, RMIG, DCIMIG, MIGSup, MED, Modularity, InfoMEC])
+def test_a_value_lies_in_its_bounds_and_in_its_interval(metric):
+    values = torch.stack([torch.arange(300) % 3, torch.arange(300) // 3 % 4], dim=1)
+    noise = sampling.normal((300, 2), 0, "test/bounds").double()
+    factors = tuple(Labels(name, v) for name, v in zip("ab", values.unbind(1), strict=True))
+    for spread in (0.01, 1.0, 30.0):
+        score = metric(Neighbours())(Codes(values + spread * noise, factors=factors))
+        low, high = score.interval or (score.value, score.value)
+        assert 0 <= low <= score.value <= high <= 1
+
+
+@pytest.mark.parametrize("metric", [MIG, RMIG, DCIMIG])
+def test_more_than_there_is_to_say_counts_as_all_of_it(metric):
+    """Of groups that never mix, neighbours find psi(N) - psi(N_v), which is more than the entropy."""
+    values = torch.arange(300) % 3
+    mean = (values + 0.01 * sampling.normal((300,), 0, "test/bounds")).double()[:, None]
+    codes = Codes(mean, factors=(Labels("v", values),))
+    assert float(information(Neighbours(), codes)) > math.log(3) + 1e-3
+    score = metric(Neighbours())(codes)
+    assert (score.value, score.per_factor["v"], score.interval[1]) == (1, 1, 1)
+
+
+def test_where_clipped_noise_decides_there_is_no_interval_and_a_note():
+    """Three latents of noise, of which two seem to say less than nothing: the share of the third is 1, always."""
+    found, degenerate = [], []
+    for seed in range(20):
+        codes = Codes(
+            sampling.normal((200, 3), seed, "test/noise").double(),
+            factors=(Labels("v", torch.arange(200) % 4), Labels("w", torch.arange(200) // 4 % 5)),
+        )
+        score = InfoMEC(Neighbours(), active="range")(codes)
+        numbers = (score, score.parts["compactness"])
+        found += [number.interval for number in numbers]
+        degenerate += [i for i in found if i is not None and i[1] - i[0] < 1e-6]
+        assert any("has no interval" in note for note in score.notes) == any(n.interval is None for n in numbers)
+    assert None in found
+    assert degenerate == []
+
+
+def test_means_are_read_where_that_is_asked_for():
+    codes = noisy_codes(100)
+    wide = replace(codes, std=torch.ones_like(codes.mean))
+    torch.testing.assert_close(information(Neighbours(reads="mean"), wide), information(Neighbours(), codes))
+    assert not torch.equal(information(Neighbours(), wide), information(Neighbours(), codes))
 
 
 def test_draws_stand_for_posteriors_without_a_density():

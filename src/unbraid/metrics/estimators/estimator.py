@@ -65,6 +65,10 @@ class Estimator(Recipe, ABC):
         """Returns how many `units` it has."""
         return 0
 
+    def seen(self, statistics: Statistics) -> Statistics:
+        """Returns the images that it looks at: all, unless it is told to look at some."""
+        return statistics
+
     def sample(self, statistics: Statistics) -> Statistics:
         """Returns the images on which it is compared with its twin."""
         return statistics.subset()

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import scipy
 import torch
@@ -17,6 +17,8 @@ from unbraid.metrics.estimators.neighbour_estimator import Estimated, NeighbourE
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
+Reads = Literal["draw", "mean"]
+
 
 @final
 @dataclass(frozen=True)
@@ -26,14 +28,18 @@ class Neighbours(NeighbourEstimator):
 
     Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
     (2004), their first estimator, with latent and factor scaled to a variance of 1. It needs no bins and takes
-    deterministic codes: it reads one point of each image, the mean where there is no width, else a draw made with
-    `seed` (the first of the draws that the codes carry). Where the k nearest coincide with the image it counts, as do
-    Gao et al., arXiv:1709.06212v3. Mutual information only: there are no entropies of latents. A value that a single
-    image has is left out.
+    deterministic codes: it reads one point of each image, the mean where there is no width, else what `reads` says: a
+    draw made with `seed` (the first of the draws that the codes carry), or the mean all the same. Where the k nearest
+    coincide with the image it counts, as do Gao et al., arXiv:1709.06212v3. Mutual information only: there are no
+    entropies of latents. A value that a single image has is left out.
     """
 
     seed: int = 0
-    """Which draw of each posterior is read."""
+    """Which draw of each posterior is read, and which images, where not all are looked at."""
+    reads: Reads = "draw"
+    """Which point of a posterior with a width is read: a draw from it, or its mean."""
+    num_samples: int | None = None
+    """How many images are looked at, at most, drawn at random; without it all."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -47,9 +53,13 @@ class Neighbours(NeighbourEstimator):
             }
         )
 
+    def seen(self, statistics: Statistics) -> Statistics:
+        return statistics.drawn(self.num_samples, self.seed)
+
     def estimate(self, statistics: Statistics) -> Estimated:
-        z = points(statistics.codes, self.seed)
-        return neighbour_information(z.split(1, dim=1), statistics.codes.factors, self.k)
+        codes = self.seen(statistics).codes
+        z = codes.mean.double() if self.reads == "mean" else points(codes, self.seed)
+        return neighbour_information(z.split(1, dim=1), codes.factors, self.k)
 
 
 def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:

@@ -160,7 +160,7 @@ def _check_range(task: PredictionTask) -> None:
     largest = float(torch.cat([task.train_codes, task.test_codes]).abs().max())
     if largest > float(torch.finfo(torch.float32).max):
         raise CodesError(
-            f"DCI: the largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. "
+            f"The largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. "
             "Divide the latents by a constant first."
         )
 

@@ -24,16 +24,16 @@ class LogLosses:
     num_unseen: int
 
 
-def log_losses(task: PredictionTask, *, in_sample: bool) -> LogLosses:
+def log_losses(task: PredictionTask, *, in_sample: bool, of_levels: bool = False) -> LogLosses:
     """Returns the losses of a multinomial regression on standardised latents, on the test rows. It has C = 1, and
     without latents each value has its frequency among the training rows. In sample, where the test rows are the
-    training rows, it has no penalty and balanced classes, and without latents all values are alike.
+    training rows, it has no penalty and balanced classes, and without latents all values are alike. `of_levels`: it
+    reads a column of 0 and 1 for each level of each latent among the training rows, in place of standardised latents.
     """
     from sklearn.linear_model import LogisticRegression
 
     values, places = task.train_labels.unique(return_inverse=True)
-    mean, scale = task.train_codes.mean(dim=0), task.train_codes.std(dim=0, correction=0)
-    scale = torch.where(scale > 0, scale, 1.0)
+    train, test = _in_levels(task) if of_levels else _standardised(task)
     seen = torch.isin(task.test_labels, values)
     rows = torch.searchsorted(values, task.test_labels[seen])
     if in_sample:
@@ -45,8 +45,25 @@ def log_losses(task: PredictionTask, *, in_sample: bool) -> LogLosses:
     if len(values) == 1:
         return LogLosses(torch.zeros_like(null), null, int((~seen).sum()))
     with quietly():
-        model.fit(((task.train_codes - mean) / scale).numpy(), places.numpy())
-        logs = torch.from_numpy(model.predict_log_proba(((task.test_codes[seen] - mean) / scale).numpy())).double()
+        model.fit(train.numpy(), places.numpy())
+        logs = torch.from_numpy(model.predict_log_proba(test[seen].numpy())).double()
     # As scikit-learn's log loss does, no probability counts as less than rounding.
     least = math.log(torch.finfo(torch.float64).eps)
     return LogLosses(-logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, int((~seen).sum()))
+
+
+def _standardised(task: PredictionTask) -> tuple[Float64[Tensor, "train latent"], Float64[Tensor, "test latent"]]:
+    mean, scale = task.train_codes.mean(dim=0), task.train_codes.std(dim=0, correction=0)
+    scale = torch.where(scale > 0, scale, 1.0)
+    return (task.train_codes - mean) / scale, (task.test_codes - mean) / scale
+
+
+def _in_levels(task: PredictionTask) -> tuple[Float64[Tensor, "train level"], Float64[Tensor, "test level"]]:
+    """Returns a column for each level of each latent among the training rows: 1 in the rows that have it."""
+    levels = [column.unique() for column in task.train_codes.T.contiguous()]
+
+    def columns(codes: Float64[Tensor, "row latent"]) -> Float64[Tensor, "row level"]:
+        each = zip(codes.unbind(dim=1), levels, strict=True)
+        return torch.cat([(column[:, None] == known).double() for column, known in each], dim=1)
+
+    return columns(task.train_codes), columns(task.test_codes)

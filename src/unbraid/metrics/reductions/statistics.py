@@ -91,6 +91,19 @@ class Statistics:
             return self
         return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
 
+    def drawn(self, num_images: int | None, seed: int = 0) -> "Statistics":
+        """Returns so many of the images, drawn without replacement and always the same for a seed, with statistics of
+        their own; all of them where there are no more, or no number is given.
+        """
+        if num_images is None or len(self.codes) <= num_images:
+            return self
+
+        def compute() -> Statistics:
+            rows = sampling.permuted_rows(len(self.codes), seed, "drawn images")[:num_images].sort().values
+            return Statistics(self.codes.rows(rows.to(self.codes.mean.device)))
+
+        return self.once(("drawn", num_images, seed), compute)
+
     @cached_property
     def fitted_part(self) -> "Statistics":
         """Returns the images that predictors are fitted on; all of them, unless some are set apart for tests."""

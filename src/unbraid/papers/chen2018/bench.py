@@ -18,10 +18,12 @@ from unbraid.papers.item import Choice, Scale
 from unbraid.precision import Precision
 from unbraid.runs.spec import RunSpec
 from unbraid.schedule import Linear
-from unbraid.studies.claims import Claim
+from unbraid.studies.claims import Claim, OnlyIf
 from unbraid.studies.study import Setting, Study
 
 MIG, ELBO, TOTAL_CORRELATION = "mig", "elbo", "elbo-decomposition"
+INFORMATION, LEAST_INFORMATION = f"{TOTAL_CORRELATION}:mutual_information", 2.0
+"""What an InfoGAN's codes say of the image, and how many nats at least if it has learned."""
 METRICS = (MIG, ELBO, "rate", "distortion", TOTAL_CORRELATION)
 """Of every run, so that items which share a run find all that they ask for among its kept scores."""
 NUM_LATENTS, NUM_CODES, NUM_NOISE = 10, 5, 5
@@ -103,6 +105,11 @@ class Bench:
 def label(family: str, beta: float = 1.0) -> str:
     """Returns what a setting is called; at beta 1 both families are the VAE."""
     return "VAE" if beta == 1 else f"{family} {beta:g}"
+
+
+def if_learned(claim: Claim, infogan: str) -> Claim:
+    """Returns a comparison with an InfoGAN, which is undecided if that has not learned."""
+    return OnlyIf.told_by(claim, INFORMATION, infogan, LEAST_INFORMATION)
 
 
 _FEW_BETAS, _ALL_BETAS = (1.0, 2.0, 4.0, 6.0, 8.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)

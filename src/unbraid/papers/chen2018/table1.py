@@ -1,6 +1,7 @@
 """Table 1: what three metrics notice, cell by cell, on codes that are made for it."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final, get_args
@@ -22,6 +23,7 @@ DEGREES = (0, 15, 30, 40, 45)
 _METRICS = {"zdiff": "Higgins et al.", "factor-vae-score": "Kim & Mnih", "mig": "MIG"}
 _PAPERS = {"zdiff": "Higgins et al.'s metric", "factor-vae-score": "Kim & Mnih's metric", "mig": "MIG"}
 _JUDGED_AT = 40
+_LEAST_FALL = "least fall from turn to turn"
 
 
 @final
@@ -31,7 +33,7 @@ class Size:
 
     grid: Grid = GRID
     stds: tuple[float, ...] = (0.05, 0.2)
-    pairs: tuple[int, ...] = (1, 4, 16, 64)
+    pairs: tuple[int, ...] = (1, 4, 16, 64, 200)
     batches: tuple[int, ...] = (4, 16, 64)
     votes: tuple[int, ...] = (100, 800, 10_000)
     samples: tuple[int, ...] = (1_000, 10_000)
@@ -41,8 +43,8 @@ class Size:
 
 
 def turned(size: Size, std: float) -> dict[str, float]:
-    """Returns what each metric loses of its score of two factors when their latents are turned by 40 degrees, and that
-    score at every turn.
+    """Returns what each metric loses of its score of two factors when their latents are turned by 40 degrees, that
+    score at every turn, and by how much it falls at least from one turn to the next.
     """
     metrics: dict[str, Metric] = {
         "zdiff": ZDiff(num_train=size.num_train, num_test=size.num_test),
@@ -54,7 +56,14 @@ def turned(size: Size, std: float) -> dict[str, float]:
         codes = gaussian_codes(degrees, std, size.grid)
         found |= {f"{name}:{degrees} degrees": _of_turned(metric(codes)) for name, metric in metrics.items()}
     losses = {name: found[f"{name}:0 degrees"] - found[f"{name}:{_JUDGED_AT} degrees"] for name in metrics}
-    return {**losses, **found}
+    falls = {
+        f"{name}:{_LEAST_FALL}": min(
+            found[f"{name}:{before} degrees"] - found[f"{name}:{after} degrees"]
+            for before, after in itertools.pairwise(DEGREES)
+        )
+        for name in metrics
+    }
+    return {**losses, **found, **falls}
 
 
 def _of_turned(score: Score) -> float:
@@ -104,7 +113,6 @@ def in_general(size: Size, std: float, seed: int) -> dict[str, float]:
     kinds = {
         "Laplace": drawn_codes("Laplace", std, size.num_draws, seed, size.grid),
         "bimodal": drawn_codes("bimodal", std, size.num_draws, seed, size.grid),
-        "categorical": categorical_codes(size.grid),
     }
     num_train = size.num_train // 5  # fewer points: the columns of categories are many
     metrics: dict[str, Metric] = {
@@ -114,10 +122,18 @@ def in_general(size: Size, std: float, seed: int) -> dict[str, float]:
     }
     for name, metric in metrics.items():
         whole = metric(plain).value
-        shares = {kind: min(1.0, _at_best(metric, codes) / whole) for kind, codes in kinds.items()}
+        found_of = {kind: _at_best(metric, codes) for kind, codes in kinds.items()}
+        found_of["categorical"] = _of_categories(metric, size.grid)
+        shares = {kind: min(1.0, value / whole) for kind, value in found_of.items()}
         found[name] = min(shares.values())
         found |= {f"{name}:{kind}": share for kind, share in shares.items()}
     return found
+
+
+@functools.cache
+def _of_categories(metric: Metric, grid: Grid) -> float:
+    """Returns the score of categorical codes, which know no std: the same in every case, and slow."""
+    return _at_best(metric, categorical_codes(grid))
 
 
 def _at_best(metric: Metric, codes: Codes) -> float:
@@ -166,22 +182,34 @@ _CELLS: Mapping[tuple[str, str], tuple[str, dict[str, float]]] = {
 
 
 def table1_work(size: Size) -> Calculation:
-    """Returns the three experiments at every width of the posteriors, and a claim for each of the nine cells."""
+    """Returns the three experiments at every width of the posteriors, a claim for each of the nine cells, and two of
+    how the gap of MIG closes.
+    """
     experiments = (AXIS, SETTINGS, GENERAL)
+    turns = tuple(f"{AXIS}, std {std:g}" for std in size.stds)
+    closes = (
+        Within("The gap of MIG closes with every turn.", f"mig:{_LEAST_FALL}", turns, low=1e-6),
+        Within(f"At {_JUDGED_AT} degrees a gap of 0.1 or less is left.", f"mig:{_JUDGED_AT} degrees", turns, high=0.1),
+    )
     return Calculation(
         name="chen2018-table1",
         cases={f"{experiment}, std {std:g}": (0,) for experiment in experiments for std in size.stds},
         metrics=dict.fromkeys(_METRICS),
         compute=functools.partial(_compute, size),
-        claims=tuple(
-            Within(
-                f"{_PAPERS[metric]} {words}.",
-                metric,
-                tuple(f"{experiment}, std {std:g}" for std in size.stds),
-                **limits,
-            )
-            for (metric, experiment), (words, limits) in _CELLS.items()
+        claims=(
+            *(
+                Within(
+                    f"{_PAPERS[metric]} {words}.",
+                    metric,
+                    tuple(f"{experiment}, std {std:g}" for std in size.stds),
+                    low=limits.get("low"),
+                    high=limits.get("high"),
+                )
+                for (metric, experiment), (words, limits) in _CELLS.items()
+            ),
+            *closes,
         ),
+        version=2,
         families={f"{experiment}, std {std:g}": experiment for experiment in experiments for std in size.stds},
     )
 
@@ -223,7 +251,7 @@ TABLE1 = Item(
         "paper": lambda: table1_work(Size()),
     },
     data="none: codes are made",
-    seconds={"paper": 90},
+    seconds={"paper": 70},
     choices=(
         Choice("experiments", "in an appendix that the text we read lacks", "three experiments on made codes"),
         Choice("codes", "not stated", "6 x 32 x 32 values, one latent for each factor, 3 unused; std 0.05 and 0.2"),
@@ -231,7 +259,7 @@ TABLE1 = Item(
         Choice(
             "unbiased",
             '"for all hyperparameter settings"',
-            "pairs, classifier, means or samples of Z-diff; batch and votes of the FactorVAE score; draws of MIG",
+            "1 to 200 pairs, classifier, means or samples of Z-diff; batch and votes of FactorVAE score; draws of MIG",
         ),
         Choice(
             "general",
@@ -241,7 +269,8 @@ TABLE1 = Item(
     ),
     draw=draw_turns,
     notes=(
-        "The paper's table holds yes and no; each of its nine cells is a claim here, with limits of ours. Those of "
+        "The paper's table holds yes and no; each of its nine cells is a claim here, with limits of ours, and two more "
+        "say how the gap of MIG closes. Those of "
         "turned axes were fixed before; the others were set when first numbers were known. For Higgins et al.'s "
         "metric a spread of 0.2 over settings had been planned, which holds at std 0.2 (0.33) and not at 0.05 "
         "(0.18); the limit is 0.05, as for Kim & Mnih's, which exceeds it by little (0.07). Of bimodal latents "

@@ -1,28 +1,11 @@
 """Do & Tran 2020: metrics of informativeness, separability and interpretability."""
 
-from unbraid.papers.do2020.estimators import (
-    FIGURE14,
-    FIGURE17,
-    FIGURE18,
-    FIGURE19,
-    FIGURE23,
-    FIGURE24,
-    FIGURE25,
-    TABLE8,
-    TABLE9,
-)
+from unbraid.papers.do2020.estimators import FIGURE17, FIGURE18, FIGURE24, FIGURE25
 from unbraid.papers.do2020.face_models import FIGURE10, FIGURE10_FACES, FIGURE12, FIGURE12_FACES
-from unbraid.papers.do2020.faces import (
+from unbraid.papers.do2020.face_scores import (
     FIGURE9,
     FIGURE9_FACES,
-    FIGURE11,
-    FIGURE11_FACES,
     FIGURE13,
-    FIGURE15,
-    FIGURE20,
-    FIGURE20_SPRITES,
-    TABLE5,
-    TABLE5_FACES,
     TABLE6,
     TABLE6_FACES,
     TABLE7,
@@ -30,6 +13,16 @@ from unbraid.papers.do2020.faces import (
 )
 from unbraid.papers.do2020.facts import TABLE2, TABLE2_CELEBA, TABLE3, TABLE4
 from unbraid.papers.do2020.fashion import TABLE6_FASHION, TABLE7_RESCALED
+from unbraid.papers.do2020.latent_pairs import (
+    FIGURE11,
+    FIGURE11_FACES,
+    FIGURE15,
+    FIGURE20,
+    FIGURE20_SPRITES,
+    TABLE5,
+    TABLE5_FACES,
+)
+from unbraid.papers.do2020.num_latents import FIGURE19
 from unbraid.papers.do2020.repeated_runs import (
     FIGURE22,
     FIGURE22_FACES,
@@ -44,6 +37,7 @@ from unbraid.papers.do2020.repeated_runs import (
 from unbraid.papers.do2020.sprites_shown import FIGURE16, FIGURE23C
 from unbraid.papers.do2020.sweep import FIGURE2, FIGURE3, FIGURE4, FIGURE5, FIGURE6, FIGURE7, FIGURE8
 from unbraid.papers.do2020.table1 import TABLE1
+from unbraid.papers.do2020.three_models import FIGURE14, FIGURE23, TABLE8, TABLE9
 from unbraid.papers.item import Paper
 
 PAPER = Paper(

@@ -9,7 +9,18 @@ import torch
 from unbraid import draws
 from unbraid.evaluation.top_latents import top_latents
 from unbraid.metrics import RMIG, Metric
-from unbraid.papers.do2020.faces import CELEBA, CHOICES, FACES, NEEDS, THREE, celeba, faces, setting_on
+from unbraid.papers.do2020.faces import (
+    CELEBA,
+    FACES,
+    MANY_LATENTS,
+    NEEDS,
+    THREE,
+    celeba,
+    choices_of_drawn_faces,
+    choices_of_photographs,
+    faces,
+    setting_on,
+)
 from unbraid.papers.do2020.pictures import (
     BY_INFORMATION,
     ENDS,
@@ -20,12 +31,12 @@ from unbraid.papers.do2020.pictures import (
     kept,
     most_informative,
 )
-from unbraid.papers.do2020.runs import AAE_50, BINS, Question, bars, beta, examined, gamma
+from unbraid.papers.do2020.runs import AAE_50, BINS, Question, above, bars, beta, examined, gamma
 from unbraid.papers.examination import Examine, Numbers, of_each
 from unbraid.papers.item import Choice, Item, Printed, Scale
 from unbraid.papers.work import Work
 from unbraid.runs.run import Run
-from unbraid.studies.claims import Claim, Higher, Within
+from unbraid.studies.claims import Claim, Within
 
 _BY_ATTRIBUTE = RMIG(BINS)
 DISTANCE, RESIDUAL, TOLD = "distance-to-data", "gap-residual", "told"
@@ -48,6 +59,7 @@ def pair(
     pictures: Callable[[Work, Path], Mapping[str, bytes]] | None = None,
     choices: tuple[Choice, ...] = (),
     notes: str = "",
+    stand_in_notes: str = MANY_LATENTS,
     num_seeds: int = 4,
     smallest: int = 1,
 ) -> tuple[Item, Item]:
@@ -70,7 +82,8 @@ def pair(
         claim,
         printed=(lambda names: printed) if printed else None,
         draw=bars(panels),
-        choices=(*choices, *CHOICES),
+        choices=choices,
+        shared=choices_of_photographs(num_seeds),
         data=CELEBA,
         notes=notes,
         needs=NEEDS,
@@ -81,9 +94,10 @@ def pair(
         f"{title}, on drawn faces",
         claim,
         draw=bars(panels),
-        choices=(*choices, *CHOICES),
+        choices=choices,
+        shared=choices_of_drawn_faces(num_seeds),
         data=FACES,
-        notes="Faces of four factors do not fill 65 latents, as photographs may.",
+        notes=stand_in_notes,
         stands_in_for=f"do2020/{key}",
         pictures=pictures,
     )
@@ -162,7 +176,7 @@ FIGURE10, FIGURE10_FACES = pair(
     {DISTANCE: None},
     lambda scale: of_each(functools.partial(distance_to_data, num_starts=2 if scale == "smoke" else 50)),
     [
-        Higher(f"Images of {other} are farther from the data than AAE's.", DISTANCE, other, AAE_50)
+        above(f"Images of {other} are farther from the data than AAE's.", DISTANCE, other, AAE_50)
         for other in (gamma(50), beta(50))
     ],
     panels={"distance to the nearest image": DISTANCE, "without moving": f"{DISTANCE}:unmoved"},
@@ -185,7 +199,7 @@ def _gap_claims(attribute: str) -> list[Claim]:
     return [
         Within(f"The RMIG of {attribute} is the gap of its first two latents.", RESIDUAL, THREE, high=1e-6),
         *(
-            Higher(f"The first latent of FactorVAE says more of {attribute} than that of {o}.", TOLD, gamma(50), o)
+            above(f"The first latent of FactorVAE says more of {attribute} than that of {o}.", TOLD, gamma(50), o)
             for o in (beta(50), AAE_50)
         ),
     ]

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid import figures
+from unbraid.codes import Codes
 from unbraid.data import DSprites
 from unbraid.evaluation.top_latents import top_latents
 from unbraid.figures.saving import rendered
@@ -20,7 +21,7 @@ from unbraid.runs.run import Run
 
 BY_INFORMATION = Informativeness(BINS)
 ENDS, NUM_FRAMES = 3.0, 11
-_NUM_TOP = 10
+_NUM_TOP, _MOST_IMAGES = 10, 10_000
 _START = {"scale": 3, "orientation": 20, "position_x": 16, "position_y": 16}
 
 
@@ -33,9 +34,15 @@ def first_runs(work: Work, folder: Path) -> dict[str, Run]:
     return found
 
 
+def some_rows(codes: Codes) -> Codes:
+    """Returns the codes of at most 10,000 images, evenly spaced: the same images for every run."""
+    every = -(-len(codes) // _MOST_IMAGES)
+    return codes.rows(torch.arange(0, len(codes), every))
+
+
 def in_file_name(label: str) -> str:
     """Returns the label of a setting as the names of its pictures have it."""
-    return label.lower().replace(",", "").replace(" ", "-")
+    return label.lower().replace(",", "").replace(" ", "-").replace(".", "-")
 
 
 def kept(run: Run, metric: Metric) -> Score:

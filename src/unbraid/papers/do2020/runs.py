@@ -11,6 +11,7 @@ from unbraid.data.dataset import FactorDataset
 from unbraid.distributions import GaussianLatents
 from unbraid.distributions.likelihoods.likelihood import Likelihood
 from unbraid.evaluation import Scoring
+from unbraid.figures.median_lines import median_lines
 from unbraid.metrics import Metric
 from unbraid.metrics.estimators import Quantised, Sampled
 from unbraid.models import Autoencoder, Conv, Critic
@@ -25,10 +26,11 @@ from unbraid.papers.work import StudyWork
 from unbraid.precision import Precision
 from unbraid.recipes import text_of
 from unbraid.runs.spec import RunSpec
-from unbraid.studies.claims import Claim
+from unbraid.studies.claims import AsPrinted, Claim, ClearlyHigher, PrintedScore
 from unbraid.studies.figures import run_table
 from unbraid.studies.study import Setting, Study
 from unbraid.studies.study_scores import StudyScores
+from unbraid.table import Table
 
 GAMMAS, BETAS = (10, 20, 50, 100), (1, 4, 10, 20, 50)
 NUM_LATENTS = 10
@@ -76,6 +78,7 @@ SIZES: Mapping[Scale, Size] = {
 # Milliseconds of one step of a model on an H200, by the objective.
 _MILLISECONDS = {"FactorVAE": 0.186, "beta-VAE": 0.088, "AAE": 0.232}
 _SECONDS_OF_SCORES, _SECONDS_OF_COMPILING = 4.0, 45.0
+SPRITES_OPTIMISER, STATED_OPTIMISER = Adam(1e-4, betas=(0.9, 0.99)), Adam(1e-3, betas=(0.5, 0.99))
 
 
 def draws(scale: Scale) -> Sampled:
@@ -91,8 +94,9 @@ def spec(
     images: FactorDataset | None = None,
     net: Architecture | None = None,
     likelihood: Likelihood | None = None,
+    optimiser: Adam = SPRITES_OPTIMISER,
 ) -> RunSpec:
-    """Returns what a setting of this label trains, by default on dSprites."""
+    """Returns what a setting of this label trains, by default on dSprites as the authors' code does."""
     size, (family, _, weight) = SIZES[scale], label.partition(", ")[0].rpartition(" ")
     objectives: Mapping[str, Callable[[float], Objective]] = {"FactorVAE": FactorVAE, "beta-VAE": BetaVAE, "AAE": AAE}
     tiny = scale == "smoke"
@@ -111,7 +115,7 @@ def spec(
         critic=None if family == "beta-VAE" else critic,
         num_steps=size.num_steps,
         batch_size=size.batch_size,
-        optimiser=Adam(1e-4, betas=(0.9, 0.99)),
+        optimiser=optimiser,
         precision=size.precision,
     )
 
@@ -181,9 +185,12 @@ class Question:
         choices: tuple[Choice, ...] = (),
         notes: str = "",
         data: str = "dSprites, drawn",
+        shared: tuple[Choice, ...] | None = None,
         **rest: Any,
     ) -> Item:
-        """Returns the item that this is asked for."""
+        """Returns the item that this is asked for. `shared` are the choices that it has in common with others, by
+        default those of all models on dSprites.
+        """
         scales: tuple[Scale, ...] = ("smoke", "quick", "long", "paper")
         return Item(
             id=f"do2020/{self.key}",
@@ -192,7 +199,7 @@ class Question:
             work={scale: functools.partial(self.work, scale) for scale in scales},
             data=data,
             seconds={scale: self.seconds(scale) for scale in scales if scale != "smoke"},
-            choices=(*choices, *SHARED_CHOICES),
+            choices=(*choices, *(SHARED_CHOICES if shared is None else shared)),
             printed=tuple(printed(self.names("paper"))) if printed else (),
             draw=None if draw is None else lambda scores: draw(scores, self.names_in(scores)),
             notes=notes,
@@ -214,6 +221,18 @@ def examined(
         return ExaminedWork(study, numbers, examine(scale), (*scored.claims, *claims))
 
     return replace(item, work={scale: functools.partial(work, scale) for scale in item.work})
+
+
+def above(sentence: str, metric: str, ours: str, theirs: str, **rest: Any) -> ClearlyHigher:
+    """Returns the claim that one setting scores above another: by an exact test, and by the interval of the shift."""
+    return ClearlyHigher(sentence, metric, (ours,), (theirs,), **rest)
+
+
+def as_printed(printed: Sequence[Printed], rounding: float, sentence: str = "", **rest: Any) -> AsPrinted:
+    """Returns the claim that these numbers of single models are such as one more seed of ours might have."""
+    told = sentence or f"The {len(printed)} printed numbers are such as one more seed might have."
+    scores = tuple(PrintedScore(each.setting, each.metric, each.value) for each in printed)
+    return AsPrinted(told, scores, rounding=rounding, **rest)
 
 
 def bars(panels: Mapping[str, str]) -> Callable[[StudyScores, Names], Any]:
@@ -245,6 +264,26 @@ def points(pairs: Mapping[str, tuple[str, str]]) -> Callable[[StudyScores, Names
     return drawn
 
 
+def curves(panels: Mapping[str, Mapping[int, str]], across: str) -> Callable[[StudyScores, Names], Any]:
+    """Returns what draws a panel for each title: the median of a score, a line for each setting, over the number that
+    each score of ours belongs to.
+    """
+
+    def drawn(scores: StudyScores, names: Names) -> Any:
+        places = side_by_side(list(panels), height=3.2)
+        for axes, (title, by_place) in zip(places, panels.items(), strict=True):
+            rows = [
+                {"setting": label, "family": scores.families[label], across: place, title: value}
+                for label in scores.settings
+                for place, wanted in by_place.items()
+                for value in scores.values(label, named(names, wanted)).values()
+            ]
+            median_lines(Table.of(rows), across, title, axes=axes)
+        return tuple(places)
+
+    return drawn
+
+
 def named(names: Names, wanted: str) -> str:
     """Returns the name in the study of a metric of ours, or of a part of it: "rmig:scale". One that is examined has its
     name already.
@@ -253,13 +292,18 @@ def named(names: Names, wanted: str) -> str:
     return names.get(key, key) + (f":{part}" if part else "")
 
 
-SHARED_CHOICES = (
-    Choice("learning rate, Adam", "1e-3; 0.5 and 0.99", "1e-4; 0.9 and 0.99, as in the authors' code for dSprites"),
+_LENGTH = Choice("length", "300 epochs; 100 in the code", "paper: 100 epochs (1,152,000 steps); long: 30; quick: 10")
+COMMON_CHOICES = (
     Choice("critic", "1e-4; 0.5 and 0.99", "as stated; weights start from a truncated normal, as in their code"),
-    Choice("length", "300 epochs; 100 in the code", "paper: 100 epochs (1,152,000 steps); long: 30; quick: 10"),
-    Choice("seeds", "4 per setting", "4, and 8 of the settings that single tests compare"),
     Choice("heads", "mean and log std", "mean and log variance: the same functions, another speed of the std"),
     Choice("error bars", "standard error; the code draws the standard deviation", "95 % interval of the mean"),
     Choice("precision", "not stated", "bfloat16 products, weights in float32"),
 )
-"""What all models of the sweep have in common."""
+"""What all models of the paper have in common, whatever the images."""
+SHARED_CHOICES = (
+    Choice("learning rate, Adam", "1e-3; 0.5 and 0.99", "1e-4; 0.9 and 0.99, as in the authors' code for dSprites"),
+    _LENGTH,
+    Choice("seeds", "4 per setting", "4, and 8 of the settings that single tests compare"),
+    *COMMON_CHOICES,
+)
+"""What all models of the sweep on dSprites have in common."""

@@ -7,22 +7,21 @@ import torch
 from unbraid.evaluation import Scoring
 from unbraid.evaluation.usage import UNUSED, informativeness
 from unbraid.metrics import DCI, JEMMIG, RMIG, Metric
-from unbraid.papers.do2020.pictures import by_factor
-from unbraid.papers.do2020.repeated_runs import some_rows
-from unbraid.papers.do2020.runs import AAE_50, BINS, FACTORS, Names, Question, bars, beta, examined, gamma
+from unbraid.papers.do2020.pictures import by_factor, some_rows
+from unbraid.papers.do2020.runs import AAE_50, BINS, FACTORS, Names, Question, above, bars, beta, examined, gamma
 from unbraid.papers.examination import Examine, Numbers, of_each
 from unbraid.papers.item import Choice, Printed, Scale
 from unbraid.recipes import text_of
 from unbraid.runs.run import Run
-from unbraid.studies.claims import AtLeast, Claim, Higher, Near
+from unbraid.studies.claims import Claim, MostWithin, Reaches
 
 _OURS, _OTHERS = gamma(10), (beta(50), AAE_50)
 
 
 def _figure16(names: Names) -> Sequence[Claim]:
     return (
-        *(Higher(f"FactorVAE has a higher mean RMIG than {o}.", names["rmig"], _OURS, o) for o in _OTHERS),
-        *(Higher(f"FactorVAE has a lower mean JEMMIG than {o}.", names["jemmig"], o, _OURS) for o in _OTHERS),
+        *(above(f"FactorVAE has a higher mean RMIG than {o}.", names["rmig"], _OURS, o) for o in _OTHERS),
+        *(above(f"FactorVAE has a lower mean JEMMIG than {o}.", names["jemmig"], o, _OURS) for o in _OTHERS),
     )
 
 
@@ -83,8 +82,8 @@ FIGURE23C = examined(
     {ON_DEAD: None, LARGEST: None},
     _examine,
     [
-        AtLeast("The largest raw weight is that of a latent that says nothing.", ON_DEAD, _LABEL, 1.0),
-        AtLeast("It is larger than 10.", LARGEST, _LABEL, 10.0),
-        Near("With standardised means it is not.", f"{ON_DEAD}:standardised", _LABEL, 0.0, 0.25),
+        MostWithin("The largest raw weight is that of a latent that says nothing.", ON_DEAD, (_LABEL,), 1, 1),
+        Reaches("It is larger than 10.", LARGEST, _LABEL, 10.0),
+        MostWithin("With standardised means it is not.", f"{ON_DEAD}:standardised", (_LABEL,), 0, 0),
     ],
 )

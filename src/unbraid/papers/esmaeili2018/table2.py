@@ -17,13 +17,14 @@ from unbraid.papers.item import Choice, Item, Printed, Scale
 from unbraid.papers.panels import side_by_side
 from unbraid.papers.work import StudyWork
 from unbraid.runs.spec import RunSpec
-from unbraid.studies.claims import Claim, Higher
+from unbraid.studies.claims import AsPrinted, Claim, Higher, InScoring, PrintedScore
 from unbraid.studies.figures import run_table
 from unbraid.studies.study import Setting, Study
 from unbraid.studies.study_scores import StudyScores
 
 SCORE, EASTWOOD = "factor-vae-score", "dci:forest:num_refits=0"
 _BEST, _WORST = "HFVAE", "beta-SVAE"
+_DISCRETE = (_BEST, _WORST)  # the two with a category beside their ten latents
 PRINTED = {
     "VAE": (0.71, 0.40),
     "beta-VAE": (0.72, 0.71),
@@ -31,6 +32,7 @@ PRINTED = {
     "beta-TCVAE": (0.71, 0.31),
     "HFVAE": (0.78, 0.74),
 }
+_AS_COLUMNS, _LEFT_OUT = Scoring(discrete="columns"), Scoring(discrete="left_out")
 _STEPS: dict[Scale, int] = {"smoke": 4, "quick": 36_000, "paper": 144_000}
 _SEEDS: dict[Scale, int] = {"smoke": 1, "quick": 8, "paper": 8}
 
@@ -47,7 +49,7 @@ def _objectives() -> dict[str, Objective]:
 
 def _latents(label: str) -> Latents:
     grouped = GroupedLatents((GaussianLatents(10), ConcreteLatents(3)))
-    return grouped if label in ("beta-SVAE", "HFVAE") else GaussianLatents(10)
+    return grouped if label in _DISCRETE else GaussianLatents(10)
 
 
 def _spec(objective: Objective, latents: Latents, scale: Scale) -> RunSpec:
@@ -69,6 +71,26 @@ def _spec(objective: Objective, latents: Latents, scale: Scale) -> RunSpec:
 
 
 def _claims() -> list[Claim]:
+    """Returns the claims of the table, then the same without the category, of which the paper says nothing."""
+    claims: list[Claim] = [*_orders(), _numbers()]
+    continuous = tuple(label for label in PRINTED if label not in _DISCRETE)
+    return claims + [
+        InScoring.told_by(claim, _LEFT_OUT, "Without the category", alike=continuous, is_control=True)
+        for claim in claims
+    ]
+
+
+def _numbers() -> AsPrinted:
+    """Returns the claim that the ten printed numbers are those of one more seed."""
+    printed = tuple(
+        PrintedScore(label, metric, value)
+        for label, values in PRINTED.items()
+        for metric, value in zip((SCORE, EASTWOOD), values, strict=True)
+    )
+    return AsPrinted("The ten printed numbers are such as one more seed might have.", printed, rounding=0.005)
+
+
+def _orders() -> list[Claim]:
     claims: list[Claim] = []
     for metric, name in ((SCORE, "FactorVAE score"), (EASTWOOD, "Eastwood score")):
         claims += [
@@ -100,7 +122,7 @@ def sprite_study(name: str, settings: tuple[Setting, ...], question: str, claims
             question=question,
             settings=settings,
             metrics=(FactorVAEScore(), DCI("forest", num_refits=0), MIG()),
-            scorings=(Scoring(discrete="columns"), Scoring(discrete="left_out")),
+            scorings=(_AS_COLUMNS, _LEFT_OUT),
             keep="scores",
             claims=claims,
         )
@@ -135,7 +157,7 @@ TABLE2 = Item(
         Choice("seeds", "not stated", "8"),
         Choice("estimator of beta-TCVAE", "not stated", "eq. 13, the paper's own"),
         Choice("Eastwood", "a random forest", "disentanglement by 10 trees of depth 8; completeness is kept beside it"),
-        Choice("category in the scores", "not stated", "its probabilities as columns; also scored without it"),
+        Choice("category in the scores", "not stated", "its probabilities as columns; controls leave it out"),
         Choice("measure of the category", "not stated", "its probability in every term"),
     ),
     printed=tuple(

@@ -67,8 +67,16 @@ def _claims() -> Sequence[Claim]:
         Ratio("With Adagrad too, beta-VAE 4 errs 1.9 times as much as the VAE.", SQUARED, weak, vae, 1.4, 2.6),
         Ratio("With Adagrad too, beta-VAE 60 errs 6.6 times as much as the VAE.", SQUARED, strong, vae, 4.0, 10.0),
         Ratio("With Adagrad too, DIP-VAE errs hardly more than the VAE.", SQUARED, ours, vae, high=1.3),
-        Equivalent("A running covariance leaves Z-diff as it is, within 5 points.", ZDIFF, _RUNNING, _OURS, 0.05),
-        Ratio("A running covariance leaves the error as it is, within a tenth.", SQUARED, _RUNNING, _OURS, 0.9, 1.1),
+        Equivalent(
+            "A running covariance leaves Z-diff as it is, within 5 points.",
+            *(ZDIFF, _RUNNING, _OURS, 0.05),
+            is_control=True,
+        ),
+        Ratio(
+            "A running covariance leaves the error as it is, within a tenth.",
+            *(SQUARED, _RUNNING, _OURS, 0.9, 1.1),
+            is_control=True,
+        ),
     )
 
 
@@ -119,6 +127,7 @@ TABLE1_CONTROLS = Item(
     notes=(
         "VAE and beta-VAE with Adam are runs of `kumar2017/table1`, and DIP-VAE is one of `kumar2017/figure1`. With a "
         "decay of 0.9 a tenth of the running covariance has a gradient, which acts like a tenth of the weight: the "
-        "last setting shows how much that matters, and is not judged."
+        "last setting shows how much that matters, and is not judged. What is said of the running covariance is a "
+        "control; what counts is whether the claims of table 1 hold with Adagrad."
     ),
 )

@@ -1,24 +1,19 @@
 """Table 3 and figures 9 to 12: which latents correlate with each other, and with which factors, on 2D Shapes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from unbraid import figures
-from unbraid.figures.canvas import name_axes, new_figure
-from unbraid.figures.saving import rendered
-from unbraid.figures.style import COLUMN_WIDTH, PLAIN, SMALL_TEXT
-from unbraid.metrics.metric import Score
 from unbraid.papers.item import Item, Scale
+from unbraid.papers.kumar2017.correlation_pictures import bars_of, matrices
 from unbraid.papers.kumar2017.runs import (
     ALL_LATENTS,
     DIP,
     LIVE_LATENTS,
     SHARED_CHOICES,
     SIZES,
-    TEST,
     TOP,
     VAE_,
     beta_vae,
@@ -27,8 +22,7 @@ from unbraid.papers.kumar2017.runs import (
     tuned_work,
 )
 from unbraid.papers.panels import side_by_side
-from unbraid.papers.work import TunedWork, Work
-from unbraid.runs.run import Run
+from unbraid.papers.work import TunedWork
 from unbraid.studies.claims import Claim, Higher, Near
 from unbraid.studies.figures import run_table
 from unbraid.studies.study_scores import StudyScores
@@ -85,66 +79,6 @@ def _median(scores: StudyScores, label: str, metric: str) -> float:
     return float(np.median(values)) if values else float("nan")
 
 
-def _kept(work: Work, folder: Path, metric: str, **settings: Any) -> Mapping[str, Score]:
-    """Returns the kept score of the first seed of each setting, with the tables behind it."""
-    scores, found = work.scores(folder), dict[str, Score]()
-    for label in _SHOWN:
-        runs = [run for run in scores.runs_of(label) if run.state == "finished"]
-        of_run = Run.open(folder / runs[0].run).scores(TEST) if runs else []
-        for score in of_run:
-            if score.metric == metric and all(score.settings.get(k) == v for k, v in settings.items()):
-                found[label] = score
-    return found
-
-
-def _matrices(work: Work, folder: Path) -> Mapping[str, bytes]:
-    """Returns the matrices of correlations of the first seed: latents with latents above, latents with factors below;
-    all latents, then the live ones.
-    """
-    return {
-        name: _matrix_sheet(_kept(work, folder, "Correlations", min_std=min_std))
-        for name, min_std in (("all-latents", 0.0), ("live-latents", 0.05))
-    }
-
-
-def _matrix_sheet(scores: Mapping[str, Score]) -> bytes:
-    figure = new_figure(1.9 * len(scores), 3.4)
-    grid = figure.subplots(2, len(scores), squeeze=False, height_ratios=(10, 5))
-    for column, (label, score) in enumerate(scores.items()):
-        for row, table in enumerate((score.tables["deterministic"], score.tables["latent_factor"].T)):
-            axes = grid[row][column]
-            axes.imshow(table.numpy(), cmap="PuOr", vmin=-1, vmax=1, interpolation="nearest", aspect="auto")
-            axes.set_xticks([])
-            axes.set_yticks(range(len(_FACTORS)) if row and not column else [])
-            if row and not column:
-                axes.set_yticklabels(_FACTORS, fontsize=SMALL_TEXT)
-        name_axes(grid[0][column], title=label)
-    return rendered(grid[0][0])
-
-
-def _bars(work: Work, folder: Path) -> Mapping[str, bytes]:
-    """Returns what the latent of each factor follows, in the first seed of each model: a row of bars per model."""
-    scores = _kept(work, folder, "TopAttributes")
-    figure = new_figure(2 * COLUMN_WIDTH, 1.1 * len(scores))
-    grid = figure.subplots(len(scores), len(_FACTORS), squeeze=False, sharey=True)
-    for row, (label, score) in zip(grid, scores.items(), strict=True):
-        for place, (axes, factor) in enumerate(zip(row, _FACTORS, strict=True)):
-            latent = int(score.tables["top_latent"][place])
-            sizes = score.tables["latent_factor"][latent].abs().tolist() if latent >= 0 else [0.0] * len(_FACTORS)
-            colours = [PLAIN if other == place else "#BBBBBB" for other in range(len(_FACTORS))]
-            axes.bar(range(len(_FACTORS)), sizes, color=colours)
-            axes.set_xticks(range(len(_FACTORS)), _initials(_FACTORS), fontsize=SMALL_TEXT)
-            axes.set_ylim(0, 1)
-            axes.tick_params(labelsize=SMALL_TEXT)
-            name_axes(axes, title=f"{factor}: latent {latent}")
-        name_axes(row[0], upright=label)
-    return {"bars": rendered(grid[0][0])}
-
-
-def _initials(names: Sequence[str]) -> list[str]:
-    return [name.removeprefix("position_")[:2] for name in names]
-
-
 _SECONDS: Mapping[Scale, float] = {
     scale: seconds(num_of_table(SIZES[scale], len(_SHOWN))) for scale in SIZES if scale != "smoke"
 }
@@ -159,7 +93,7 @@ TABLE3 = Item(
     seconds=_SECONDS,
     choices=SHARED_CHOICES,
     draw=_draw_table3,
-    pictures=_matrices,
+    pictures=matrices(_SHOWN, _FACTORS),
     columns=(ALL_LATENTS, LIVE_LATENTS),
     notes=_SHARING
     + (
@@ -179,7 +113,7 @@ FIGURES9_12 = Item(
     seconds=_SECONDS,
     choices=SHARED_CHOICES,
     draw=_draw_figures,
-    pictures=_bars,
+    pictures=bars_of(_FACTORS, _SHOWN, _FACTORS),
     columns=(TOP,),
     notes=_SHARING
     + (

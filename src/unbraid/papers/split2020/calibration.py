@@ -7,8 +7,10 @@ from unbraid.papers.item import Choice, Item, Scale
 from unbraid.papers.split2020.nets import BASELINE, KERNELS
 from unbraid.papers.split2020.runs import (
     BETA_VAE,
+    BETAS,
     DISTORTION,
     FACTOR_VAE,
+    GAMMAS,
     RATE,
     SHARED_CHOICES,
     SPRITES,
@@ -24,13 +26,12 @@ from unbraid.studies.figures import run_table
 from unbraid.studies.study import Setting
 from unbraid.studies.study_scores import StudyScores
 
-_BETAS, _GAMMAS = (2.0, 4.0, 6.0, 8.0), (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)
-_PAIRS = [(VAE_, BASELINE)] * 2 + [(BETA_VAE, BASELINE)] * len(_BETAS) + [(FACTOR_VAE, BASELINE)] * len(_GAMMAS)
+_PAIRS = [(VAE_, BASELINE)] * 2 + [(BETA_VAE, BASELINE)] * len(BETAS) + [(FACTOR_VAE, BASELINE)] * len(GAMMAS)
 _SEEDS = {"smoke": (0,), "paper": (0, 1, 2)}
 
 
 def _settings(scale: Scale) -> list[Setting]:
-    betas, gammas = (_BETAS[:2], _GAMMAS[:2]) if scale == "smoke" else (_BETAS, _GAMMAS)
+    betas, gammas = (BETAS[:2], GAMMAS[:2]) if scale == "smoke" else (BETAS, GAMMAS)
     seeds = _SEEDS[scale]
     return [
         *(Setting(label(VAE_, net), spec(SPRITES, scale, VAE_, net), seeds, VAE_) for net in (BASELINE, KERNELS)),
@@ -90,7 +91,9 @@ CALIBRATION = Item(
     columns=(DISTORTION, RATE),
     notes=(
         "Where no candidate fits both axes, the settings of the paper could not be found, and no level of its other "
-        "figures can be judged. The VAE checks length and net: it is trained with the kernels of the baseline, and "
-        "with those of disentanglement_lib, of 2 x 2 in its third and fourth convolution."
+        "figures can be judged. What is found goes into `WEIGHTS` of `unbraid.papers.split2020.runs`, with "
+        "`IS_CALIBRATED`: until then, levels of beta-VAE and FactorVAE are controls. The VAE checks length and net: it "
+        "is trained with the kernels of the baseline, and with those of disentanglement_lib, of 2 x 2 in its third and "
+        "fourth convolution."
     ),
 )

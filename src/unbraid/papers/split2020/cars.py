@@ -117,7 +117,10 @@ FIGURE8 = Item(
     columns=(MIG_OF_MEANS, DISTORTION),
     needs=_FILE,
     stand_in="split2020/figure8-stand-in",
-    notes="Runs of figure 6. What is judged are the printed MIGs, at the scale paper; at quick, their order.",
+    notes=(
+        "Runs of figure 6. What is judged are the printed MIGs, at the scale paper (those of FactorVAEs once their "
+        "weight is calibrated); at quick, their order."
+    ),
 )
 
 FIGURE10 = Item(

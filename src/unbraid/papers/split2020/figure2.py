@@ -58,6 +58,7 @@ def _work(scale: Scale) -> Callable[[], StudyWork]:
                 MIG_OF_MEANS,
                 label(objective, BASELINE),
                 label(objective, SHARING_EQUAL),
+                is_control=True,
             )
         )
     claims += [

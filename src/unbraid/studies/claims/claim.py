@@ -82,11 +82,22 @@ class Claim(Recipe, ABC):
 
 
 def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
-    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm): one
-    that is then not significant is undecided.
+    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm), and so
+    are controls, by themselves: one that is then not significant is undecided.
     """
     decisions = [claim.decide(scores) for claim in claims]
-    tested = [(place, decision.p_value) for place, decision in enumerate(decisions) if decision.p_value is not None]
+    for is_control in (False, True):
+        _adjust(decisions, claims, is_control)
+    return decisions
+
+
+def _adjust(decisions: list[Decision], claims: Sequence[Claim], is_control: bool) -> None:
+    """Adjusts the decisions of all claims, or of all controls, for being many."""
+    tested = [
+        (place, decision.p_value)
+        for place, decision in enumerate(decisions)
+        if decision.p_value is not None and claims[place].is_control == is_control
+    ]
     adjusted = holm([p_value for _, p_value in tested])
     for (place, p_value), among_all in zip(tested, adjusted, strict=True):
         decision, level = decisions[place], getattr(claims[place], "level", 0.05)
@@ -98,7 +109,6 @@ def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
             reason=decision.reason + note,
             numbers={**decision.numbers, "p among all": among_all},
         )
-    return decisions
 
 
 def judged(p_value: float, opposite: float, level: float) -> Verdict:

@@ -36,7 +36,7 @@ class Within(Claim):
         }
         outside = {run: value for run, value in found.items() if not self._holds(value)}
         least, greatest = min(found.values()), max(found.values())
-        where = f"is {least:,.6g}" if least == greatest else f"lies from {least:.4g} to {greatest:.4g}"
+        where = f"is {_number(least)}" if least == greatest else f"lies from {least:.4g} to {greatest:.4g}"
         reason = (
             f"{self.metric} {where} ({len(found)} {'run' if len(found) == 1 else 'runs'}); expected {self._range()}."
         )
@@ -50,8 +50,13 @@ class Within(Claim):
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
     def _range(self) -> str:
-        if self.low is None:
-            return f"at most {self.high:,.6g}"
-        if self.high is None:
-            return f"at least {self.low:,.6g}"
-        return f"{self.low:,.6g}" if self.low == self.high else f"{self.low:,.6g} to {self.high:,.6g}"
+        if self.low is None or self.high is None:
+            return f"at most {_number(self.high)}" if self.low is None else f"at least {_number(self.low)}"
+        return _number(self.low) if self.low == self.high else f"{_number(self.low)} to {_number(self.high)}"
+
+
+def _number(value: float | None) -> str:
+    """Returns a count in full, and any other number with six digits."""
+    if value is None:
+        return "anything"
+    return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:,.6g}"

@@ -13,6 +13,7 @@ from unbraid.studies.statistics.one_group import median as median
 from unbraid.studies.statistics.one_group import prediction_interval as prediction_interval
 from unbraid.studies.statistics.paired import PairedComparison as PairedComparison
 from unbraid.studies.statistics.paired import compare_pairs as compare_pairs
+from unbraid.studies.statistics.shares import shares_in_order as shares_in_order
 from unbraid.studies.statistics.two_groups import Comparison as Comparison
 from unbraid.studies.statistics.two_groups import Equivalence as Equivalence
 from unbraid.studies.statistics.two_groups import compare as compare

@@ -1,0 +1,76 @@
+"""Information in means that take a few levels each."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from unbraid.errors import CodesError
+from unbraid.information.latent_information import LatentInformation, information_of_tables
+from unbraid.information.quantised import QuantisedStatistics, Quantiser, statistics_of_masses
+from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
+from unbraid.metrics.estimators.image_influences import image_influences
+from unbraid.metrics.metric import Feature
+from unbraid.metrics.reductions.statistics import Statistics
+
+# A latent with more different means is not quantised.
+_MAX_LEVELS = 1_000
+
+
+@final
+@dataclass(frozen=True)
+class Levels(Estimator):
+    """Counts the means alone, each different number as a level of its own: for quantised codes, whose latents take a
+    few values each.
+
+    It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantised latents. There is nothing to
+    refine. It refuses a latent of more than 1,000 levels.
+    """
+
+    num_samples: int | None = None
+    """How many images are looked at, at most, drawn at random and always the same; without it all."""
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return OF_POSTERIORS | {"draws without densities", "means without std"}
+
+    def seen(self, statistics: Statistics) -> Statistics:
+        return statistics.drawn(self.num_samples)
+
+    def information(self, statistics: Statistics) -> LatentInformation:
+        seen = self.seen(statistics)
+
+        def continuous() -> LatentInformation:
+            places, num_levels = _levels(seen.codes.mean)
+            tables = torch.stack([seen.values.grouped_columns(each, num_levels)[0] for each in places.unbind(1)])
+            none = tables.new_zeros(len(tables))
+            return information_of_tables(tables[:, :, 0], seen.values.split(tables), entropy_given_image=none)
+
+        return seen.once(self, lambda: with_discrete(seen, continuous))
+
+    def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
+        seen = self.seen(statistics)
+
+        def continuous() -> tuple[Quantiser, QuantisedStatistics]:
+            places, num_levels = _levels(seen.codes.mean)
+            table = torch.eye(num_levels, dtype=torch.float64, device=places.device)
+            sums = statistics_of_masses(lambda rows: table[places[rows]], places.shape[1], num_levels, seen.values)
+            return lambda part: table[places[seen.influence_rows[part]]], sums
+
+        found = seen.once(("influences", self), lambda: image_influences(seen, continuous))
+        return ((found, float(len(seen.codes))),)
+
+
+def _levels(mean: Float[Tensor, "image latent"]) -> tuple[Int64[Tensor, "image latent"], int]:
+    """Returns the place of each mean among those of its latent, and the most levels that a latent has."""
+    found = [column.unique(return_inverse=True) for column in mean.T.contiguous()]
+    for latent, (levels, _) in enumerate(found):
+        if len(levels) > _MAX_LEVELS:
+            raise CodesError(
+                f"Levels counts each different mean as a level of its own, and latent {latent} has {len(levels):,} of "
+                f"them; expected at most {_MAX_LEVELS:,}. Use Neighbours() or MeansHistogram() for codes that are not "
+                "quantised."
+            )
+    return torch.stack([places for _, places in found], dim=1), max(len(levels) for levels, _ in found)
