@@ -43,4 +43,7 @@ def papers_judge(
         if each != "smoke" and (scale is None or each == scale)
         for path in judge_anew(item, each, folder, because)
     ]
-    say(f"{len(changed)} files are judged by the claims of today." if changed else "Nothing was to be judged anew.")
+    for path in changed:
+        say(f"{path} is judged by the claims of today.")
+    if not changed:
+        say("Nothing was to be judged anew.")

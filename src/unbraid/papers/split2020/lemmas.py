@@ -148,7 +148,7 @@ LEMMAS = Item(
     ),
     work={"smoke": lambda: _work("smoke"), "paper": lambda: _work("paper")},
     data="small sprites",
-    seconds={"paper": 360},
+    seconds={"paper": 480},
     choices=(
         Choice("models", "none: both are proved", "eight small ones: four encoders, as VAE and as FactorVAE"),
         Choice(

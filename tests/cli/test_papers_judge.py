@@ -1,0 +1,13 @@
+"""`unbraid papers judge`."""
+
+
+def test_evidence_of_the_claims_of_today_is_left_alone(unbraid, tmp_path) -> None:
+    unbraid("papers", "run", "chen2018/table2", "--out", tmp_path)
+    asked = ("papers", "judge", "chen2018/table2", "--because", "nothing", "--evidence", tmp_path / "evidence")
+    assert "Nothing was to be judged anew." in unbraid(*asked).out
+
+
+def test_a_reason_is_needed(unbraid) -> None:
+    outcome = unbraid("papers", "judge", "chen2018/table2")
+    assert outcome.code == 2
+    assert "--because" in outcome.err
