@@ -103,13 +103,16 @@ class Item:
 @final
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, what it is called, where it is, and its items in the paper's order."""
+    """A paper: who wrote it, what it is called, where it is, and its items in the paper's order. `without_items` says
+    which of its tables and figures have none, and why.
+    """
 
     id: str
     authors: str
     title: str
     reference: str
     items: tuple[Item, ...]
+    without_items: str = ""
 
     def __post_init__(self) -> None:
         names = [item.id for item in self.items]

@@ -113,8 +113,8 @@ def paper_page(paper: Paper, found: Mapping[str, ItemEvidence | None]) -> str:
     """Returns the page of a paper: every item in the paper's order."""
     origin = (
         f"{paper.reference}. Written by `unbraid papers page` from the files in `evidence/{paper.id}/`; verdicts are "
-        "computed from the scores in them. [All papers](index.md)."
-    )
+        f"computed from the scores in them. {paper.without_items} [All papers](index.md)."
+    ).replace("  ", " ")
     head = [
         f"# {paper.authors}: {paper.title}",
         origin,

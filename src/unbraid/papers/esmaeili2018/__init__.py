@@ -17,6 +17,7 @@ PAPER = Paper(
     authors="Esmaeili, Wu, Jain, Narayanaswamy, Paige, van de Meent",
     title="Hierarchical Disentangled Representations",
     reference="arXiv:1804.02086v1",
+    without_items="Figures 1, 2 and 4 are drawings and formulas, and the text that was read has no figure 10.",
     items=(
         TABLE1,
         FIGURE3,
