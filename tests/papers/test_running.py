@@ -13,6 +13,7 @@ from unbraid.papers.judgement import judge
 from unbraid.papers.running import run_item
 from unbraid.papers.work import digest_of
 from unbraid.studies import Higher, StudyOptions, Within
+from unbraid.studies.evidence import Evidence
 
 OPTIONS = StudyOptions(device="cpu", num_scorers=0, packages=("tests",), progress=False)
 
@@ -89,6 +90,14 @@ def test_evidence_can_be_judged_by_other_claims_and_says_so(ran, tmp_path) -> No
         find_evidence(changed, "quick", tmp_path)
     assert len(judge_anew(changed, "quick", tmp_path, "beta was the wrong way round")) == 1
     assert judge_anew(changed, "quick", tmp_path, "it is the same") == []
+    path = tmp_path / "made2000" / "figure1-quick.json"
+    kept = Evidence.load(path)
+    older = {name: value for name, value in kept.made_by.items() if name != "measured"}
+    Evidence(kept.study, kept.scores, older).save(path)
+    assert judge_anew(changed, "quick", tmp_path, "it is the same") == []
+    with pytest.raises(UnbraidError, match="does not say what was measured"):
+        judge_anew(FIGURE1, "quick", tmp_path, "it is not")
+    kept.save(path)
     found = find_evidence(changed, "quick", tmp_path)
     assert [claim.sentence for claim in found.judgement.claims] == ["Less beta, more MIG."]
     assert found.made_by[0]["note"].endswith("changed when the scores were known: beta was the wrong way round")
@@ -148,8 +157,15 @@ def test_some_settings_are_run_alone_and_evidence_of_the_others_unites_with_thei
     assert (first.progress.num_trained, first.judgement.num_runs, first.judgement.num_asked) == (2, 2, 4)
     command = json.loads(first.evidence.read_text())["made_by"]["command"]
     assert command == "unbraid papers run made2000/figure1 --scale quick --setting 'beta 1'"
-    ran("beta 4", "elsewhere")
-    assert find_evidence(FIGURE1, "quick", tmp_path).judgement.num_runs == 4
+    assert ran("beta 4", "elsewhere").judgement.num_runs == 4  # of the file, not of this folder alone
+    found = find_evidence(FIGURE1, "quick", tmp_path)
+    assert found.judgement.num_runs == 4
+    assert [made["command"].partition("quick ")[2] for made in found.made_by] == [
+        "--setting 'beta 4'",
+        "--setting 'beta 1'",
+    ]
+    [registered] = (tmp_path / "elsewhere" / ".studies").glob("*.json")
+    assert "beta 1" in registered.read_text()  # what the study asks of other settings is known
 
 
 def test_a_setting_that_is_none_is_told_with_those_that_are(tmp_path) -> None:

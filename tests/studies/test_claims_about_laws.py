@@ -1,5 +1,6 @@
 """Claims about printed single models, families, orders and laws of estimates: known answers, and every verdict."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -187,6 +188,15 @@ def test_estimates_agree_within_their_own_errors() -> None:
     assert WithinErrors("closely", "few", "many", ("a",), 1.5).decide(scores).verdict == "not reproduced"
     assert WithinErrors("half of them", "few", "many", ("a",), 1.5, 0.5).decide(scores).verdict == "reproduced"
     assert WithinErrors("without intervals", "x", "y", ("a",)).decide(SCORES).verdict == "undecided"
+    some = tuple(n._replace(low=math.nan, high=math.nan) if n.seed else n for n in numbers)
+    assert (
+        WithinErrors("of one", "few", "many", ("a",), 3.0).decide(replace(scores, numbers=some)).verdict == "undecided"
+    )
+    sure = tuple(n._replace(low=n.value, high=n.value) for n in numbers)
+    assert (
+        WithinErrors("no error", "few", "many", ("a",)).decide(replace(scores, numbers=sure)).verdict
+        == "not reproduced"
+    )
 
 
 def factor_scores(ours, theirs):
@@ -227,7 +237,8 @@ def test_factors_of_which_a_setting_is_best_are_counted() -> None:
         (lambda: NotGrowing("?", "x", ("a",)), "at least two settings"),
         (lambda: GrowingApart("?", "x", "y", ("a",)), "at least two settings"),
         (lambda: MostWithin("?", "x", ("a",), 1.0, 0.0), "low <= high"),
-        (lambda: MostWithin("?", "x", ("a",), share=0.0), "share is 0.0"),
+        (lambda: MostWithin("?", "x", ("a",), 1.0, share=0.0), "share is 0.0"),
+        (lambda: MostWithin("?", "x", ("a",)), "neither low nor high"),
         (lambda: RatioWithin("?", "x", "y", ("a",), 2.0, 1.0), "low <= high"),
         (lambda: RatioWithin("?", "x", "y", ("a",), share=0.0), "share is 0.0"),
         (lambda: SameOrder("?", "x", "y", ("a", "b")), "at least three"),

@@ -27,7 +27,7 @@ from unbraid.papers.summary import (
     with_short_names,
 )
 from unbraid.studies.execute import StudyOptions
-from unbraid.studies.study import Keep
+from unbraid.studies.study import Keep, check_labels
 
 _MOST_NAMED = 5
 
@@ -73,6 +73,8 @@ def run_items(
     evidence: Path | None,
 ) -> None:
     """Runs items one after another, and says what came of each. An item that fails does not stop the next."""
+    for item in chosen if options.settings else ():
+        check_labels(options.settings, item.at(scale or _default_scale(item)).empty().settings, item.id)
     deadline = None if options.budget is None else time.monotonic() + options.budget
     failures: list[str] = []
     for place, item in enumerate(chosen):

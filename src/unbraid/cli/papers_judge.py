@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from unbraid.cli.console import say
+from unbraid.errors import UnbraidError
 
 
 def papers_judge(
@@ -36,14 +37,12 @@ def papers_judge(
     from unbraid.papers.registry import find_items
 
     folder = evidence or committed_evidence()
-    changed = [
-        path
-        for item in find_items(ids)
-        for each in item.scales
-        if each != "smoke" and (scale is None or each == scale)
-        for path in judge_anew(item, each, folder, because)
-    ]
-    for path in changed:
-        say(f"{path} is judged by the claims of today.")
-    if not changed:
-        say("Nothing was to be judged anew.")
+    if not folder.is_dir():
+        raise UnbraidError(f"{folder} is no folder; expected one that holds evidence, as PAPER/ITEM-SCALE.json.")
+    for item in find_items(ids):
+        for each in item.scales:
+            if each == "smoke" or scale not in (None, each):
+                continue
+            for path in judge_anew(item, each, folder, because):
+                say(f"{path} is judged by the claims of today.")
+    say(f"All other evidence of {', '.join(ids)} in {folder}, if there is any, is judged by them already.")

@@ -16,7 +16,7 @@ from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value, score_of
 from unbraid.metrics.reductions.gaps import TIE
-from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.reductions.statistics import Statistics, unseen_note
 
 _CLIPPED = (
     "Some information came out below 0 and counts as 0, which decides on this score: how far it may err cannot be "
@@ -131,7 +131,7 @@ def information_score(
         value,
         statistics.codes.factor_names,
         settled=is_settled,
-        notes=(*notes, *((_CLIPPED,) if clipped else ())),
+        notes=(*notes, *unseen_note(statistics, estimator.seen(statistics)), *((_CLIPPED,) if clipped else ())),
         settings={**settings, **estimator.used(statistics)},
     )
     parts = {name: part.within((0.0, 1.0)) if name in shares else part for name, part in score.parts.items()}

@@ -17,7 +17,7 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.label_numbers import label_numbers
 from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
 from unbraid.metrics.reductions.pearson import Unordered, has_order, standardised
-from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
+from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics, unseen_note
 
 Correlation = Literal["pearson", "spearman"]
 Matching = Literal["strong", "weak"]
@@ -55,6 +55,7 @@ class MCC(Metric):
         return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
+        unseen = unseen_note(statistics, statistics.drawn(self.num_samples))
         statistics = statistics.drawn(self.num_samples)
         codes, varies = statistics.codes, statistics.varies
         taken = [has_order(labels) or self.unordered == "numbered" for labels in codes.factors]
@@ -85,7 +86,7 @@ class MCC(Metric):
                 for name, table in found.items()
                 if name != "value"
             },
-            notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
+            notes=(*unseen, *((f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else ())),
             settings={name: setting for name, setting in self.settings.items() if setting is not None},
         )
 

@@ -1,5 +1,6 @@
 """Evidence of items: small files that travel, `PAPER/ITEM-SCALE.json`, of which several unite."""
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,9 @@ from unbraid.papers.work import digest_of, measured_by
 from unbraid.studies.circumstances import Circumstances
 from unbraid.studies.evidence import Evidence
 from unbraid.studies.study_scores import StudyScores
+
+_CALL = ("command", "date", "commit", "machine", "torch", "unbraid", "seconds", "note")
+"""What is kept of a call that added runs to a file."""
 
 
 @final
@@ -78,14 +82,26 @@ def keep_evidence(
         earlier = Evidence.load(path)
         if earlier.made_by.get("definition") == digest:
             scores = united([scores, earlier.scores])
-            made_by |= {name: text for name, text in earlier.made_by.items() if name == "note"}
-            made_by["seconds"] = round(seconds + float(earlier.made_by.get("seconds", 0.0)), 1)
+            made_by = _after(earlier.made_by, made_by)
         else:
-            path.rename(path.with_suffix(".json.of-another-definition"))
+            path.rename(_free_name(path.with_suffix(".json.of-another-definition")))
     Evidence(item.id, scores, made_by).save(path)
     for name, content in (pictures or {}).items():
         files.write_bytes(path.with_name(f"{item.name}-{scale}-{name}.png"), content)
     return path
+
+
+def _after(earlier: Mapping[str, Any], latest: dict[str, Any]) -> dict[str, Any]:
+    """Returns what made a file to which runs were added: the latest call, and under "earlier" those before it that
+    differ in more than their seconds.
+    """
+    before, told = list(earlier.get("earlier", ())), {name: earlier[name] for name in _CALL if name in earlier}
+    if all(latest.get(name) == told.get(name) for name in _CALL if name not in ("seconds", "note")):
+        latest["seconds"] = round(latest["seconds"] + float(told.get("seconds", 0.0)), 1)
+        latest |= {name: text for name, text in told.items() if name == "note"}
+    else:
+        before = [told, *before]
+    return {**latest, "earlier": before} if before else latest
 
 
 def judge_anew(item: Item, scale: Scale, folder: Path, because: str) -> list[Path]:
@@ -95,16 +111,21 @@ def judge_anew(item: Item, scale: Scale, folder: Path, because: str) -> list[Pat
     The files say `because` of what, with the date: a reader must know that these claims were not fixed before the
     scores were known.
     """
+    because = " ".join(because.split())
+    if not because:
+        raise UnbraidError("No reason was given for judging anew. Say what changed of the claims, and why.")
     work, changed = item.at(scale), []
     for path in _paths(item, scale, folder):
         evidence = Evidence.load(path)
-        if evidence.study != item.id or evidence.made_by.get("measured") != measured_by(work):
-            raise UnbraidError(
-                f"{path} was measured otherwise: settings, seeds or metrics of {item.id} have changed since. Run "
-                f"`unbraid papers run {item.id} --scale {scale}` again."
-            )
-        if evidence.made_by["definition"] == digest_of(work):
+        if evidence.study == item.id and evidence.made_by.get("definition") == digest_of(work):
             continue
+        if evidence.study != item.id or evidence.made_by.get("measured") != measured_by(work):
+            why = (
+                f"was measured otherwise: settings, seeds or metrics of {item.id} have changed since"
+                if "measured" in evidence.made_by
+                else "does not say what was measured, as evidence of 0.2.0 did not"
+            )
+            raise UnbraidError(f"{path} {why}. Run `unbraid papers run {item.id} --scale {scale}` again.")
         said = (
             f"judged on {time.strftime('%Y-%m-%d')} by claims that were changed when the scores were known: {because}"
         )
@@ -135,7 +156,8 @@ def find_evidence(item: Item, scale: Scale, folder: Path) -> ItemEvidence | None
         path.stem.removeprefix(f"{stem}-"): path for path in sorted((folder / item.paper).glob(f"{stem}-*.png"))
     }
     scores = united([evidence.scores for evidence in loaded])
-    return ItemEvidence(item, scale, scores, tuple(evidence.made_by for evidence in loaded), pictures)
+    made_by = (each for evidence in loaded for each in (evidence.made_by, *evidence.made_by.get("earlier", ())))
+    return ItemEvidence(item, scale, scores, tuple(made_by), pictures)
 
 
 def best_evidence(item: Item, folder: Path) -> ItemEvidence | None:
@@ -178,3 +200,9 @@ def _paths(item: Item, scale: Scale, folder: Path) -> list[Path]:
     """Returns the files of evidence of an item at one scale, which unite."""
     place, stem = folder / item.paper, f"{item.name}-{scale}"
     return [path for path in (place / f"{stem}.json", *sorted(place.glob(f"{stem}.*.json"))) if path.exists()]
+
+
+def _free_name(path: Path) -> Path:
+    """Returns the path, or if there is such a file already the first like it that is free."""
+    names = itertools.chain([path], (path.with_name(f"{path.name}-{number}") for number in itertools.count(2)))
+    return next(each for each in names if not each.exists())

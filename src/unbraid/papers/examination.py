@@ -75,7 +75,7 @@ class ExaminedWork:
             if each.name not in known and not self._can_be_examined(each.run):
                 RunWriter(each.run).put_aside()
         options = replace(options, latent_information_every=self.latent_information_every)
-        trained = Progress.of(run_study(replace(study, keep="all"), folder, options))
+        trained = Progress.of(run_study(replace(self.study, keep="all"), folder, options))
         failures, num_examined = dict[str, str](), 0
         with shown(options.progress), part_of(Event(self.name, 0, 1)):
             for place, setting in enumerate(study.settings):

@@ -76,7 +76,9 @@ def run_item(
         raise
     scores, written = keep_scores(whole=not (progress.num_left or progress.failures or options.settings))
     committed = None if scale == "smoke" else find_evidence(item, scale, committed_evidence())
-    return ItemRun(progress, judge(item, scale, scores), committed.judgement if committed else None, written)
+    whole = None if written is None else find_evidence(item, scale, evidence)
+    judged = judge(item, scale, scores) if whole is None else whole.judgement  # of all that the file holds
+    return ItemRun(progress, judged, committed.judgement if committed else None, written)
 
 
 def _register(beside: Sequence[Item], work: Work, scale: Scale, folder: Path) -> None:

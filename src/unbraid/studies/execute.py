@@ -114,7 +114,7 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
     """
     options = options or StudyOptions()
     with shown(options.progress):
-        return _Execution(study.only(options.settings), Path(folder), options).run()
+        return _Execution(study, Path(folder), options).run()
 
 
 @final
@@ -122,6 +122,7 @@ class _Execution:
     """One call of `run_study`."""
 
     def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
+        whole, study = study, study.only(options.settings)
         self._study, self._folder, self._options = study, folder, options
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
         self._device = options.device_here
@@ -133,7 +134,7 @@ class _Execution:
         for setting in study.settings:
             Extras(as_steps(options.snapshots)).check(setting.spec.num_steps)
         self._speed = Speed(self._device)
-        register(study, folder)
+        register(whole, folder)  # also where some settings are run: what it asks of the others stays protected
         self._questions = Questions(study)
         asking = registered(folder, options.packages)
         self._keeping = Keeping(asking, folder)

@@ -17,6 +17,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 # A latent with more different means is not quantised.
 _MAX_LEVELS = 1_000
+_FEW_LEVELS = 20
 
 
 @final
@@ -26,7 +27,7 @@ class Levels(Estimator):
     few values each.
 
     It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantised latents. There is nothing to
-    refine. It refuses a latent of more than 1,000 levels.
+    refine. It refuses a latent of more than 1,000 levels, or of more than half as many as there are images.
     """
 
     num_samples: int | None = None
@@ -66,11 +67,13 @@ class Levels(Estimator):
 def _levels(mean: Float[Tensor, "image latent"]) -> tuple[Int64[Tensor, "image latent"], int]:
     """Returns the place of each mean among those of its latent, and the most levels that a latent has."""
     found = [column.unique(return_inverse=True) for column in mean.T.contiguous()]
+    # Where hardly two images share a level, each names its image, and so every factor.
+    most = min(_MAX_LEVELS, max(_FEW_LEVELS, len(mean) // 2))
     for latent, (levels, _) in enumerate(found):
-        if len(levels) > _MAX_LEVELS:
+        if len(levels) > most:
             raise CodesError(
                 f"Levels counts each different mean as a level of its own, and latent {latent} has {len(levels):,} of "
-                f"them; expected at most {_MAX_LEVELS:,}. Use Neighbours() or MeansHistogram() for codes that are not "
-                "quantised."
+                f"them in {len(mean):,} images; expected at most {most:,}. Use Neighbours() or MeansHistogram() "
+                "(--like infomec) for codes that are not quantised."
             )
     return torch.stack([places for _, places in found], dim=1), max(len(levels) for levels, _ in found)

@@ -259,6 +259,18 @@ def _with_sane_weights(codes: Codes) -> Codes:
     return replace(codes, weights=weights / weights.max())
 
 
+def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
+    """Returns a note on factors that vary, but not among the images that are looked at."""
+    if seen is statistics:
+        return ()
+    names = [
+        name
+        for name, in_all, in_seen in zip(statistics.codes.factor_names, statistics.varies, seen.varies, strict=True)
+        if in_all and not in_seen
+    ]
+    return (f"Left out, as it never varies among the images looked at: {', '.join(names)}.",) if names else ()
+
+
 def _varies(labels: Labels, weights: Tensor | None) -> bool:
     counts = labels.is_known if weights is None else labels.is_known & (weights > 0)
     given = labels.values[counts]

@@ -28,7 +28,7 @@ class InScoring(Claim):
     ) -> "InScoring":
         """Returns the claim in this scoring. Its sentence is that of the claim, after the words that say where."""
         bare = replace(claim, sentence="", is_control=False)
-        return cls(f"{where}: {claim.sentence}", bare, scoring, alike, is_control=is_control)
+        return cls(f"{where}: {claim.sentence}", bare, scoring, alike, is_control=is_control or claim.is_control)
 
     @property
     def level(self) -> float:

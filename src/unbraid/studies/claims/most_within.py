@@ -24,6 +24,8 @@ class MostWithin(Claim):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.low is None and self.high is None:
+            raise SpecError("MostWithin: neither low nor high is given; expected at least one of them.")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise SpecError(f"MostWithin: low is {self.low} and high is {self.high}; expected low <= high.")
         if not 0 < self.share <= 1:

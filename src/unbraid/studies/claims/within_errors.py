@@ -1,5 +1,6 @@
 """WithinErrors: two estimates of every run agree, as far as their own errors allow."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -37,16 +38,20 @@ class WithinErrors(Claim):
 
     def test(self, scores: StudyScores) -> Decision:
         errors = self._errors(scores)
-        found = []
+        found, num_runs = [], 0
         for label in self.settings:
             one, other = scores.values(label, self.first), scores.values(label, self.second)
+            seeds = [seed for seed in one if seed in other]
+            num_runs += len(seeds)
             found += [
-                abs(one[seed] - other[seed]) / errors[label, seed]
-                for seed in one
-                if seed in other and (label, seed) in errors
+                _in_errors(abs(one[seed] - other[seed]), errors[label, seed])
+                for seed in seeds
+                if (label, seed) in errors
             ]
-        if not found:
-            return Decision("undecided", f"No run has an interval of {self.first}.")
+        if len(found) < num_runs or not found:
+            return Decision(
+                "undecided", f"{num_runs - len(found)} of {num_runs} runs have no interval of {self.first}."
+            )
         inside = sum(distance <= self.num_errors for distance in found)
         reason = (
             f"{self.first} lies within {self.num_errors:g} of its standard errors of {self.second} in {inside} of "
@@ -57,10 +62,15 @@ class WithinErrors(Claim):
         return Decision("reproduced" if is_so else "not reproduced", reason, numbers)
 
     def _errors(self, scores: StudyScores) -> dict[tuple[str, int], float]:
-        """Returns the standard error of `first` by setting and seed, where it is known and not 0."""
+        """Returns the standard error of `first` by setting and seed, where it is known."""
         metric, of = metric_and_part(self.first, scores.higher_is_better)
         return {
             (number.setting, number.seed): (number.high - number.low) / (2 * QUANTILE)
             for number in scores
-            if (number.metric, number.of, number.scoring) == (metric, of, "") and number.high > number.low
+            if (number.metric, number.of, number.scoring) == (metric, of, "") and number.high >= number.low
         }
+
+
+def _in_errors(distance: float, error: float) -> float:
+    """Returns a distance in standard errors; without any error, the least distance is infinitely many."""
+    return distance / error if error else math.inf if distance else 0.0
