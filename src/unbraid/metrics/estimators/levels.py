@@ -17,7 +17,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 # A latent with more different means is not quantised.
 _MAX_LEVELS = 1_000
-_FEW_LEVELS = 20
+_FEW_LEVELS = 50
 
 
 @final
@@ -27,7 +27,7 @@ class Levels(Estimator):
     few values each.
 
     It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantised latents. There is nothing to
-    refine. It refuses a latent of more than 1,000 levels, or of more than half as many as there are images.
+    refine. It refuses a latent of more than 1,000 levels, or of more than 50 and half as many as there are images.
     """
 
     num_samples: int | None = None
