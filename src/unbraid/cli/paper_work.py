@@ -60,7 +60,7 @@ def show_item(item: Item, out: Path) -> None:
         _show_evidence(item, mine, f"Your evidence in {out / 'evidence'}")
     if item.notes:
         say(item.notes)
-    say(f"Run it with: unbraid papers run {item.id} --scale {_default_scale(item)}")
+    say(f"Run it with: unbraid papers run {item.id} --scale {item.default_scale}")
 
 
 def run_items(
@@ -74,11 +74,11 @@ def run_items(
 ) -> None:
     """Runs items one after another, and says what came of each. An item that fails does not stop the next."""
     for item in chosen if options.settings else ():
-        check_labels(options.settings, item.at(scale or _default_scale(item)).empty().settings, item.id)
+        check_labels(options.settings, item.at(scale or item.default_scale).empty().settings, item.id)
     deadline = None if options.budget is None else time.monotonic() + options.budget
     failures: list[str] = []
     for place, item in enumerate(chosen):
-        at = scale or _default_scale(item)
+        at = scale or item.default_scale
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             note(f"The budget is spent; {len(chosen) - place} items were not begun. The same command goes on.")
@@ -169,14 +169,9 @@ def _show_what_is_asked(item: Item) -> None:
         for printed in item.printed:
             table.add_row(printed.setting, printed.metric, f"{printed.value:g}")
         output().print(table)
-    claims = item.at(_default_scale(item)).claims
+    claims = item.at(item.default_scale).claims
     if claims:
         table = columns("what will be decided")
         for claim in claims:
             table.add_row(claim.told)
         output().print(table)
-
-
-def _default_scale(item: Item) -> Scale:
-    """Returns the smallest scale that gives a verdict."""
-    return next((scale for scale in item.scales if scale != "smoke"), "smoke")

@@ -93,6 +93,11 @@ class Item:
         """Returns the scales that it has, the smallest first."""
         return tuple(scale for scale in SCALES if scale in self.work)
 
+    @property
+    def default_scale(self) -> Scale:
+        """Returns the smallest scale that gives a verdict."""
+        return next((scale for scale in self.scales if scale != "smoke"), "smoke")
+
     def at(self, scale: Scale) -> Work:
         """Returns what is done at this scale."""
         if scale not in self.work:

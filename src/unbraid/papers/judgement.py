@@ -26,9 +26,14 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict of all claims together; controls do not count."""
+        """Returns the verdict of all claims together."""
+        return overall(self.verdicts)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Returns the verdict of each claim of the paper: controls do not count."""
         of_claims = zip(self.claims, self.decisions, strict=True)
-        return overall([decision.verdict for claim, decision in of_claims if not claim.is_control])
+        return [decision.verdict for claim, decision in of_claims if not claim.is_control]
 
     @property
     def is_partial(self) -> bool:

@@ -171,8 +171,7 @@ def _results(item: Item, found: ItemEvidence) -> list[str]:
 
 def _counted(judged: Judgement) -> str:
     """Returns how many claims of the paper came to which verdict, where they differ."""
-    of_claims = zip(judged.claims, judged.decisions, strict=True)
-    verdicts = [decision.verdict for claim, decision in of_claims if not claim.is_control]
+    verdicts = judged.verdicts
     counts = {verdict: verdicts.count(verdict) for verdict in _VERDICTS if verdict in verdicts}
     if len(counts) < 2:
         return ""
@@ -193,7 +192,7 @@ def _other_scorings(item: Item, found: ItemEvidence) -> list[str]:
 
 def _not_run(item: Item) -> list[str]:
     """Returns what to type, what it costs, the printed numbers, and the claims that will be decided."""
-    scale = next((scale for scale in item.scales if scale != "smoke"), item.scales[0])
+    scale = item.default_scale
     needs = f" It needs {_sentence(item.needs)}" if item.needs else ""
     stand_in = (
         f" Its stand-in is [{item.stand_in}](#{item.stand_in.partition('/')[2].lower()})." if item.stand_in else ""
