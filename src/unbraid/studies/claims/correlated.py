@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
-from unbraid.studies.claims.claim import Claim, Decision, Verdict
-from unbraid.studies.statistics import correlation_over_settings
+from unbraid.studies.claims.claim import Claim, Decision
+from unbraid.studies.claims.model_correlation import ModelCorrelation, beyond_with_confidence
 from unbraid.studies.study_scores import StudyScores
 
 
@@ -26,18 +26,6 @@ class Correlated(Claim):
         return self.settings, (self.first, self.second)
 
     def test(self, scores: StudyScores) -> Decision:
-        pairs = [scores.paired(label, self.first, self.second) for label in self.settings]
-        found = correlation_over_settings([first for first, _ in pairs], [second for _, second in pairs]).of_models
-        sign = 1.0 if self.direction == "positive" else -1.0
-        near, far = sorted(sign * end for end in found.interval)
-        verdict: Verdict = "undecided"
-        if near > self.beyond:
-            verdict = "reproduced"
-        elif far < self.beyond:
-            verdict = "not reproduced"
-        low, high = found.interval
-        reason = (
-            f"The rank correlation of {self.first} and {self.second} over {sum(len(x) for x, _ in pairs)} models is "
-            f"{found.value:+.2f} ({low:+.2f} to {high:+.2f})."
-        )
-        return Decision(verdict, reason, {"correlation": found.value, "low": low, "high": high})
+        found = ModelCorrelation.of(scores, self.settings, self.first, self.second)
+        verdict = beyond_with_confidence(found.found, self.direction, self.beyond)
+        return Decision(verdict, f"{found.told}.", found.numbers)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 from unbraid.studies.claims.claim import Claim, Decision, Verdict
-from unbraid.studies.statistics import correlation_over_settings
+from unbraid.studies.claims.model_correlation import ModelCorrelation
 from unbraid.studies.study_scores import StudyScores
 
 _TOO_WIDE = 1.5
@@ -28,18 +28,15 @@ class Uncorrelated(Claim):
         return self.settings, (self.first, self.second)
 
     def test(self, scores: StudyScores) -> Decision:
-        pairs = [scores.paired(label, self.first, self.second) for label in self.settings]
-        found = correlation_over_settings(
-            [first for first, _ in pairs], [second for _, second in pairs], resample_settings=True
-        ).of_models
-        low, high = found.interval
-        is_so = abs(found.value) < self.below or low <= 0 <= high
+        found = ModelCorrelation.of(
+            *(scores, self.settings, self.first, self.second),
+            resample_settings=True,
+            and_how=", settings and seeds resampled",
+        )
+        low, high = found.found.interval
+        is_so = abs(found.found.value) < self.below or low <= 0 <= high
         verdict: Verdict = "reproduced" if is_so else "not reproduced"
         if high - low > _TOO_WIDE:
             verdict = "undecided"
-        reason = (
-            f"The rank correlation of {self.first} and {self.second} over {sum(len(x) for x, _ in pairs)} models is "
-            f"{found.value:+.2f} ({low:+.2f} to {high:+.2f}, settings and seeds resampled); expected 0 inside, or "
-            f"between -{self.below:g} and {self.below:g}."
-        )
-        return Decision(verdict, reason, {"correlation": found.value, "low": low, "high": high})
+        reason = f"{found.told}; expected 0 inside, or between -{self.below:g} and {self.below:g}."
+        return Decision(verdict, reason, found.numbers)
