@@ -3,12 +3,13 @@ plain way to compute it.
 
     python -m benchmarks.metric_speed                 the table, on the GPU if there is one
     python -m benchmarks.metric_speed --rows exact quantised
+    python -m benchmarks.metric_speed --rows scorecard by_metric   the scorecard, and what takes the time in it
     python -m benchmarks.metric_speed --images 50000  a smaller one, to see that it runs
 
 Each row runs in a process of its own; the median of three is printed (of one where a run takes over a minute), with the
 most memory that it held. "plain" is the formula as one would first write it, in float64, on a part of the work and
-scaled up to the whole; the ratio is plain over ours. The last table gives exponents: the slope of log time over log
-size.
+scaled up to the whole; the ratio is plain over ours. Three tables follow: errors, exponents (the slope of log time over
+log size) and the seconds of each metric of the scorecard, where what several share counts for the first of them.
 """
 
 import argparse
@@ -20,12 +21,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import torch
 
 from benchmarks.dsprites_codes import NUM_IMAGES, dsprites_codes
 from unbraid.codes import Codes
+from unbraid.errors import CodesError
 from unbraid.evaluation import evaluate
+from unbraid.evaluation.selection import select
 from unbraid.information.exact import exact_information
 from unbraid.information.quantised import Bins
 from unbraid.metrics import DCI, INDIN, JEMMIG, MIG, MISJED, RMIG, SEPIN, ELBODecomposition, Informativeness, Metric
@@ -64,6 +68,12 @@ ROWS: dict[str, tuple[str, Callable[[Codes], None]]] = {
         "DCI with gradient-boosted trees, no refits for an interval",
         scores((DCI(predictor="boosted_trees", num_refits=0),)),
     ),
+}
+
+EXTRAS = {
+    "errors": ("exact against the direct sum", "nats"),
+    "exponents": ("time grows with", "exponent"),
+    "by_metric": ("metric of the scorecard, in its order", "seconds"),
 }
 
 
@@ -179,6 +189,17 @@ def errors(num_images: int) -> dict[str, float]:
     return found
 
 
+def seconds_by_metric(codes: Codes) -> dict[str, float]:
+    """Returns the seconds of each metric of the scorecard in its order, from the same statistics."""
+    shared, found = Statistics(codes), {}
+    for name, metric in select("all").metrics.items():
+        began = _now(codes)
+        with suppress(CodesError):  # those that take two values of a factor only are not in the scorecard
+            metric.of(shared)
+            found[name] = _now(codes) - began
+    return found
+
+
 def _seconds(work: Callable[[Codes], None], codes: Codes) -> float:
     began = _now(codes)
     work(codes)
@@ -204,9 +225,7 @@ def _in_own_process(arguments: list[str]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--rows", nargs="*", default=[*ROWS, "errors", "exponents"], choices=[*ROWS, "errors", "exponents"]
-    )
+    parser.add_argument("--rows", nargs="*", default=[*ROWS, *EXTRAS], choices=[*ROWS, *EXTRAS])
     parser.add_argument("--images", type=int, default=NUM_IMAGES)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -217,6 +236,8 @@ def main() -> None:
             print(json.dumps(errors(given.images)))
         case "exponents":
             print(json.dumps(exponents(lambda n, d: dsprites_codes(n, d, device=_device()), given.images)))
+        case "by_metric":
+            print(json.dumps(seconds_by_metric(dsprites_codes(given.images, device=_device()))))
         case row:
             print(json.dumps(measure(row, given.images)))
 
@@ -233,10 +254,7 @@ def _print_tables(rows: list[str], num_images: int) -> None:
             else " | "
         )
         print(f"| {ROWS[row][0]} | {found['seconds']:.2f} | {found['gigabytes']:.2f} | {plain} |", flush=True)
-    for extra, title, unit in (
-        ("errors", "exact against the direct sum", "nats"),
-        ("exponents", "time grows with", "exponent"),
-    ):
+    for extra, (title, unit) in EXTRAS.items():
         if extra in rows:
             print(f"\n| {title} | {unit} |\n|---|---|")
             for name, value in _in_own_process(["--measure", extra, "--images", str(num_images)]).items():

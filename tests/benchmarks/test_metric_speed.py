@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks import metric_speed
 from benchmarks.dsprites_codes import SIZES, dsprites_codes
-from benchmarks.metric_speed import PLAIN, ROWS, errors, exponents, measure, scores
+from benchmarks.metric_speed import EXTRAS, PLAIN, ROWS, errors, exponents, measure, scores, seconds_by_metric
+from unbraid.evaluation import evaluate
 from unbraid.metrics import RMIG, SEPIN
 from unbraid.metrics.estimators import Sampled
 
@@ -43,6 +44,14 @@ def test_a_row_without_a_plain_way_has_none():
     assert math.isnan(measure("scorecard", 500)["plain"])
 
 
+@pytest.mark.slow
+def test_every_metric_of_the_scorecard_has_its_seconds():
+    codes = dsprites_codes(500)
+    found = seconds_by_metric(codes)
+    assert tuple(found) == evaluate(codes, progress=False).names
+    assert all(seconds > 0 for seconds in found.values())
+
+
 def test_quadrature_in_cells_is_that_of_all_images():
     """The largest error of I(z_i; v_k), in nats: what the documentation promises of binned quadrature."""
     assert errors(NUM_IMAGES)[f"{NUM_IMAGES:,} images"] < 1e-3
@@ -69,8 +78,8 @@ def test_the_tables_have_a_line_for_every_row(monkeypatch, capsys):
         return {"seconds": 2.0, "gigabytes": 1.0, "plain": 60.0 if arguments[1] in PLAIN else math.nan}
 
     monkeypatch.setattr(metric_speed, "_in_own_process", stand_in)
-    metric_speed._print_tables([*ROWS, "errors", "exponents"], NUM_IMAGES)
-    assert asked == [*ROWS, "errors", "exponents"]
+    metric_speed._print_tables([*ROWS, *EXTRAS], NUM_IMAGES)
+    assert asked == [*ROWS, *EXTRAS]
     printed = capsys.readouterr().out
     assert all(f"| {title} |" in printed for title, _ in ROWS.values())
     assert "| 2.00 | 1.00 | 60 | 30 |" in printed

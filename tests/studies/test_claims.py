@@ -1,13 +1,13 @@
 """Claims: what scores decide, and what they leave undecided."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from tests.studies.made_scores import made_scores
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.recipes import from_json, to_json
-from unbraid.studies.claims import Claim, Correlated, Equivalent, Growing, Higher, Near, decide_all
+from unbraid.studies.claims import Claim, Correlated, Decision, Equivalent, Growing, Higher, Near, decide_all
 
 LOW, HIGH = [0.10, 0.12, 0.14, 0.16, 0.18], [0.30, 0.33, 0.36, 0.39, 0.42]
 SCORES = made_scores(
@@ -94,6 +94,29 @@ def test_many_tests_are_adjusted_for_being_many():
     assert among_many.verdict == "undecided"
     assert "Among 20 tests" in among_many.reason
     assert decide_all(claims[:1], SCORES) == [replace(alone, numbers={**alone.numbers, "p among all": alone.p_value})]
+
+
+def test_the_opposites_of_many_claims_are_adjusted_for_being_many():
+    claims = [Higher(f"claim {i}", "mig", "a", "b") for i in range(20)]
+    alone, among_many = claims[0].decide(SCORES), decide_all(claims, SCORES)[0]
+    assert alone.verdict == "not reproduced"
+    assert among_many.verdict == "undecided"
+    adjusted = f"Among 20 tests, the opposite has p = {min(1.0, 20 * alone.opposite):.2g} (Holm)."
+    assert among_many.reason.endswith(adjusted)
+    assert decide_all(claims[:1], SCORES)[0].verdict == "not reproduced"
+
+
+def test_a_claim_that_knows_no_opposite_keeps_its_verdict_among_many():
+    @dataclass(frozen=True)
+    class Never(Claim):
+        def subjects(self):
+            return ("a",), ("mig",)
+
+        def test(self, scores):
+            return Decision("not reproduced", "Never.", p_value=1.0)
+
+    found = decide_all([Never("never"), *(Higher(f"claim {i}", "mig", "b", "a") for i in range(3))], SCORES)
+    assert found[0].verdict == "not reproduced"
 
 
 def test_growth_needs_two_settings():

@@ -43,4 +43,5 @@ class BelowItsBest(Claim):
             f"The average of {self.metric} is highest at {best}, {fall:+.3f} from that of {last}; p = {p_value:.2g} "
             f"for one chosen among {len(others)}, {len(groups[best])} and {len(groups[last])} seeds."
         )
-        return Decision(judged(p_value, opposite, self.level), reason, {"fall": fall, "p": p_value}, p_value)
+        verdict = judged(p_value, opposite, self.level)
+        return Decision(verdict, reason, {"fall": fall, "p": p_value}, p_value, opposite)

@@ -20,13 +20,15 @@ Verdict = Literal["reproduced", "in part", "not reproduced", "undecided"]
 @dataclass(frozen=True)
 class Decision:
     """What came of a claim: the verdict, the reason in a sentence, and the numbers behind it by name. `p_value` is that
-    of its one test, where it has one, to be adjusted for being one of many.
+    of its one test, where it has one, and `opposite` that of the test of the opposite: both are adjusted for being one
+    of many.
     """
 
     verdict: Verdict
     reason: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     p_value: float | None = None
+    opposite: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,9 @@ class Claim(Recipe, ABC):
 
 
 def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
-    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm), and so
-    are controls, by themselves: one that is then not significant is undecided.
+    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm): one
+    that is then not significant is undecided. So are the tests of their opposites, by which claims are not reproduced;
+    and controls, by themselves.
     """
     decisions = [claim.decide(scores) for claim in claims]
     for is_control in (False, True):
@@ -93,22 +96,29 @@ def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
 
 def _adjust(decisions: list[Decision], claims: Sequence[Claim], is_control: bool) -> None:
     """Adjusts the decisions of all claims, or of all controls, for being many."""
-    tested = [
-        (place, decision.p_value)
-        for place, decision in enumerate(decisions)
-        if decision.p_value is not None and claims[place].is_control == is_control
-    ]
-    adjusted = holm([p_value for _, p_value in tested])
-    for (place, p_value), among_all in zip(tested, adjusted, strict=True):
+    places = [place for place, claim in enumerate(claims) if claim.is_control == is_control]
+    among_all = _adjusted({place: decisions[place].p_value for place in places})
+    opposites = _adjusted({place: decisions[place].opposite for place in places})
+    for place, p_value in among_all.items():
         decision, level = decisions[place], getattr(claims[place], "level", 0.05)
-        is_lost = decision.verdict in ("reproduced", "in part") and among_all > level
-        note = f" Among {len(tested)} tests, p = {among_all:.2g} (Holm)." if among_all != p_value else ""
+        is_refuted = decision.verdict == "not reproduced"
+        by_opposite = is_refuted and place in opposites
+        alone, adjusted = (decision.opposite, opposites[place]) if by_opposite else (decision.p_value, p_value)
+        which = "the opposite has p" if by_opposite else "p"
+        note = f" Among {len(among_all)} tests, {which} = {adjusted:.2g} (Holm)." if adjusted != alone else ""
+        is_lost = adjusted > level and (by_opposite or not is_refuted)
         decisions[place] = replace(
             decision,
             verdict="undecided" if is_lost else decision.verdict,
             reason=decision.reason + note,
-            numbers={**decision.numbers, "p among all": among_all},
+            numbers={**decision.numbers, "p among all": p_value},
         )
+
+
+def _adjusted(p_values: Mapping[int, float | None]) -> dict[int, float]:
+    """Returns those that are given, adjusted for being as many."""
+    given = {place: p_value for place, p_value in p_values.items() if p_value is not None}
+    return dict(zip(given, holm(list(given.values())), strict=True))
 
 
 def judged(p_value: float, opposite: float, level: float) -> Verdict:

@@ -38,9 +38,8 @@ class ClearlyHigher(Claim):
         ours = self._pooled(scores, self.ours)
         rivals = [(label,) for label in self.theirs] if self.each else [self.theirs]
         found = {labels: compare(ours, self._pooled(scores, labels)) for labels in rivals}
-        verdicts = [
-            self._verdict(one, compare(self._pooled(scores, labels), ours).p_value) for labels, one in found.items()
-        ]
+        opposites = {labels: compare(self._pooled(scores, labels), ours).p_value for labels in found}
+        verdicts = [self._verdict(one, opposites[labels]) for labels, one in found.items()]
         closest = min(found, key=lambda labels: found[labels].shift.value)
         p_value, (low, high) = max(one.p_value for one in found.values()), found[closest].shift.interval
         nearest = f"the closest of {len(rivals)}, {closest[0]}" if len(rivals) > 1 else ", ".join(closest)
@@ -59,7 +58,7 @@ class ClearlyHigher(Claim):
         verdict = _of_all(verdicts)
         needed = seeds_needed(ours, self._pooled(scores, closest), level=self.level) if verdict == "undecided" else None
         advice = f" About {needed} seeds each would tell, if the difference is what it seems." if needed else ""
-        return Decision(verdict, reason + advice, numbers, p_value)
+        return Decision(verdict, reason + advice, numbers, p_value, min(1.0, len(rivals) * min(opposites.values())))
 
     def _verdict(self, found: Comparison, opposite: float) -> Verdict:
         """Returns what one comparison says; one whose interval holds 0 decides nothing."""

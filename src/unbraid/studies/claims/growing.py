@@ -42,4 +42,4 @@ class Growing(Claim):
             f"{found.num_inversions} of {len(groups) - 1} neighbouring medians turn back."
         )
         numbers = {"share in order": found.share_in_order, "p": found.p_value, "turning back": found.num_inversions}
-        return Decision(verdict, reason, numbers, found.p_value)
+        return Decision(verdict, reason, numbers, found.p_value, opposite.p_value)

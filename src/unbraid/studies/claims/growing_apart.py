@@ -46,4 +46,4 @@ class GrowingApart(Claim):
             f"{found.share_in_order:.0%} of pairs of seeds, p = {found.p_value:.2g}."
         )
         numbers = {"share in order": found.share_in_order, "p": found.p_value, "turning back": found.num_inversions}
-        return Decision(verdict, reason, numbers, found.p_value)
+        return Decision(verdict, reason, numbers, found.p_value, opposite.p_value)

@@ -49,4 +49,4 @@ class Higher(Claim):
             "p": found.p_value,
             "p of the opposite": opposite.p_value,
         }
-        return Decision(verdict, reason + advice, numbers, found.p_value)
+        return Decision(verdict, reason + advice, numbers, found.p_value, opposite.p_value)

@@ -39,7 +39,7 @@ class HigherInPairs(Claim):
         )
         numbers = {"difference": found.difference.value, "pairs": float(len(shared)), "p": found.wilcoxon}
         verdict = judged(found.wilcoxon, opposite.wilcoxon, self.level)
-        return Decision(verdict, reason, numbers, found.wilcoxon)
+        return Decision(verdict, reason, numbers, found.wilcoxon, opposite.wilcoxon)
 
     def _parts(self, scores: StudyScores, label: str) -> dict[tuple[int, str], float]:
         """Returns every part of the score by seed and name."""

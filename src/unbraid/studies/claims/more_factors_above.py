@@ -35,7 +35,8 @@ class MoreFactorsAbove(Claim):
             f"{len(theirs)} seeds."
         )
         numbers = {"mean": means[0], "other mean": means[1], "p": found.p_value}
-        return Decision(judged(found.p_value, opposite.p_value, self.level), reason, numbers, found.p_value)
+        verdict = judged(found.p_value, opposite.p_value, self.level)
+        return Decision(verdict, reason, numbers, found.p_value, opposite.p_value)
 
     def _counts(self, scores: StudyScores, label: str) -> list[float]:
         """Returns how many factors reach the threshold in each seed that has a score."""

@@ -47,4 +47,4 @@ class MoreOftenAbove(Claim):
             "other share": good[1] / len(groups[1]),
             "p": more,
         }
-        return Decision(judged(more, fewer, self.level), reason, numbers, more)
+        return Decision(judged(more, fewer, self.level), reason, numbers, more, fewer)

@@ -46,7 +46,8 @@ class PooledHigher(Claim):
             f"{len(theirs)} seeds; by pairs {told}."
         )
         numbers = {"probability": found.probability.value, "p": found.p_value, **shifts}
-        return Decision(judged(found.p_value, opposite.p_value, self.level), reason, numbers, found.p_value)
+        verdict = judged(found.p_value, opposite.p_value, self.level)
+        return Decision(verdict, reason, numbers, found.p_value, opposite.p_value)
 
     def _pooled(self, scores: StudyScores, labels: Sequence[str]) -> list[float]:
         return [value for label in labels for value in scores.values(label, self.metric).values()]
