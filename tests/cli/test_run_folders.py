@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbraid.cli.run_folders import finished_among, open_runs
+from unbraid.cli.run_folders import finished_among, open_runs, with_models
 from unbraid.data import MNIST, DSprites, FromFolder
 from unbraid.errors import DataError, RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
@@ -99,3 +99,31 @@ def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path, monkeypat
     monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "runs"))
     with pytest.raises(DataError, match="runs is a file, not a folder. Give UNBRAID_DATA the folder that holds train"):
         MNIST().open()
+
+
+def test_runs_whose_weights_were_let_go_are_left_out_with_a_note(trained, capsys):
+    runs = open_runs([trained])
+    RunWriter(runs[0]).let_go()
+    assert with_models(runs, "explore") == runs[1:]
+    assert f"1 of 4 finished runs are left out, because their study keeps scores alone: {runs[0].name}." in (
+        capsys.readouterr().err
+    )
+
+
+def test_runs_of_which_scores_alone_are_left_are_refused_with_a_way_out(trained):
+    runs = open_runs([trained])
+    for run in runs:
+        RunWriter(run).let_go()
+    with pytest.raises(RunError, match="nothing to explore: weights and codes of all 4 runs were let go .* --force"):
+        with_models(runs, "explore")
+    with pytest.raises(RunError, match=f"weights and codes of {runs[0].name} were let go"):
+        with_models(runs[:1], "explore")
+
+
+@pytest.mark.parametrize("command", ["score", "report", "explore", "diagnose"])
+def test_one_run_without_weights_does_not_stop_a_folder(unbraid, trained, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    RunWriter(open_runs([trained])[0]).let_go()
+    outcome = unbraid(command, trained, *(["--metric", "mig"] if command == "score" else []))
+    assert outcome.code == 0, outcome.err
+    assert "1 of 4 finished runs are left out" in outcome.err

@@ -245,3 +245,14 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, name):
         archive.filelist[0].file_size = len(header) + 8 * rows
     with pytest.raises(UnbraidError, match="impossible: it is damaged, or a zip bomb"):
         Codes.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_arrays_that_codes_are_not_made_from_are_told(tmp_path, caplog, suffix):
+    others = {"logvar": np.zeros((4, 2)), "groups": np.zeros((1, 2)), "images": np.zeros(4)}
+    path = saved(tmp_path / f"codes.{suffix}", {"mean": np.zeros((4, 2)), **others})
+    assert Codes.load(path).std is None
+    assert "also holds" in caplog.text
+    assert {"logvar", "groups", "images"} <= {word.strip(",") for word in caplog.text.split()}
+    assert "Did you mean log_var by logvar?" in caplog.text
+    assert "Groups of latents are arrays group_0, group_1, ..." in caplog.text

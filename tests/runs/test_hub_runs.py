@@ -84,6 +84,8 @@ def test_a_revision_is_pushed_and_fetched_by_name_or_commit(pushed, hub):  # noq
     assert Run.from_hub("me/squares", revision=first, packages=PACKAGES).codes() == run.codes()
     without = Run.from_hub("me/squares", revision="second", packages=PACKAGES)
     assert without.let_go == ("codes.safetensors",)
+    assert torch.allclose(without.codes().mean, run.codes().mean)
+    assert without.score(["mig"], progress=False)["mig"].value == pytest.approx(run.score(["mig"])["mig"].value)
     assert torch.equal(without.model().decode(torch.zeros(1, 3)), run.model().decode(torch.zeros(1, 3)))
 
 

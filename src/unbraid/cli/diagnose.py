@@ -33,7 +33,7 @@ def diagnose(
       unbraid diagnose runs --save findings.json
       unbraid diagnose runs --json
     """
-    from unbraid.cli.run_folders import finished_among, open_runs
+    from unbraid.cli.run_folders import open_runs, with_models
     from unbraid.diagnosis import diagnose as look_at
     from unbraid.diagnosis.diagnosis import findings_json
 
@@ -41,7 +41,7 @@ def diagnose(
         if save.suffix != ".json":
             raise SpecError(f"--save is {save}; findings are kept as JSON, so name a .json file.")
         files.check_writable(save)
-    runs = finished_among(open_runs(what, parse_trust(packages, trust_source)), "diagnose")
+    runs = with_models(open_runs(what, parse_trust(packages, trust_source)), "diagnose")
     found = {run.name: look_at(run, num_images=images, device=device) for run in runs}
     if save is not None:
         files.write_text(save, findings_json(found))

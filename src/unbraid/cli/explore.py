@@ -34,13 +34,13 @@ def explore(
       unbraid explore runs/beta-tcvae-579c2b84830d-seed0
       unbraid explore runs/sweep -o sweep.html
     """
-    from unbraid.cli.run_folders import finished_among, open_runs
+    from unbraid.cli.run_folders import open_runs, with_models
     from unbraid.explorer import write_explorer
 
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the explorer is a web page, so name an .html file.")
     files.check_writable(out)
-    finished = finished_among(open_runs(what, parse_trust(packages, trust_source)), "explore")
+    finished = with_models(open_runs(what, parse_trust(packages, trust_source)), "explore")
     with stage(f"Writing {out} from {len(finished)} runs"):
         written = write_explorer(finished, out, title=title, precision=precision)
     say(f"The explorer is in {written.resolve().as_uri()}")

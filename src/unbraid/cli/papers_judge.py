@@ -39,10 +39,16 @@ def papers_judge(
     folder = evidence or committed_evidence()
     if not folder.is_dir():
         raise UnbraidError(f"{folder} is no folder; expected one that holds evidence, as PAPER/ITEM-SCALE.json.")
+    refused = []
     for item in find_items(ids):
         for each in item.scales:
             if each == "smoke" or scale not in (None, each):
                 continue
-            for path in judge_anew(item, each, folder, because):
-                say(f"{path} is judged by the claims of today.")
+            try:
+                for path in judge_anew(item, each, folder, because):
+                    say(f"{path} is judged by the claims of today.")
+            except UnbraidError as error:  # the others are judged all the same
+                refused.append(str(error))
+    if refused:
+        raise UnbraidError(" ".join(dict.fromkeys(refused)))
     say(f"All other evidence of {', '.join(ids)} in {folder}, if there is any, is judged by them already.")

@@ -49,14 +49,14 @@ def report(
       unbraid report runs --factors scale,orientation,position_x,position_y
       unbraid report runs --by dci --figures figures
     """
-    from unbraid.cli.run_folders import finished_among, open_runs
+    from unbraid.cli.run_folders import open_runs, with_models
     from unbraid.report import write_report
 
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
     files.check_writable(out)
     runs = open_runs(what, parse_trust(packages, trust_source))
-    finished = finished_among(runs, "report")
+    finished = with_models(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
         named = [name.strip() for name in (factors or "").split(",") if name.strip()]
         written = write_report(runs, out, title=title, factors=named, by=by, figures=figures)

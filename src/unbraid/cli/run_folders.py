@@ -48,6 +48,30 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
     return finished
 
 
+def with_models(runs: Iterable[Run], verb: str) -> list[Run]:
+    """Returns the finished runs whose weights are still there, and prints a note on the others. Raises if there are
+    none.
+    """
+    finished = finished_among(runs, verb)
+    found = [run for run in finished if run.has_model]
+    if not found:
+        raise RunError(
+            f"There is nothing to {verb}: weights and codes of {_all_of(finished)} were let go by a study that keeps "
+            "scores alone. `unbraid runs` lists the scores; to have a model again, train its run again with --force."
+        )
+    if len(found) < len(finished):
+        gone = [run.name for run in finished if not run.has_model]
+        note(
+            f"{len(gone)} of {len(finished)} finished runs are left out, because their study keeps scores alone: "
+            f"{', '.join(gone[:5])}{', ...' if len(gone) > 5 else ''}."
+        )
+    return found
+
+
+def _all_of(runs: list[Run]) -> str:
+    return runs[0].name if len(runs) == 1 else f"all {len(runs)} runs"
+
+
 def loaded_model(run: Run) -> AutoencoderModule:
     """Returns the model of a run, and prints a note if that is unfinished."""
     if run.status == "unfinished" and run.checkpoints:

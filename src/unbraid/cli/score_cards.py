@@ -14,7 +14,7 @@ from unbraid.cli.build import build_kind
 from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, known_flags
 from unbraid.cli.options import Trusted
-from unbraid.cli.run_folders import finished_among, open_runs
+from unbraid.cli.run_folders import open_runs, with_models
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES
@@ -196,4 +196,4 @@ def finished_runs(folders: Sequence[Path], trusted: Trusted) -> list[Run]:
     for run in found:
         if run.status != "finished" and run.folder.resolve() in named:
             run.codes()  # named, not found: refused, with what to do about it
-    return finished_among(found, "score")
+    return with_models(found, "score")

@@ -15,12 +15,15 @@
 | `factors` | image by factor | all factors as one table, in place of columns; `factor_names` names them |
 | `prior_mean`, ... | | `LatentPrior.tensors`, each behind `prior_` |
 
-Other arrays are not read.
+Other arrays are not read, which a warning says.
 """
 
+import difflib
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,10 +48,34 @@ _GROUP, _PRIOR, _FACTORS = "group_", "prior_", "factors"
 _NAMES = {*_FIELDS, LOG_VAR, _FACTORS, *(f"{_PRIOR}{name}" for name in _PRIOR_ARRAYS)}
 _PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, KNOWN, f"{_PRIOR}{_TABLE}")
 
+log = logging.getLogger(__name__)
+
 
 def is_read(name: str) -> bool:
     """Returns whether codes are made from an array of this name."""
     return name in _NAMES or name.startswith(_PREFIXES)
+
+
+def read_among(names: Iterable[str], path: Path) -> list[str]:
+    """Returns the names of the arrays that codes are made from, and warns of the others in the file."""
+    found = list(names)
+    others = [name for name in found if not is_read(name) and name not in (FACTOR_NAMES, FILES)]
+    if others:
+        log.warning(
+            "%s also holds %s, which codes are not made from.%s",
+            path,
+            shown(others, most=9),
+            "".join(map(_meant, others[:9])),
+        )
+    return [name for name in found if is_read(name)]
+
+
+def _meant(name: str) -> str:
+    """Returns what may have been meant by an array that is not read."""
+    if name in ("group", "groups"):
+        return f" Groups of latents are arrays {_GROUP}0, {_GROUP}1, ... of latent numbers."
+    near = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.75)
+    return f" Did you mean {near[0]} by {name}?" if near else ""
 
 
 def to_arrays(codes: Codes) -> dict[str, Tensor]:

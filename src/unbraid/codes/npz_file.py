@@ -30,7 +30,8 @@ def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 def read_npz(path: Path) -> Codes:
     """Reads what `write_npz` or another program wrote."""
     npz = Npz(path)
-    headers = npz.headers(name for name in npz.names if named_arrays.is_read(name) or name == FACTOR_NAMES)
+    names_of_factors = [name for name in npz.names if name == FACTOR_NAMES]
+    headers = npz.headers([*named_arrays.read_among(npz.names, path), *names_of_factors])
     _check_memory(path, sum(header.num_bytes for header in headers.values()))
     # Words take far more memory than their bytes once they are Python's.
     if FACTOR_NAMES in headers and (num_names := math.prod(headers[FACTOR_NAMES].shape)) > _MAX_NAMES:

@@ -29,7 +29,7 @@ def read_safetensors(path: Path) -> Codes:
     try:
         with safe_open(files.regular(path), framework="pt") as stream:
             metadata = stream.metadata() or {}
-            arrays = {name: stream.get_tensor(name) for name in stream.keys() if named_arrays.is_read(name)}  # noqa: SIM118 (not a dict)
+            arrays = {name: stream.get_tensor(name) for name in named_arrays.read_among(stream.keys(), path)}
         names = json.loads(metadata[FACTOR_NAMES]) if FACTOR_NAMES in metadata else None
     # A header may claim anything: types that torch does not have, nesting without end.
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError) as error:

@@ -43,11 +43,11 @@ def write_explorer(
     """Writes a page on which sliders move the latents of trained models, and returns its path: one file that decodes in
     the browser, and needs no server and no network.
 
-    It shows the finished ones of `runs`, side by side, if they were trained on the same images; the one with the best
-    MIG names the sliders, and the others follow it. Or it shows any `decoder`, a module of torch from codes to images
-    between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if they are at hand, the `images`
-    themselves in the same order. Weights are written in half precision, and those of a large decoder in int8, which
-    `precision` can change.
+    It shows the finished ones of `runs` whose weights are still there, side by side, if they were trained on the same
+    images; the one with the best MIG names the sliders, and the others follow it. Or it shows any `decoder`, a module
+    of torch from codes to images between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if
+    they are at hand, the `images` themselves in the same order. Weights are written in half precision, and those of a
+    large decoder in int8, which `precision` can change.
 
     Examples:
         >>> import numpy as np
@@ -115,7 +115,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
         raise RunError(
             f"runs is {in_short(runs)}; expected a list of runs, such as runs_in(folder) or train(...) gives."
         )
-    finished = [run for run in runs if run.status == "finished"]
+    finished = [run for run in runs if run.has_model]
     if not finished or len(finished) > MAX_RUNS:
         raise RunError(
             f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "

@@ -97,7 +97,9 @@ def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[Re
 
 
 def why_left_out(run: Run) -> str:
-    """Returns what to say of a run that is not finished."""
+    """Returns what to say of a run that is not finished, or whose weights are gone."""
+    if run.status == "finished":
+        return "is finished, and its study keeps its scores alone"
     if failure := run.failure:
         return f"failed: {failure.reason}, at step {failure.step} of {run.spec.num_steps}"
     if run.status == "new":

@@ -31,10 +31,11 @@ def write_report(
     """Writes a page that shows these runs, and returns its path: one file that needs no network, and that reads without
     scripts too.
 
-    Runs without a MIG are scored first, and keep their scores. Runs that are not finished are named on the page and
-    left out of its figures. The same runs, title and `date` (today by default) give the same bytes. `factors` are the
-    names of those that scores are over; by default, all. Models are sorted and coloured `by` a score that they have
-    kept, by its name; by default "mig". With a folder for `figures`, each figure is written there too, as SVG and PNG.
+    Runs without a MIG are scored first, and keep their scores. Runs that are not finished, or whose weights were let
+    go, are named on the page and left out of its figures. The same runs, title and `date` (today by default) give the
+    same bytes. `factors` are the names of those that scores are over; by default, all. Models are sorted and coloured
+    `by` a score that they have kept, by its name; by default "mig". With a folder for `figures`, each figure is written
+    there too, as SVG and PNG.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites, RunSpec, train
@@ -48,7 +49,7 @@ def write_report(
         raise RunError(
             f"runs is {in_short(runs)}; expected a list of runs, such as runs_in(folder) or train(...) gives."
         )
-    finished = [run for run in runs if run.status == "finished"]
+    finished = [run for run in runs if run.has_model]
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
         raise RunError(
@@ -56,7 +57,7 @@ def write_report(
         )
     path = Path(path)
     page = Page.of(read_members(finished, Scoring(factors=named(factors))), by)
-    left_out = [(run.name, why_left_out(run)) for run in runs if run.status != "finished"]
+    left_out = [(run.name, why_left_out(run)) for run in runs if not run.has_model]
     explorer = EXPLORER if path.with_name(EXPLORER).exists() else None
     day = date or datetime.datetime.now(datetime.UTC).date()
     html = render(page, left_out, title, day, command=_command(finished, factors, by), explorer=explorer)

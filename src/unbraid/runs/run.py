@@ -170,6 +170,11 @@ class Run:
         return self._files.let_go
 
     @property
+    def has_model(self) -> bool:
+        """Returns whether it is finished, and its weights are still there."""
+        return self.status == "finished" and "weights.safetensors" not in self.let_go
+
+    @property
     def _files(self) -> RunFiles:
         return RunFiles(self.folder)
 
@@ -251,8 +256,10 @@ class Run:
         scoring = settled(self.spec, Scoring(part=part, step=step))
         return Scorable(self.spec, scoring, self._kept_codes, self._finished_model).codes(resolve_device(device))
 
-    def _kept_codes(self) -> Codes:
-        return read_safetensors(self._files.checked("codes.safetensors"))
+    def _kept_codes(self) -> Codes | None:
+        # A run from the Hub may come without its codes: its model makes them again.
+        without = self.has_model and "codes.safetensors" in self.let_go
+        return None if without else read_safetensors(self._files.checked("codes.safetensors"))
 
     def _finished_model(self, step: int | None) -> AutoencoderModule:
         if step is None:

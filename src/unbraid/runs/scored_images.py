@@ -48,15 +48,15 @@ class Scorable:
 
     spec: RunSpec
     scoring: Scoring
-    kept_codes: Callable[[], Codes]
+    kept_codes: Callable[[], Codes | None]
     model: Callable[[int | None], AutoencoderModule]
 
     def codes(self, device: torch.device) -> Codes:
-        """Returns the codes of the part, with the weights of the sampling. Those of images that were held out, or of
-        another step than the last, are encoded now.
+        """Returns the codes of the part, with the weights of the sampling. Those that were not kept, of images that
+        were held out, or of another step than the last, are encoded now.
         """
-        if self.scoring.part == "train" and self.scoring.step is None:
-            codes = self.kept_codes()
+        is_kept = self.scoring.part == "train" and self.scoring.step is None
+        if is_kept and (codes := self.kept_codes()) is not None:
             if self.scoring.sampling is not None:
                 weights = self._images.open().weights
                 codes = replace(codes, weights=None if weights is None else weights.to(codes.mean))
