@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread, wilson
+from unbraid.metrics.reductions.bootstrap import by_image, resampled_weights, settled_by_half, spread, wilson
 
 
 def test_a_resample_draws_as_many_points_as_there_are():
@@ -49,3 +49,18 @@ def test_a_score_that_moves_beyond_its_interval_is_not_settled():
     assert settled is False
     assert "Half of the training rows give 0.4" in notes[0]
     assert settled_by_half(0.5, 0.4, None, "training rows") == (None, ())
+
+
+def test_points_of_one_image_are_resampled_together():
+    images = torch.tensor([4, 4, 7, 9, 9, 9])
+    weights = resampled_weights(6, images=images)
+    torch.testing.assert_close(weights.sum(dim=1), torch.ones(200).double())
+    assert bool((weights[:, 0] == weights[:, 1]).all())
+    assert bool((weights[:, 3] == weights[:, 5]).all())
+    torch.testing.assert_close(resampled_weights(6, images=torch.arange(6)), resampled_weights(6))
+
+
+def test_an_image_adds_what_all_of_its_points_add():
+    influence = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()
+    assert by_image(influence, torch.tensor([5, 2, 5, 2])).tolist() == [4.0, 6.0, 0.0, 0.0]
+    assert by_image(influence, None) is influence

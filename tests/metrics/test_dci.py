@@ -4,6 +4,7 @@ import dataclasses
 import math
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -296,3 +297,13 @@ def test_with_one_factor_disentanglement_is_a_convention():
     mean = torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     score = DCI(num_refits=0)(Codes(mean, factors=(Labels("a", torch.arange(30) % 3),)))
     assert any("by convention" in note for note in score.notes)
+
+
+def test_an_importance_that_rounding_leaves_below_zero_counts_as_zero():
+    """Boosted trees that never ask for the second latent give it -8.5e-18 here."""
+    rng = np.random.default_rng(11)
+    v = rng.integers(0, 4, 200)
+    z = np.stack([v + 0.05 * rng.normal(size=200), rng.normal(size=200)], axis=1)
+    score = DCI(predictor="boosted_trees")(Codes.from_arrays(z, factors={"v": v}))
+    assert score.parts["completeness"].value == pytest.approx(1)
+    assert (score.tables["importance"] >= 0).all()

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbraid import Codes
+from unbraid import Codes, sampling
 from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.selection import select
 from unbraid.metrics import DCIES
@@ -93,7 +93,7 @@ def test_a_factor_that_never_varies_among_the_test_rows_is_left_out_and_named():
     score = QUICK(Codes.from_arrays(np.stack([v, rare], axis=1), factors={"v": v, "rare": rare}))
     assert (score.value, math.isnan(score.per_factor["rare"])) == (score.per_factor["v"], True)
     assert score.parts["informativeness"].value > 0.9
-    assert "rare never vary among the test rows: left out." in score.notes
+    assert "rare do not vary among the training or the test rows: left out." in score.notes
 
 
 def test_no_interval_leaves_its_bounds_and_no_loss_counts_more_than_that_of_guessing():
@@ -133,3 +133,17 @@ def test_steps_and_rates_are_positive_and_classes_fit_their_rows():
     names = np.array([f"v{i}" for i in range(30)])
     with pytest.raises(CodesError, match="DCIES: factor 'v' takes 30 values"):
         QUICK(Codes.from_arrays(np.arange(30.0)[:, None], factors={"v": names}))
+
+
+def test_a_factor_without_order_that_never_varies_among_the_training_rows_is_left_out_of_both():
+    rng = np.random.default_rng(0)
+    _, test = sampling.train_and_test_rows(300, 10_000, 5_000, 0, "prediction")
+    rare, v, z = np.zeros(300, dtype=int), rng.integers(0, 2, 300), rng.normal(size=(300, 2))
+    rare[test[:5].numpy()] = 1
+    score = QUICK(Codes.from_arrays(z, factors={"rare": rare, "v": v}, unordered=["rare", "v"]))
+    alone = QUICK(Codes.from_arrays(z, factors={"v": v}, unordered=["v"]))
+    assert math.isnan(score.per_factor["rare"])
+    assert score.parts["informativeness"].value == pytest.approx(
+        float(1 - score.tables["loss"][1].min().clamp(max=0.5))
+    )
+    assert score.parts["informativeness"].value == pytest.approx(alone.parts["informativeness"].value, abs=0.1)

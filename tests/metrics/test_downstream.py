@@ -100,3 +100,26 @@ def test_few_rows_are_no_more_than_all():
 def test_more_classes_than_rows_are_refused():
     with pytest.raises(CodesError, match="Downstream: factor 'v' takes 30 values"):
         Downstream()(Codes.from_arrays(np.arange(30.0)[:, None], factors={"v": np.arange(30)}))
+
+
+def test_with_weights_the_interval_knows_of_images_that_were_drawn_twice():
+    """Rows are drawn from the images, and images from all that might be: either scatters as much as rows without
+    weights do, and the error of repeated measurements is what the interval says.
+    """
+
+    def scores(weights):
+        found = []
+        for seed in range(40):
+            rng = np.random.default_rng(seed)
+            v = rng.integers(0, 3, 300)
+            codes = Codes.from_arrays(v[:, None] + rng.normal(size=(300, 1)), factors={"v": v}, weights=weights)
+            found.append(Downstream()(codes))
+        return np.array([score.value for score in found]), np.array([score.interval for score in found])
+
+    errors = {}
+    for name, weights in (("none", None), ("ones", np.ones(300)), ("some", np.r_[np.full(150, 0.2), np.ones(150)])):
+        values, intervals = scores(weights)
+        errors[name] = float(np.mean(intervals[:, 1] - values) / 1.96)
+        assert values.std(ddof=1) == pytest.approx(errors[name], rel=0.3)
+    assert errors["ones"] / errors["none"] == pytest.approx(2**0.5, rel=0.05)
+    assert errors["some"] > errors["ones"]

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, mutual_info_score
 from sklearn.preprocessing import OneHotEncoder
 
 from tests.metrics.test_mig import grid, latents, random_codes
-from unbraid import Codes
+from unbraid import Codes, evaluate
 from unbraid.errors import CodesError, SpecError
 from unbraid.evaluation.published import infomec
 from unbraid.metrics import InfoMEC
@@ -215,3 +215,28 @@ def test_more_classes_than_rows_and_a_negative_threshold_are_refused():
         InfoMEC()(Codes.from_arrays(np.arange(30.0)[:, None], np.ones((30, 1)), factors={"v": np.arange(30)}))
     with pytest.raises(SpecError, match="expected nats, 0 or more"):
         InfoMEC(threshold=-1.0)
+
+
+def test_a_factor_of_which_no_value_was_seen_in_training_is_left_out_and_named():
+    rng = np.random.default_rng(0)
+
+    def codes(values):
+        a, b = rng.choice(values, 300), rng.integers(0, 3, 300)
+        z = np.stack([a, b], axis=1) + 0.3 * rng.normal(size=(300, 2))
+        return Codes.from_arrays(z, np.full(z.shape, 0.3), factors={"a": a, "b": b})
+
+    score = evaluate(codes([0, 1, 2]), ["info-mec"], test=codes([3, 4]), progress=False)["info-mec"]
+    explicitness = score.tables["explicitness"]
+    assert math.isnan(explicitness[0])
+    assert score.parts["explicitness"].value == float(explicitness[1])
+    assert score.parts["explicitness"].interval is not None
+    assert any(note.startswith("InfoE leaves out a: ") for note in score.notes)
+
+
+def test_no_factor_that_can_be_compared_leaves_explicitness_undefined():
+    """Of five images two are for testing, and their values are in no training row, or all training rows have one."""
+    factors = {"a": np.array([0, 1, 0, 1, 2]), "b": np.array([0, 0, 1, 1, 1])}
+    z = np.random.default_rng(0).normal(size=(5, 2))
+    for seed in range(8):
+        part = InfoMEC(seed=seed)(Codes.from_arrays(z, np.ones((5, 2)), factors=factors)).parts["explicitness"]
+        assert part.interval is None or part.interval[0] <= part.value <= part.interval[1]

@@ -185,3 +185,11 @@ def test_ties_share_their_rank():
     codes = codes_of(np.array([[0.0], [1.0], [1.0], [2.0]]), {"v": np.array([0, 2, 1, 1])})
     codes = dataclasses.replace(codes, mean=codes.mean.to(torch.float32))
     assert MCC("spearman")(codes).value == pytest.approx(abs(spearmanr([0, 1, 1, 2], [0, 2, 1, 1]).statistic))
+
+
+def test_canonical_variates_that_differ_by_rounding_are_tied():
+    """A latent that is the factor, beside one of noise: the variate has two values, each of them a cloud of 1e-16."""
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 2, 1000)
+    codes = codes_of(np.stack([v, rng.normal(size=1000)], axis=1), v[:, None])
+    assert MCC("spearman", matching="weak")(codes).value == pytest.approx(1)

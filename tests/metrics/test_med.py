@@ -89,3 +89,17 @@ def test_hundreds_of_latents_take_a_moment():
 def test_at_least_one_latent_of_each_factor_is_looked_at():
     with pytest.raises(SpecError, match="num_top is 0"):
         MED(num_top=0)
+
+
+def test_a_latent_that_says_nothing_takes_the_place_of_no_other():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 4, 2000), rng.integers(0, 2, 2000)
+    mean = np.stack([a, 0.8 * (a == 0) + 0.5 * b, np.zeros(2000)], axis=1)
+
+    def score(num_latents):
+        codes = Codes.from_arrays(mean[:, :num_latents], np.full((2000, num_latents), 0.3), factors={"a": a, "b": b})
+        return MED(num_top=1)(codes)
+
+    assert score(3).value == pytest.approx(score(2).value)
+    assert math.isnan(score(3).per_latent[2])
+    assert MED()(Codes.from_arrays(mean, np.full((2000, 3), 0.3), factors={"a": a, "b": b})).per_latent[2] == 0

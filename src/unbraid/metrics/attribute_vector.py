@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from unbraid.codes import Labels
@@ -61,8 +61,9 @@ class AttributeVector(Metric):
                 "AttributeVector scores factors with two values, and there are none among these: "
                 f"{', '.join(left_out)}."
             )
+        images = [task.test_images for task, attribute in zip(tasks, fitted, strict=True) if task and attribute]
         accuracy = _mean([attribute.correct for attribute in scored])
-        interval = _interval(accuracy, [attribute.correct for attribute in scored], self.seed)
+        interval = _interval(accuracy, [attribute.correct for attribute in scored], images, self.seed)
         halves = [
             fit_attribute(task.half()) for task, attribute in zip(tasks, fitted, strict=True) if task and attribute
         ]
@@ -77,7 +78,7 @@ class AttributeVector(Metric):
             interval=interval,
             parts={
                 "majority": Value(
-                    majority, _interval(majority, [attribute.majority for attribute in scored], self.seed)
+                    majority, _interval(majority, [attribute.majority for attribute in scored], images, self.seed)
                 )
             },
             per_factor={
@@ -154,14 +155,17 @@ def _mean(correct: list[Float64[Tensor, " _test"]]) -> float:
     return float(torch.stack([points.mean() for points in correct]).mean()) if correct else math.nan
 
 
-def _interval(value: float, correct: list[Float64[Tensor, " _test"]], seed: int) -> tuple[float, float] | None:
+def _interval(
+    value: float, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None], seed: int
+) -> tuple[float, float] | None:
     """Returns the interval from resamples of the test images, which attributes share. Where resamples do not differ
     (all right, say), it is that of a plain share.
     """
-    weights: dict[int, Tensor] = {}
-    for points in correct:
-        weights.setdefault(len(points), resampled_weights(len(points), seed))
-    error = float(spread(torch.stack([weights[len(points)] @ points for points in correct]).mean(dim=0)))
+    shares = [
+        resampled_weights(len(points), seed, images=of) @ points for points, of in zip(correct, images, strict=True)
+    ]
+    error = float(spread(torch.stack(shares).mean(dim=0)))
     if error < 1e-12:
-        return wilson(value, min(weights))
+        num_images = [len(p if of is None else of.unique()) for p, of in zip(correct, images, strict=True)]
+        return wilson(value, min(num_images))
     return Value.of(value, error, AttributeVector.bounds).interval

@@ -141,7 +141,7 @@ class DCI(Metric):
         halves = [task.half() for task in parts] if self._num_refits and self.predictor != "boosted_trees" else []
         fits = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
         refits = self._refitted(parts, settings)
-        return self._score(statistics, tuple(tasks), fits[: len(parts)], refits, fits[len(parts) :] or None, skipped)
+        return self._score(statistics, tasks, fits[: len(parts)], refits, fits[len(parts) :] or None, skipped)
 
     @property
     def _num_refits(self) -> int:
@@ -170,14 +170,15 @@ class DCI(Metric):
     ) -> Float64[Tensor, "refit latent factor"] | None:
         if self._num_refits == 0:
             return None
-        sizes = {len(task.train_labels) for task in tasks}
-        weights = {size: resampled_weights(size, self.seed, self._num_refits) for size in sizes}
+        weights = [
+            resampled_weights(len(task.train_labels), self.seed, self._num_refits, task.train_images) for task in tasks
+        ]
         # The LASSO fits all resamples at once.
         at_once = self._num_refits if self.predictor == "lasso" else 1
         fits = [
             partial(refitted_importances, task, settings, some)
-            for task in tasks
-            for some in weights[len(task.train_labels)].split(at_once)
+            for task, shares in zip(tasks, weights, strict=True)
+            for some in shares.split(at_once)
         ]
         found = torch.cat(on_cores("DCI of resampled rows", fits))
         return found.unflatten(0, (len(tasks), self._num_refits)).permute(1, 2, 0)
@@ -185,7 +186,7 @@ class DCI(Metric):
     def _score(
         self,
         statistics: Statistics,
-        factors: tuple[int, ...],
+        tasks: Mapping[int, PredictionTask],
         fits: list[FittedPredictor],
         refits: Tensor | None,
         halves: list[FittedPredictor] | None,
@@ -195,6 +196,10 @@ class DCI(Metric):
         value = self._with_interval(disentanglement, importance, refits)
         complete = completeness if self.completeness == "mean" else weighted_completeness
         losses = {"train_error": [fit.train for fit in fits], "test_error": [fit.test for fit in fits]}
+        images = {
+            "train_error": [task.train_images for task in tasks.values()],
+            "test_error": [task.test_images for task in tasks.values()],
+        }
         # Where all rows are fitted on, none are left to test on.
         errors = {name: each for name, each in losses.items() if all(len(part.losses) for part in each)}
         settled: bool | None = None
@@ -215,7 +220,7 @@ class DCI(Metric):
                 *notes,
                 f"Left out, because their values have no order for the LASSO to follow: {', '.join(skipped)}.",
             )
-        num_factors = len(statistics.codes.factors)
+        factors, num_factors = tuple(tasks), len(statistics.codes.factors)
         per_factor = _spread_out(completeness_of_factors(importance)[None], factors, num_factors)[0]
         return Score(
             metric=type(self).__name__,
@@ -223,7 +228,7 @@ class DCI(Metric):
             interval=value.interval,
             parts={
                 "completeness": self._with_interval(complete, importance, refits),
-                **{name: mean_error(each, self.seed) for name, each in errors.items()},
+                **{name: mean_error(each, self.seed, images[name]) for name, each in errors.items()},
             },
             per_factor=dict(zip(statistics.codes.factor_names, per_factor.tolist(), strict=True)),
             per_latent=tuple(disentanglement_of_latents(importance).tolist()),
@@ -241,7 +246,7 @@ class DCI(Metric):
 
     def _with_interval(self, summary: Callable[[Tensor], Tensor], importance: Tensor, refits: Tensor | None) -> Value:
         value = float(summary(importance))
-        if refits is None:
+        if refits is None or math.isnan(value):
             return Value(value)
         half = float(scipy.stats.t.ppf(0.975, len(refits) - 1)) * float(
             spread(torch.stack([summary(refit) for refit in refits]))

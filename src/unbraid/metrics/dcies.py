@@ -30,8 +30,8 @@ class DCIES(Metric):
     E = 1 - 2 A / ((k_max - k_min) l_b), where A is the area between the curve of the least loss up to each size and its
     end, over k, the logarithm of the number of parameters. The value is the mean over factors; the part
     "informativeness" is that of 1 - l of the best probe. A factor that does not vary among test rows has no R^2, and
-    is left out of both. Probes are nets with one hidden layer, or linear (0), all trained together. The other letters:
-    D, C and I are those of `DCI`.
+    one without order that does not vary among training rows no l_b: they are left out of both. Probes are nets with one
+    hidden layer, or linear (0), all trained together. The other letters: D, C and I are those of `DCI`.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)
@@ -85,11 +85,14 @@ class DCIES(Metric):
         sizes = torch.tensor([sum(each[c].num_parameters for each in probes) for c in range(len(self.hidden))])
         guesses = torch.tensor([_loss_of_guessing(task) for task in found.values()], dtype=torch.float64)
         losses = torch.stack([_curve(curve) for curve in curves])[:, 0]
-        resampled = torch.stack([_curve(curve, self.seed) for curve in curves], dim=1)
+        resampled = torch.stack(
+            [_curve(curve, self._resamples(task)) for curve, task in zip(curves, found.values(), strict=True)], dim=1
+        )
         each = explicitness(losses, sizes.double().log(), guesses)
         every = explicitness(resampled, sizes.double().log(), guesses)
         value = Value.of(each.nanmean(), spread(every.nanmean(dim=1)), self.bounds)
-        best = (torch.minimum(table.amin(dim=-1), guesses) for table in (losses, resampled))
+        known = torch.where(guesses > 0, guesses, math.nan)
+        best = (torch.minimum(table.amin(dim=-1), known) for table in (losses, resampled))
         kept, spreads = (1 - least.nanmean(dim=-1) for least in best)
         names, places = statistics.codes.factor_names, list(found)
         constant = [names[k] for k, e in zip(places, each, strict=True) if math.isnan(e)]
@@ -102,9 +105,15 @@ class DCIES(Metric):
             parts={"informativeness": Value.of(kept, spread(spreads), (0.0, 1.0))},
             per_factor=dict.fromkeys(names, math.nan) | {names[k]: float(e) for k, e in zip(places, each, strict=True)},
             tables={"loss": table, "log_parameters": sizes.double().log()},
-            notes=(f"{', '.join(constant)} never vary among the test rows: left out.",) if constant else (),
+            notes=(f"{', '.join(constant)} do not vary among the training or the test rows: left out.",)
+            if constant
+            else (),
             settings=self.settings,
         )
+
+    def _resamples(self, task: PredictionTask) -> Float64[Tensor, "resample test"]:
+        """Returns the share of each test row in resamples of the test images."""
+        return resampled_weights(len(task.test_labels), self.seed, images=task.test_images)
 
 
 def explicitness(
@@ -118,9 +127,10 @@ def explicitness(
     return 1 - 2 * area / ((sizes[-1] - sizes[0]) * guesses)
 
 
-def _curve(curve: list[Losses], seed: int | None = None) -> Float64[Tensor, "resample probe"]:
-    """Returns the loss of each probe, or, with a seed, those of resampled test rows."""
-    weights = None if seed is None else resampled_weights(len(curve[0].losses), seed)
+def _curve(
+    curve: list[Losses], weights: Float64[Tensor, "resample test"] | None = None
+) -> Float64[Tensor, "resample probe"]:
+    """Returns the loss of each probe, in resamples of the test rows if they are given."""
     errors = torch.stack([part.error(weights) for part in curve], dim=1)
     # Errors of regressions are RMSE / std; their squares are 1 - R^2.
     return errors if curve[0].values is None else errors.square()

@@ -17,7 +17,7 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
+from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.statistics import Statistics
 
 Classifier = Literal["linear", "boosted_trees"]
@@ -79,8 +79,9 @@ class Downstream(Metric):
         for task in found.values():
             right["majority"].append((task.test_labels == task.train_labels.mode().values).double())
         values = {name: _mean(rows) for name, rows in right.items()}
-        value = Value.of(values["all_rows"], _error(right["all_rows"]), self.bounds)
-        efficiency = _efficiency(right["few_rows"], right["all_rows"])
+        away = {name: _away(rows, list(found.values())) for name, rows in right.items()}
+        value = Value.of(values["all_rows"], error_of_factor_mean(away["all_rows"]), self.bounds)
+        efficiency = _efficiency(values["few_rows"], away["few_rows"], values["all_rows"], away["all_rows"])
         tables = {name: _by_factor(rows, tuple(found), len(tasks)) for name, rows in right.items()}
         fewest = min(len(task.train_labels) for task in found.values())
         return Score(
@@ -88,9 +89,9 @@ class Downstream(Metric):
             value=value.value,
             interval=value.interval,
             parts={
-                "few_rows": Value.of(values["few_rows"], _error(right["few_rows"]), self.bounds),
+                "few_rows": Value.of(values["few_rows"], error_of_factor_mean(away["few_rows"]), self.bounds),
                 "sample_efficiency": efficiency,
-                "majority": Value.of(values["majority"], _error(right["majority"]), self.bounds),
+                "majority": Value.of(values["majority"], error_of_factor_mean(away["majority"]), self.bounds),
             },
             per_factor=dict(zip(statistics.codes.factor_names, tables["all_rows"].tolist(), strict=True)),
             tables=tables,
@@ -115,16 +116,16 @@ def _mean(right: list[Tensor]) -> float:
     return float(torch.stack([rows.mean() for rows in right]).mean())
 
 
-def _error(right: list[Tensor]) -> float:
-    return error_of_factor_mean([rows - rows.mean() for rows in right])
+def _away(right: list[Tensor], tasks: list[PredictionTask]) -> list[Tensor]:
+    """Returns, for each factor, what each test image adds to the accuracy."""
+    return [by_image(rows - rows.mean(), task.test_images) for rows, task in zip(right, tasks, strict=True)]
 
 
-def _efficiency(few: list[Tensor], many: list[Tensor]) -> Value:
-    """Returns the ratio of the two accuracies, with the error that comes from the test rows that both share."""
-    top, bottom = _mean(few), _mean(many)
+def _efficiency(top: float, few: list[Tensor], bottom: float, many: list[Tensor]) -> Value:
+    """Returns the ratio of the two accuracies, with the error that comes from the test images that both share."""
     if bottom == 0:
         return Value(math.nan)
-    away = [((f - f.mean()) - top / bottom * (m - m.mean())) / bottom for f, m in zip(few, many, strict=True)]
+    away = [(f - top / bottom * m) / bottom for f, m in zip(few, many, strict=True)]
     return Value.of(top / bottom, error_of_factor_mean(away), (0.0, math.inf))
 
 

@@ -15,7 +15,7 @@ from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.roc_auc import roc_auc
-from unbraid.metrics.reductions.bootstrap import error_of_factor_mean, settled_by_half
+from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean, settled_by_half
 from unbraid.metrics.reductions.statistics import Statistics
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
@@ -65,7 +65,7 @@ class Explicitness(Metric):
             per_value[k], areas[k], halves[k] = found, found.nanmean(), of_half.nanmean()
             if bool(found.isnan().any()):
                 unscored.append(task.name)
-            variances.append(influence)
+            variances.append(by_image(influence, task.test_images))
         if bool(areas.isnan().all()):
             raise CodesError(
                 "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."

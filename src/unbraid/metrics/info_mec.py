@@ -19,7 +19,7 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, V
 from unbraid.metrics.predicting.log_losses import log_losses
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import check_classes, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
+from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.gaps import mean_over_factors, varies
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -141,22 +141,31 @@ class InfoMEC(Metric):
         # In sample, InfoM, InfoC and InfoE are of the same images.
         rows = self.estimator.seen(statistics.tested_part) if in_sample else statistics
         tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
-        found, influences, unscored = torch.full((len(tasks),), math.nan, dtype=torch.float64), [], []
+        found, influences = torch.full((len(tasks),), math.nan, dtype=torch.float64), []
+        unseen, left_out = list[str](), list[str]()
         known = {k: task for k, task in enumerate(tasks) if task is not None}
         for task in known.values():
             check_classes("InfoMEC", task)
         fitted = [task.together(self.num_train) if in_sample else task for task in known.values()]
         fits = [partial(log_losses, task, in_sample=in_sample, of_levels=has_levels) for task in fitted]
         every = on_cores("InfoE", fits)
-        for (k, task), losses in zip(known.items(), every, strict=True):
-            if losses.num_unseen:
-                unscored.append(task.name)
+        for k, task, losses in zip(known, fitted, every, strict=True):
+            if not losses.can_be_compared:
+                left_out.append(task.name)
+                continue
+            if not losses.seen.all():
+                unseen.append(task.name)
             h, null = losses.fitted.mean(), losses.null.mean()
             found[k] = 1 - h / null
-            influences.append((h / null * losses.null - losses.fitted) / null)
+            images = None if task.test_images is None else task.test_images[losses.seen]
+            influences.append(by_image((h / null * losses.null - losses.fitted) / null, images))
         value = Value.of(mean_over_factors(found, ~found.isnan()), error_of_factor_mean(influences), (-math.inf, 1.0))
-        told = f"InfoE leaves out test rows of {', '.join(unscored)}, whose values are in no training row."
-        return value, found, (told,) if unscored else ()
+        told = {
+            f"InfoE leaves out test rows of {', '.join(unseen)}, whose values are in no training row.": unseen,
+            f"InfoE leaves out {', '.join(left_out)}: no value of a test row is in the training rows, or these have "
+            "one value only.": left_out,
+        }
+        return value, found, tuple(note for note, names in told.items() if names)
 
 
 def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:

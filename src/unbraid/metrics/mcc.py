@@ -24,6 +24,8 @@ Matching = Literal["strong", "weak"]
 
 # A direction in which standardised columns vary less than this share of the widest one is rounding.
 _ROUNDING = 1e-10
+# Canonical variates, of variance 1, that are closer than this are equal but for rounding.
+_TIED = 1e-8
 
 
 @final
@@ -158,7 +160,7 @@ class _Columns:
             z, v = (_whitened(_scaled(part, p), p) for part in (self.latents, self.factors))
             left, both, right = torch.linalg.svd(z.T @ (v * p[:, None]), full_matrices=False)
             if of_ranks and len(both):
-                first, second = (_scaled(_places(pair), p) for pair in (z @ left, v @ right.mT))
+                first, second = (_scaled(_tied(pair), p) for pair in (z @ left, v @ right.mT))
                 both = (p @ (first * second)).abs()
             found[: len(both)] = both.clamp(0, 1)
         return found
@@ -176,6 +178,14 @@ class _Columns:
 def _places(columns: Shaped[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
     """Returns the place of each number among the different numbers of its column."""
     return torch.stack([column.unique(return_inverse=True)[1] for column in columns.unbind(dim=1)], dim=1)
+
+
+def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
+    """Returns the place of each number in its column, where numbers that differ by rounding alone share one."""
+    ranked, order = columns.sort(dim=0)
+    steps = torch.zeros_like(order)
+    steps[1:] = (ranked.diff(dim=0) > _TIED).long().cumsum(dim=0)
+    return torch.empty_like(order).scatter_(0, order, steps)
 
 
 def _scaled(

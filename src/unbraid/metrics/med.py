@@ -52,6 +52,9 @@ class MED(InformationMetric):
         table = information.mutual_information[:, defined].clamp(min=_LEAST)
         # A factor of which nothing is said is shared by all latents alike.
         share = table / table.sum(dim=0)
+        # A latent that says nothing says as little of each factor: without that it would favour the least known one.
+        says_nothing = (table <= _LEAST).all(dim=1, keepdim=True)
+        share = torch.where(says_nothing, share.mean(dim=1, keepdim=True), share)
         chosen = self._chosen(share.detach())
         per_factor = torch.full_like(information.factor_entropy, torch.nan)
         return {

@@ -125,7 +125,7 @@ class SAP(Metric):
         predicted = predicted_labels(task.train_codes, task.train_labels, task.test_codes, self.classifier, self.seed)
         weights = torch.full((1, len(predicted)), 1 / len(predicted), dtype=torch.float64)
         if resample:
-            weights = torch.cat([weights, resampled_weights(len(predicted), self.seed)])
+            weights = torch.cat([weights, resampled_weights(len(predicted), self.seed, images=task.test_images)])
         accuracy = balanced_accuracy if self.classifier == "threshold" else plain_accuracy
         found = accuracy(predicted, task.test_labels, weights)
         return found[0], found[1:]

@@ -16,7 +16,7 @@ from unbraid.information.latent_information import entropy
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.probes import Probe, ProbeTraining, trained_probes
-from unbraid.metrics.reductions.bootstrap import error_of_factor_mean
+from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -71,14 +71,17 @@ class SNC(Metric):
         found = {k: task for k, task in enumerate(tasks) if task is not None}
         for task in found.values():
             check_classes("SNC", task)
-        paired = matched_latents(list(found.values()))
-        right = {"alone": [named_by(task, j) for task, j in zip(found.values(), paired, strict=True)]}
-        right |= self._knocked_out(list(found.values()), paired, statistics.codes.mean.device)
+        known = list(found.values())
+        paired = matched_latents(known)
+        right = {"alone": [named_by(task, j) for task, j in zip(known, paired, strict=True)]}
+        right |= self._knocked_out(known, paired, statistics.codes.mean.device)
         right["knock_out"] = [a - b for a, b in zip(right["all_latents"], right["without"], strict=True)]
         values = {
             name: Value.of(
                 torch.stack([each.mean() for each in rows]).mean(),
-                error_of_factor_mean([each - each.mean() for each in rows]),
+                error_of_factor_mean(
+                    [by_image(each - each.mean(), task.test_images) for each, task in zip(rows, known, strict=True)]
+                ),
                 (-1.0, 1.0) if name == "knock_out" else self.bounds,
             )
             for name, rows in right.items()
@@ -96,7 +99,7 @@ class SNC(Metric):
             parts=values,
             per_factor=dict(zip(statistics.codes.factor_names, tables["alone"].tolist(), strict=True)),
             tables=tables,
-            notes=_notes(list(found.values()), paired),
+            notes=_notes(known, paired),
             settings=self.settings,
         )
 

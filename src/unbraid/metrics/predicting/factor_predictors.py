@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, assert_never, final
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
@@ -14,7 +14,7 @@ from unbraid.metrics.metric import Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
-from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
+from unbraid.metrics.reductions.bootstrap import by_image, resampled_weights, spread
 from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
@@ -91,19 +91,23 @@ class FittedPredictor:
     test: Losses
 
 
-def mean_error(losses: Sequence[Losses], seed: int) -> Value:
+def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tensor, " _row"] | None]) -> Value:
     """Returns the mean over factors, with an interval from resampled rows, not refitted. Where resamples would fill
-    memory it comes from what each row adds; then there is none if the factors are known in different rows.
+    memory it comes from what each row adds; then there is none if the factors are known in different rows. `images`
+    says, for each factor, of which image each row is, where some may be of the same.
     """
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     most = max(len(part.losses) for part in losses)
     if most <= _MAX_RESAMPLED_ROWS:
-        weights = [resampled_weights(len(part.losses), seed) for part in losses]
+        weights = [
+            resampled_weights(len(part.losses), seed, images=of) for part, of in zip(losses, images, strict=True)
+        ]
         resampled = torch.stack([part.error(p) for part, p in zip(losses, weights, strict=True)], dim=1).nanmean(dim=1)
         return Value.of(mean, spread(resampled), (0.0, math.inf))
     if any(len(part.losses) != most for part in losses):
         return Value(float(mean))
-    influence = torch.stack([part.influence() for part in losses]).nanmean(dim=0)
+    each = [by_image(part.influence(), of) for part, of in zip(losses, images, strict=True)]
+    influence = torch.stack(each).nanmean(dim=0)
     return Value.of(mean, influence.square().mean().sqrt() / math.sqrt(most), (0.0, math.inf))
 
 
@@ -132,7 +136,8 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         torch.from_numpy(model.predict(codes.numpy())) if len(codes) else codes.new_zeros(0)
         for codes in (task.train_codes, task.test_codes)
     )
-    importance = torch.from_numpy(model.feature_importances_).double()
+    # Rounding may leave the importance of a latent that no tree asks for a hair below 0.
+    importance = torch.from_numpy(model.feature_importances_).double().clamp(min=0)
     return FittedPredictor(importance, compare(train, task.train_labels), compare(test, task.test_labels))
 
 

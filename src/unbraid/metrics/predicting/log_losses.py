@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid.metrics.predicting.convergence import quietly
@@ -15,13 +15,18 @@ from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 @final
 @dataclass(frozen=True)
 class LogLosses:
-    """Holds -log p of the label in each row, fitted and without latents, in nats; and how many rows were left out
-    because their value was never seen.
+    """Holds -log p of the label in each row, fitted and without latents, in nats; and which rows these are of all:
+    others were left out because their value was never seen.
     """
 
-    fitted: Float64[Tensor, " row"]
-    null: Float64[Tensor, " row"]
-    num_unseen: int
+    fitted: Float64[Tensor, " seen"]
+    null: Float64[Tensor, " seen"]
+    seen: Bool[Tensor, " row"]
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether there are rows, and without latents they cost something."""
+        return len(self.null) > 0 and float(self.null.mean()) > 0
 
 
 def log_losses(task: PredictionTask, *, in_sample: bool, of_levels: bool = False) -> LogLosses:
@@ -42,14 +47,14 @@ def log_losses(task: PredictionTask, *, in_sample: bool, of_levels: bool = False
     else:
         null = -(torch.bincount(places) / len(places)).double().log()[rows]
         model = LogisticRegression(C=1.0, max_iter=1_000)
-    if len(values) == 1:
-        return LogLosses(torch.zeros_like(null), null, int((~seen).sum()))
+    if len(values) == 1 or len(rows) == 0:
+        return LogLosses(torch.zeros_like(null), null, seen)
     with quietly():
         model.fit(train.numpy(), places.numpy())
         logs = torch.from_numpy(model.predict_log_proba(test[seen].numpy())).double()
     # As scikit-learn's log loss does, no probability counts as less than rounding.
     least = math.log(torch.finfo(torch.float64).eps)
-    return LogLosses(-logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, int((~seen).sum()))
+    return LogLosses(-logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, seen)
 
 
 def _standardised(task: PredictionTask) -> tuple[Float64[Tensor, "train latent"], Float64[Tensor, "test latent"]]:

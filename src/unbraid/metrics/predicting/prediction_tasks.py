@@ -20,7 +20,8 @@ class PredictionTask:
     """A factor that is to be predicted from the means of the latents. All is on the CPU.
 
     The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are
-    values, floats are measurements.
+    values, floats are measurements. Where rows were drawn by the weights of images, `train_images` and `test_images`
+    say of which image each is: one that was drawn twice says nothing new.
     """
 
     name: str
@@ -29,6 +30,8 @@ class PredictionTask:
     test_codes: Float64[Tensor, "test latent"]
     test_labels: Int64[Tensor, " test"] | Float64[Tensor, " test"]
     ordered: bool = True
+    train_images: Int64[Tensor, " train"] | None = None
+    test_images: Int64[Tensor, " test"] | None = None
 
     @property
     def is_continuous(self) -> bool:
@@ -36,13 +39,24 @@ class PredictionTask:
 
     def rows(self, rows: Int64[Tensor, " row"] | slice) -> "PredictionTask":
         """Returns the task with some of the training rows."""
-        return replace(self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows])
+        images = None if self.train_images is None else self.train_images[rows]
+        return replace(
+            self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows], train_images=images
+        )
 
     def together(self, num_rows: int) -> "PredictionTask":
         """Returns the task with all of its rows as training rows, at most so many, and as test rows too."""
         codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
         labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
-        return replace(self, train_codes=codes, train_labels=labels, test_codes=codes, test_labels=labels)
+        images = None if (of_all := self.images) is None else of_all[:num_rows]
+        return PredictionTask(self.name, codes, labels, codes, labels, self.ordered, images, images)
+
+    @property
+    def images(self) -> Int64[Tensor, " row"] | None:
+        """Returns of which image each training row and then each test row is, where some may be of the same."""
+        if self.train_images is None or self.test_images is None:
+            return None
+        return torch.cat([self.train_images, self.test_images])
 
     def half(self) -> "PredictionTask":
         """Returns the task with half of the training rows."""
@@ -97,6 +111,8 @@ def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_tes
         test_codes=pick(codes.mean, test).double(),
         test_labels=pick(values, test),
         ordered=labels.ordered,
+        train_images=None if codes.weights is None else train,
+        test_images=None if codes.weights is None else test,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
@@ -16,13 +16,21 @@ NUM_RESAMPLES = 200
 
 
 def resampled_weights(
-    num_points: int, seed: int = 0, num_resamples: int = NUM_RESAMPLES
+    num_points: int,
+    seed: int = 0,
+    num_resamples: int = NUM_RESAMPLES,
+    images: Int64[Tensor, " point"] | None = None,
 ) -> Float64[Tensor, "resample point"]:
     """Returns the share of each point in resamples of the points, drawn with replacement; rows sum to one.
 
     The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give
-    the same resamples, so what is computed from the same points stays correlated as it should.
+    the same resamples, so what is computed from the same points stays correlated as it should. Where several points are
+    of one image, `images` says of which each is: images are then resampled, with all of their points.
     """
+    if images is not None:
+        found, places = images.unique(return_inverse=True)
+        shares = resampled_weights(len(found), seed, num_resamples)[:, places]
+        return shares / shares.sum(dim=1, keepdim=True)
     points = (
         (sampling.uniform((num_resamples, num_points), seed, "bootstrap") * num_points).long().clamp(max=num_points - 1)
     )
@@ -52,10 +60,26 @@ def wilson(share: float, num_points: int) -> Interval:
     return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
 
 
+def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point"] | None) -> Float64[Tensor, " point"]:
+    """Returns what each image adds to a number, in place of each point: in the first of its points all that they add
+    together, and 0 in the others. Without `images` each point is an image of its own.
+    """
+    if images is None:
+        return influence
+    order = images.argsort(stable=True)
+    is_first = torch.ones_like(images, dtype=torch.bool)
+    is_first[order[1:]] = images[order[1:]] != images[order[:-1]]
+    found, places = images.unique(return_inverse=True)
+    totals = influence.new_zeros(len(found)).index_add_(0, places, influence)
+    return torch.where(is_first, totals[places], 0.0)
+
+
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
     """Returns the standard error of a mean over factors, from what each row adds to the number of each. Factors with
-    the same rows vary together; where their rows differ, each counts by itself.
+    the same rows vary together; where their rows differ, each counts by itself. It is NaN without any factor.
     """
+    if not influences:
+        return math.nan
     if len({len(influence) for influence in influences}) == 1:
         together = torch.stack(tuple(influences)).mean(dim=0)
         return float(together.square().mean().sqrt()) / math.sqrt(len(together))
