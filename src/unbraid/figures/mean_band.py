@@ -1,9 +1,10 @@
 """A line for each family over a setting that has an order."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.observations import chosen_rows, groups, is_number
+from unbraid.figures.observations import Group, chosen_rows, groups, is_number
 from unbraid.figures.style import family_look
 from unbraid.table import Table
 
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
 
 
 def mean_band(
-    table: Table, x: str, y: str, *, label: str = "", log: bool = False, axes: "Axes | None" = None
+    table: Table,
+    x: str,
+    y: str,
+    *,
+    label: str = "",
+    log: bool = False,
+    interval: Callable[[Group], tuple[float, float]] = Group.interval,
+    axes: "Axes | None" = None,
 ) -> "Axes":
     """Draws the mean of the column `y` at each value of the column `x` as a line for each family, and the 95 % interval
-    of the mean (Student's t) as a band. A family without an `x`, such as a VAE in a sweep of beta, is a line across.
+    of the mean (Student's t), or another `interval`, as a band. A family without an `x`, such as a VAE in a sweep of
+    beta, is a line across.
     """
     rows = chosen_rows(table, y)
     axes = axes_or_new(axes)
@@ -27,11 +36,11 @@ def mean_band(
         placed = sorted((row for row in mine if is_number(row[x])), key=lambda row: row[x])
         for group in groups([row for row in mine if not is_number(row[x])], y, by="family"):
             axes.axhline(group.mean, color=look.colour, linestyle=look.dashes, linewidth=1)
-            axes.axhspan(*group.interval(), color=look.colour, alpha=0.1, linewidth=0)
-            records.append((family, None, len(group.values), group.mean, *group.interval()))
+            axes.axhspan(*interval(group), color=look.colour, alpha=0.1, linewidth=0)
+            records.append((family, None, len(group.values), group.mean, *interval(group)))
         found = groups(placed, y, by=x)
         if found:
-            places, ends = [float(group.label) for group in found], [group.interval() for group in found]
+            places, ends = [float(group.label) for group in found], [interval(group) for group in found]
             axes.fill_between(places, *zip(*ends, strict=True), color=look.colour, alpha=0.13, linewidth=0)
             axes.plot(
                 places,

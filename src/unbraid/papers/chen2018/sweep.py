@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from unbraid import figures
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.style import family_look
+from unbraid.figures.observations import Group
 from unbraid.papers.chen2018.bench import ELBO, MIG, TOTAL_CORRELATION, Bench, label
 from unbraid.papers.chen2018.panel import BASEL, SHADED, SPRITES, Panel
 from unbraid.papers.item import Choice, Item, Scale
@@ -114,41 +113,15 @@ def draw_elbo(scores: StudyScores) -> Any:
     """Returns the axes of the ELBO and of MIG over beta, with the 90 % interval of the mean as a band."""
     panels = side_by_side(("", ""))
     for axes, metric, words in zip(panels, (ELBO, MIG), ("ELBO, nats per image ↑", "MIG ↑"), strict=True):
-        _draw_band(axes, swept_rows(scores, metric), metric, words)
+        table = swept_rows(scores, metric)
+        figures.mean_band(table, "beta", metric, label=words, interval=_over_resampled_seeds, axes=axes)
     return tuple(panels)
 
 
-def _draw_band(axes: Any, table: Table, metric: str, words: str) -> None:
-    """Draws the mean over seeds at each beta, a line for each family, and its 90 % interval over resampled seeds."""
-    axes, found = axes_or_new(axes), dict[str, dict[float, list[float]]]()
-    for row in table:
-        if row[metric] is not None:
-            found.setdefault(row["family"], {}).setdefault(row["beta"], []).append(row[metric])
-    records = []
-    for family, by_beta in found.items():
-        betas, look = sorted(by_beta), family_look(family)
-        means = averaged({f"beta {beta:g}": by_beta[beta] for beta in betas})
-        points = [estimated(means[:, place], _BAND) for place in range(len(betas))]
-        ends = [point.interval for point in points]
-        axes.fill_between(betas, *zip(*ends, strict=True), color=look.colour, alpha=0.13, linewidth=0)
-        axes.plot(
-            betas,
-            [point.value for point in points],
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.dashes,
-            markersize=4,
-            linewidth=1.2,
-        )
-        records += [
-            (family, beta, len(by_beta[beta]), point.value, *point.interval)
-            for beta, point in zip(betas, points, strict=True)
-        ]
-    ticks = sorted({row[1] for row in records})
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    show_families(axes, found, lines=True)
-    name_axes(axes, "beta", words)
-    keep_data(axes, Table(("family", "beta", "n", "mean", "low", "high"), tuple(records)))
+def _over_resampled_seeds(group: Group) -> tuple[float, float]:
+    """Returns the 90 % interval of the mean over resampled seeds."""
+    means = averaged({f"beta {float(group.label):g}": group.values})
+    return estimated(means[:, 0], _BAND).interval
 
 
 def draw_correlation(scores: StudyScores) -> Any:
