@@ -168,7 +168,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": [MEAN[0].clone().requires_grad_()] * 2}, "mean cannot be read as a table"),
         ({"mean": MEAN, "probabilities": 5}, "expected a list of tables"),
         *(
-            ({"mean": MEAN, "groups": groups}, "expected tuples of latent numbers")
+            ({"mean": MEAN, "groups": groups}, "expected the numbers of the latents")
             for groups in ("ab", 5, [0, 1], [["a"]], [[0.5]])
         ),
         *(
@@ -201,7 +201,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "groups": [[0, 2]]}, "from 0 to 1"),
         ({"mean": MEAN, "groups": [[0], []]}, "none of them empty"),
         ({"mean": MEAN, "groups": [[0, 1], [1]]}, "named twice"),
-        ({"mean": MEAN, "factors": np.zeros((2, 1), dtype=int)}, "2 labels for 3 codes"),
+        ({"mean": MEAN, "factors": np.zeros((2, 1), dtype=int)}, r"2 labels, and mean has shape \(3, 2\)"),
         ({"mean": MEAN, "factors": np.zeros((3, 2, 2))}, "expected .images, factors."),
         (
             {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]},

@@ -114,7 +114,7 @@ def test_columns_have_an_order_groups_and_flags(path):
     ("arrays", "names", "message"),
     [
         ({"mu": MEAN}, None, "no array 'mean'"),
-        ({"std": STD}, None, "no array 'mean' .* holds std. Save the means"),
+        ({"std": STD}, None, "no array 'mean' .* there is std. Save the means"),
         ({"mean": MEAN}, ["a"], "without factors"),
         ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "named ''"),
         ({"mean": MEAN, "std": -STD}, None, "negative"),
@@ -135,11 +135,11 @@ def test_columns_have_an_order_groups_and_flags(path):
             "shape .3, 2.; expected True or False",
         ),
         ({"mean": MEAN, "probabilities_1": TABLE}, None, "Number them from 0"),
-        ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "tuples of latent numbers"),
+        ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "numbers of the latents of one group"),
         ({"mean": MEAN, "group_0": np.array([2])}, None, "latent numbers from 0 to 1"),
         ({"mean": MEAN[0]}, None, r"expected \(images, latents\)"),
         ({"mean": MEAN, "factor:size": np.full((3, 2, 2), 0.25)}, None, r"expected one label an image"),
-        ({"mean": MEAN, "factors": FACTORS[:2]}, None, "2 labels for 3 codes"),
+        ({"mean": MEAN, "factors": FACTORS[:2]}, None, r"2 labels, and mean has shape \(3, 2\)"),
         ({"mean": MEAN * np.nan}, None, "NaN or infinite in 3 rows"),
     ],
 )
@@ -256,3 +256,28 @@ def test_arrays_that_codes_are_not_made_from_are_told(tmp_path, caplog, suffix):
     assert {"logvar", "groups", "images"} <= {word.strip(",") for word in caplog.text.split()}
     assert "Did you mean log_var by logvar?" in caplog.text
     assert "Groups of latents are arrays group_0, group_1, ..." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("groups", "complaint"),
+    [
+        ({"group_0": [True, False]}, "group_0 holds torch.bool of shape (2,); expected the numbers of the latents"),
+        ({"group_0": [0.0, 1.0]}, "group_0 holds torch.float64"),
+        ({"group_0": [[0, 1]]}, "of shape (1, 2)"),
+        ({"group_1": [0, 1]}, "The file holds group_1, and no group_0."),
+    ],
+)
+def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_array(tmp_path, groups, complaint):
+    path = saved(tmp_path / "codes.npz", {"mean": MEAN, **{name: np.array(group) for name, group in groups.items()}})
+    with pytest.raises(CodesError, match=re.escape(complaint)):
+        Codes.load(path)
+
+
+def test_flags_are_no_latent_numbers():
+    with pytest.raises(CodesError, match="expected the numbers of the latents of each"):
+        Codes.from_arrays(MEAN, groups=[(True, False)])
+
+
+def test_a_transposed_mean_is_told():
+    with pytest.raises(CodesError, match=r"has 3 labels, and mean has shape \(2, 3\).* or transpose mean"):
+        Codes.from_arrays(MEAN.T, factors=FACTORS)

@@ -89,3 +89,14 @@ def test_discrete_latents_in_groups_are_refused():
     codes = Codes(torch.zeros(5, 1).double(), probabilities=(probabilities,), groups=((0, 1),))
     with pytest.raises(CodesError, match=r"latents \[1\] are discrete"):
         codes.with_groups_as_latents()
+
+
+def test_codes_with_groups_that_are_scored_latent_by_latent_say_so():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 300)
+    mean = np.stack([np.cos(angle), np.sin(angle), 0.1 * rng.normal(size=300)], axis=1)
+    codes = Codes.from_arrays(mean, np.full((300, 3), 0.1), groups=[(0, 1)], factors={"v": (angle > 3).astype(int)})
+    assert any("each latent is scored by itself" in note for note in evaluate(codes, ["mig"], progress=False).notes)
+    [note] = evaluate(codes, ["mig"], groups="pca", progress=False).notes
+    share = PCA(1).fit(mean[:, :2]).explained_variance_ratio_[0]
+    assert f"latents 0, 1 ({100 * share:.0f} %)" in note

@@ -307,3 +307,10 @@ def test_an_importance_that_rounding_leaves_below_zero_counts_as_zero():
     score = DCI(predictor="boosted_trees")(Codes.from_arrays(z, factors={"v": v}))
     assert score.parts["completeness"].value == pytest.approx(1)
     assert (score.tables["importance"] >= 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+def test_the_lasso_knows_no_scale(scale):
+    codes = codes_of()
+    moved = dataclasses.replace(codes, mean=codes.mean.double() * scale, std=None)
+    assert DCI()(moved).value == pytest.approx(DCI()(dataclasses.replace(codes, std=None)).value)

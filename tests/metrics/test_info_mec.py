@@ -240,3 +240,12 @@ def test_no_factor_that_can_be_compared_leaves_explicitness_undefined():
     for seed in range(8):
         part = InfoMEC(seed=seed)(Codes.from_arrays(z, np.ones((5, 2)), factors=factors)).parts["explicitness"]
         assert part.interval is None or part.interval[0] <= part.value <= part.interval[1]
+
+
+def test_levels_that_name_their_image_are_noted():
+    rng = np.random.default_rng(0)
+    factors = {"a": rng.integers(0, 3, 30), "b": rng.integers(0, 3, 30)}
+    score = InfoMEC(Levels())(Codes.from_arrays(rng.normal(size=(30, 2)), factors=factors))
+    assert any("Latents [0, 1] have more than half as many levels as there are images (30)" in n for n in score.notes)
+    rounded = InfoMEC(Levels())(Codes.from_arrays(rng.integers(0, 4, (30, 2)).astype(float), factors=factors))
+    assert not any("levels as there are images" in note for note in rounded.notes)

@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from tests.metrics.latent_codes import correlated_codes, grid, latents, random_codes
 from unbraid import evaluate
 from unbraid.codes import Codes
+from unbraid.errors import CodesError
 from unbraid.evaluation.selection import select
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.pairwise_information import PairwiseInformation
@@ -138,3 +140,11 @@ def test_it_is_computed_where_it_is_asked_for_by_name():
     assert "pairwise-information" not in select("unsupervised").metrics
     card = evaluate(random_codes(0), "pairwise-information:sampled:num_samples=50")
     assert card[0].tables["shared"].shape == (3, 3)
+
+
+def test_more_pairs_than_fit_into_memory_are_refused_with_the_number_of_draws_that_do():
+    rng = np.random.default_rng(0)
+    codes = Codes.from_arrays(rng.normal(size=(20, 60)), np.full((20, 60), 0.3))
+    with pytest.raises(CodesError, match=r"60 latents make 1,770 pairs.* 10,000 draws .*2\.2 GB.*sampled:6779"):
+        PairwiseInformation()(codes)
+    assert PairwiseInformation(Sampled(num_samples=10))(codes).tables["shared"].shape == (60, 60)

@@ -58,7 +58,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     for run in runs:
         (run.folder / "scores.json").unlink(missing_ok=True)
-        with warned("never vary"):
+        with warned("constant in these codes"):
             run.score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantised", "quantised"]
 
@@ -66,7 +66,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
 def test_every_kept_score_is_known_by_the_name_that_one_types(trained, tmp_path):
     run = copied(trained[0], tmp_path)
     (run.folder / "scores.json").unlink(missing_ok=True)
-    with warned("never vary"):
+    with warned("constant in these codes"):
         run.score("sap,mig:quantised:num_bins=20,mig")
     (read,) = read_members([run])
     assert list(read.values) == [
@@ -79,7 +79,7 @@ def test_every_kept_score_is_known_by_the_name_that_one_types(trained, tmp_path)
 def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     (runs[0].folder / "scores.json").unlink(missing_ok=True)
-    with warned("never vary"):
+    with warned("constant in these codes"):
         runs[0].score([MIG(Quantised(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
 
@@ -116,5 +116,5 @@ def copied(run, parent):
 
 
 def mig_of(run):
-    with warned("never vary"):
+    with warned("constant in these codes"):
         return MIG()(run.codes()).value

@@ -307,7 +307,7 @@ def test_every_model_has_a_card_and_a_row_that_leads_to_it(trained, tmp_path):
 
 def test_models_may_be_sorted_by_any_score_that_they_have(trained, tmp_path):
     runs = [copied(run, tmp_path / run.name) for run in trained]
-    with warned("never vary"):
+    with warned("constant in these codes"):
         for run in runs:
             run.score("sap")
     shown = page(runs, tmp_path, by="sap")

@@ -23,7 +23,7 @@ def page_file(trained: list[Run], spec, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("report")
     swept = train([spec(BetaVAE(beta)) for beta in (1.0, 4.0, 16.0)], [0, 1], folder=folder)
     runs = [Run.open(shutil.copytree(run.folder, folder / run.name)) for run in trained]
-    with warned("never vary"):
+    with warned("constant in these codes"):
         for run in (*runs, *swept):
             run.score("sap,modularity", progress=False)
     (folder / "explorer.html").write_text("<!doctype html><title>explorer</title>")

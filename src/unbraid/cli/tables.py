@@ -74,10 +74,12 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 
 def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Scored:
     """Returns the row of a run: the first of these scores, the values of the others, and the distortion and the rate at
-    the end of its training.
+    the end of its training, unless the scores are of an earlier step.
     """
     history, (first, *others) = run.history, names
-    ends = history.at_the_end("distortion"), history.at_the_end("rate")
+    ends = (math.nan, math.nan)
+    if card.scoring.step is None:
+        ends = history.at_the_end("distortion"), history.at_the_end("rate")
     values = {name: card[name].value for name in others if name in card}
     return Scored(label, run.seed, card[first], *ends, unused_text(card), values, ", ".join(card.scoring.phrases))
 

@@ -92,7 +92,7 @@ def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
     named = [latent for group in groups for latent in group]
     if any(len(group) == 0 for group in groups) or not all(0 <= latent < num_latents for latent in named):
         raise CodesError(
-            f"groups is {groups}; expected tuples of latent numbers from 0 to {num_latents - 1}, none of them empty."
+            f"groups is {groups}; expected latent numbers from 0 to {num_latents - 1} in each, and none of them empty."
         )
     if len(set(named)) < len(named):
         raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
@@ -112,7 +112,9 @@ def check_factors(factors: Sequence[Labels], mean: Float[Tensor, "image latent"]
             )
         if len(labels.values) != num_images:
             raise CodesError(
-                f"Factor {labels.name!r} has {len(labels.values)} labels for {num_images} codes; give one label a code."
+                f"Factor {labels.name!r} has {len(labels.values)} labels, and mean has shape {tuple(mean.shape)}: "
+                f"{num_images} images by {mean.shape[1]} latents. Give one label for each image"
+                + (", or transpose mean." if len(labels.values) == mean.shape[1] else ".")
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
@@ -126,7 +128,8 @@ def check_weights(weights: Tensor, num_images: int) -> None:
         )
     if not bool(weights.isfinite().all() & (weights >= 0).all() & (weights > 0).any()):
         raise CodesError(
-            "weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0."
+            "weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0; "
+            f"the least is {float(weights.min()):g}, the greatest {float(weights.max()):g}."
         )
 
 

@@ -125,10 +125,12 @@ def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ..
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
     try:
+        if any(isinstance(latent, bool) for group in groups for latent in group):
+            raise TypeError
         return tuple(tuple(operator.index(latent) for latent in group) for group in groups)
     except TypeError:
         raise CodesError(
-            f"groups is {str(groups)[:80]}; expected tuples of latent numbers, such as [(0, 1), (2,)]."
+            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
         ) from None
 
 

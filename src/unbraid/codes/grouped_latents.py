@@ -10,6 +10,8 @@ from unbraid.errors import CodesError
 
 Groups = tuple[tuple[int, ...], ...]
 
+_MOST_OF_IT = 0.9
+
 
 def group_directions(
     mean: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None, groups: Groups, num_latents: int
@@ -37,6 +39,24 @@ def group_directions(
         found = torch.linalg.eigh(part.T @ (part * (p / p.sum())[:, None])).eigenvectors[:, -1]
         directions[list(unit), place] = found * found[found.abs().argmax()].sign()
     return directions
+
+
+def lost_variance(
+    mean: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None, groups: Groups
+) -> tuple[str, ...]:
+    """Returns a note that names the groups of which one direction holds less than nine tenths of the variance."""
+    directions = group_directions(mean, weights, groups, mean.shape[1])
+    p = torch.ones(len(mean), dtype=torch.float64, device=mean.device) if weights is None else weights.double()
+    centred = mean.double() - (p / p.sum()) @ mean.double()
+    along, whole = ((p / p.sum()) @ table.square() for table in (centred @ directions, centred))
+    told = []
+    for group in groups:
+        direction = int(directions[group[0]].abs().argmax())
+        share = float(along[direction] / whole[list(group)].sum())
+        if share < _MOST_OF_IT:
+            told.append(f"latents {', '.join(map(str, group))} ({100 * share:.0f} %)")
+    each = "; ".join(told)
+    return (f"The first principal component of a group does not hold all of its variance: {each}.",) if told else ()
 
 
 def fields_along(

@@ -21,6 +21,7 @@ Other arrays are not read, which a warning says.
 import difflib
 import logging
 import math
+import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -62,9 +63,10 @@ def read_among(names: Iterable[str], path: Path) -> list[str]:
     others = [name for name in found if not is_read(name) and name not in (FACTOR_NAMES, FILES)]
     if others:
         log.warning(
-            "%s also holds %s, which codes are not made from.%s",
+            "%s also holds %s, which %s not read.%s",
             path,
             shown(others, most=9),
+            "is" if len(others) == 1 else "are",
             "".join(map(_meant, others[:9])),
         )
     return [name for name in found if is_read(name)]
@@ -102,8 +104,9 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
     """Returns codes from arrays of these names, which another program may have written."""
     if not any(name in ("mean", "samples") or name.startswith(_TABLE) for name in arrays):
         raise CodesError(
-            "There is no array 'mean' (images by latents), nor 'samples', in which codes are kept; of what is read the "
-            f"file holds {shown(list(arrays), most=20) or 'nothing'}. Save the means of the posteriors too, as 'mean'."
+            "There is no array 'mean' (images by latents), nor 'samples', in which codes are kept; of the arrays that "
+            f"are read there is {shown(list(arrays), most=20) or 'none'}. Save the means of the posteriors too, as "
+            "'mean'."
         )
     if factor_names is not None and not (
         isinstance(factor_names, list) and all(isinstance(name, str) for name in factor_names)
@@ -116,13 +119,23 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
     fields = as_fields(
         **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR)},
         probabilities=_numbered(arrays, _TABLE),
-        groups=[as_tensor(_GROUP, group).tolist() for group in _numbered(arrays, _GROUP)],
+        groups=[_group(f"{_GROUP}{number}", group) for number, group in enumerate(_numbered(arrays, _GROUP))],
         factors=in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
         factor_names=None if columns else factor_names,
         missing=math.nan,
         prior=prior or None,
     )
     return Codes(**fields)
+
+
+def _group(name: str, group: Any) -> list[int]:
+    numbers = as_tensor(name, group)
+    if numbers.ndim != 1 or numbers.is_floating_point() or numbers.dtype == torch.bool:
+        raise CodesError(
+            f"{name} holds {numbers.dtype} of shape {tuple(numbers.shape)}; expected the numbers of the latents of "
+            "one group, such as [0, 1]."
+        )
+    return typing.cast(list[int], numbers.tolist())
 
 
 def _written(labels: Labels) -> Tensor:
@@ -136,8 +149,9 @@ def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
     """Returns the arrays of one kind, which are numbered."""
     names = [f"{prefix}{number}" for number in range(sum(name.startswith(prefix) for name in arrays))]
     if absent := [name for name in names if name not in arrays]:
+        given = [name for name in arrays if name.startswith(prefix)]
         raise CodesError(
-            f"There are {len(names)} arrays {prefix}0, ..., and none is {absent[0]}. Number them from 0, without gaps."
+            f"The file holds {shown(given, most=9)}, and no {absent[0]}. Number them from 0, without gaps."
         )
     return [arrays[name] for name in names]
 

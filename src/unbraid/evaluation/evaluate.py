@@ -8,6 +8,7 @@ from typing import final
 
 from unbraid.codes import Codes
 from unbraid.codes.discrete_latents import column_places
+from unbraid.codes.grouped_latents import lost_variance
 from unbraid.display import shown
 from unbraid.errors import CodesError
 from unbraid.evaluation.scorecard import Scorecard, by_reason
@@ -28,6 +29,10 @@ _FITS_NONE = "fits no predictor, so there is nothing to fit on some codes and te
 NO_GROUPS = (
     "groups is 'pca', and these latents have no groups, so each latent is scored by itself. Groups say which latents "
     "are one vector: give codes with groups, such as Codes.from_arrays(..., groups=[(0, 1), (2, 3)])."
+)
+_ALONE = (
+    "These codes have groups of latents, and each latent is scored by itself. To score each group as one latent, its "
+    "first principal component, give groups='pca' (--groups pca)."
 )
 _NEEDS_MODEL = "reads the model and its images, not codes alone. Score the run instead: run.score(...), or its folder."
 _FAILED = (
@@ -104,7 +109,7 @@ def evaluate_as(
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     has_discrete, has_groups = bool(codes.probabilities), bool(codes.groups)
-    no_groups = (NO_GROUPS,) if scoring.groups is not None and not has_groups else ()
+    of_groups = _group_notes(scoring, codes, fitted_on, has_model=trained is not None)
     scoring = scoring.settled(codes.factor_names, has_discrete=has_discrete, has_groups=has_groups)
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
@@ -125,7 +130,7 @@ def evaluate_as(
         chosen = {name: metric for name, metric in chosen.items() if name not in needy}
     number = len(chosen) + bool(selection.model_scores)
     work = _Work(_statistics(codes, scoring, fitted), scoring, number)
-    notes = (*no_groups, *_constant_factors(work.statistics, chosen))
+    notes = (*of_groups, *_constant_factors(work.statistics, chosen))
     for name, metric in chosen.items():
         work.do(name, metric)
     if selection.model_scores:
@@ -197,6 +202,16 @@ class _Work:
                 self.scores |= {name: replace(score, scoring=self._scoring.changes()) for name, score in found.items()}
             except Exception as error:  # noqa: BLE001 (reported with its traceback; the other scores are not lost for it)
                 self.failed |= dict.fromkeys(scores, error)
+
+
+def _group_notes(scoring: Scoring, codes: Codes, fitted_on: Codes | None, *, has_model: bool) -> tuple[str, ...]:
+    """Returns what to say of groups of latents. Those of a model are known to who trains it."""
+    if scoring.groups is None:
+        return (_ALONE,) if codes.groups and not has_model else ()
+    if not codes.groups:
+        return (NO_GROUPS,)
+    like = codes if fitted_on is None else fitted_on
+    return lost_variance(like.mean, like.weights, codes.groups)
 
 
 def _scored(codes: Codes, scoring: Scoring) -> Codes:

@@ -14,6 +14,7 @@ from unbraid.metrics.metric import Interval, Score
 
 # Of a score with many parts, a table on a screen shows the first few.
 _MAX_PARTS = 6
+_ROUNDING = 1e-12
 _COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
 ARROWS = {True: "↑", False: "↓", None: ""}
 _SETTLED = {True: "yes", False: "no", None: ""}
@@ -135,7 +136,7 @@ def number_text(value: float) -> str:
     """Returns the number with three decimals where they say something."""
     if math.isnan(value):
         return "–"
-    if value == 0 or 5e-4 <= abs(value) < 1e4:
+    if abs(value) < _ROUNDING or 5e-4 <= abs(value) < 1e4:
         return f"{value:z.3f}"
     return f"{value:.2g}" if abs(value) < 1 else f"{value:.4g}"
 

@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -296,7 +297,8 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
     """Returns a sentence for each reason, with the names of the metrics that share it."""
     names: dict[str, list[str]] = defaultdict(list)
     for name, reason in reasons.items():
-        names[reason].append(name)
+        # "MIG does not take ..." is the same for MIG and for others.
+        names[re.sub(r"^\w+ (?=does not take )", "", reason)].append(name)
     return [f"{', '.join(sharing)}: {reason}" for reason, sharing in names.items()]
 
 

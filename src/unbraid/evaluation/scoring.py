@@ -129,7 +129,7 @@ class Scoring(Recipe):
         if self.fit == "train":
             said.append("with predictors fitted on those trained on")
         if self.step is not None:
-            said.append(f"after {self.step:,} steps")
+            said.append(f"encoded after {self.step:,} steps")
         if self.fraction < 1:
             said.append(f"drawn at random ({100 * self.fraction:g} %)")
         if self.one_vs_rest:

@@ -31,6 +31,7 @@ VARIANTS: tuple[str, ...] = ("dci:forest", "zdiff:svm")
 # What "all" leaves out, and why.
 _SLOW = "takes minutes, so it is computed only if asked for by this name."
 LEFT_OUT: dict[str, str] = {"dci:boosted_trees": _SLOW, "downstream:boosted_trees": _SLOW}
+_BY_NAME = "is computed only if asked for by name."
 
 
 @final
@@ -104,9 +105,14 @@ def _asked_for(metrics: Metrics) -> Selection:
     has_all = any(isinstance(one, str) and one.strip() == "all" for one in each)
     return Selection(
         {name: metric for name, metric in named.items() if isinstance(metric, Metric)},
-        {name: why for name, why in LEFT_OUT.items() if name not in named} if has_all else {},
+        {name: why for name, why in _left_out().items() if name not in named} if has_all else {},
         {name: score for name, score in named.items() if isinstance(score, ModelScore)},
     )
+
+
+def _left_out() -> dict[str, str]:
+    """Returns what "all" leaves out, and why."""
+    return LEFT_OUT | {name: _BY_NAME for name, cls in registry().items() if cls.by_name_only}
 
 
 def _meant(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:

@@ -167,9 +167,9 @@ def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image lat
     if bool(narrow.any()):
         raise CodesError(
             f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some "
-            "images (the least is "
-            f"{float(std.min()):g}), so their densities are not defined. Use the quantised estimator, which takes a "
-            "std of 0."
+            f"images (the least is {float(std.min()):g}, beside means up to {float(mean.abs().max()):g}), so their "
+            "densities are not defined. Use the quantised estimator, which takes a std of 0; if the means are as large "
+            "by mistake, divide both by a constant."
         )
 
 

@@ -19,8 +19,7 @@ from unbraid.metrics.reductions.gaps import TIE
 from unbraid.metrics.reductions.statistics import Statistics, unseen_note
 
 _CLIPPED = (
-    "Some information came out below 0 and counts as 0, which decides on this score: how far it may err cannot be "
-    "told, and it has no interval."
+    "An estimate of information was negative and was set to 0. The score depends on it, so no interval can be given."
 )
 
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 Interval = tuple[float, float]
 """A 95 % interval, or bounds: the least and the greatest value."""
 
-UNDEFINED = " never vary in these codes: undefined, and left out of every average."
+UNDEFINED = ": constant in these codes, so undefined and left out of every average."
 """What is noted of the factors of which there is one value alone, after their names."""
 
 Feature = Literal[
@@ -46,7 +46,8 @@ _WHOLE_FLOATS = (
     "as integers: the score is another one."
 )
 _OWN_VALUES = (
-    "{} has a value of its own in every image: a latent that tells the image tells it, so its score says nothing."
+    "Every image has a value of {} of its own: a latent that tells images apart tells that too, so the score says "
+    "nothing."
 )
 
 # 95 % of a normal distribution lies within so many standard deviations.

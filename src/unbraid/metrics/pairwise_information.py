@@ -9,10 +9,15 @@ import torch
 from torch import Tensor
 
 from unbraid.codes import Codes
+from unbraid.errors import CodesError
 from unbraid.information.delta import Averages
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separation_metric import SeparationMetric
+
+# Densities of pairs at draws: as many fill about 1.5 GB.
+_MOST_DENSITIES = 12_000_000
+_BYTES_EACH = 125
 
 
 @final
@@ -35,8 +40,15 @@ class PairwiseInformation(SeparationMetric):
     by_name_only: ClassVar[bool] = True
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        codes = statistics.codes
-        return self.sampled(statistics, _pairs(codes.mean.shape[1] + len(codes.probabilities)))
+        pairs = tuple(combinations(range(statistics.codes.num_latents), 2))
+        num_draws, most = self.estimator.num_samples, _MOST_DENSITIES // max(1, len(pairs))
+        if num_draws > most:
+            raise CodesError(
+                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs, and the "
+                f"densities of {num_draws:,} draws of each fill {_BYTES_EACH * len(pairs) * num_draws / 1e9:.1f} GB or "
+                f"more. Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
+            )
+        return self.sampled(statistics, pairs)
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
         first, second = torch.combinations(torch.arange(len(averages["each"]))).T
@@ -63,12 +75,8 @@ class PairwiseInformation(SeparationMetric):
         }
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
-        alone = codes.mean.shape[1] + len(codes.probabilities) == 1
+        alone = codes.num_latents == 1
         return ("PairwiseInformation compares pairs of latents, and there is only one.",) if alone else ()
-
-
-def _pairs(num_latents: int) -> tuple[tuple[int, int], ...]:
-    return tuple(combinations(range(num_latents), 2))
 
 
 def _largest(numbers: Tensor) -> Tensor:

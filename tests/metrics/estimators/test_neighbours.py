@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from scipy.special import digamma
@@ -169,7 +170,8 @@ def test_where_clipped_noise_decides_there_is_no_interval_and_a_note():
         numbers = (score, score.parts["compactness"])
         found += [number.interval for number in numbers]
         degenerate += [i for i in found if i is not None and i[1] - i[0] < 1e-6]
-        assert any("has no interval" in note for note in score.notes) == any(n.interval is None for n in numbers)
+        is_told = any("no interval can be given" in note for note in score.notes)
+        assert is_told == any(number.interval is None for number in numbers)
     assert None in found
     assert degenerate == []
 
@@ -205,3 +207,12 @@ def test_metrics_that_read_entropies_of_latents_refuse_it():
 def test_weights_are_refused():
     with pytest.raises(CodesError, match="does not take weights"):
         MIG(Neighbours())(replace(random_codes(0), weights=torch.ones(30)))
+
+
+def test_a_k_that_most_images_have_too_few_kin_for_is_noted():
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 3, 90)
+    codes = Codes.from_arrays(v[:, None] + 0.1 * rng.normal(size=(90, 1)), factors={"v": v, "w": rng.normal(size=90)})
+    assert any("k is 50, and many images of v have fewer" in note for note in MED(Neighbours(k=50))(codes).notes)
+    assert any("images of v, w have fewer" in note for note in MED(Neighbours(k=90))(codes).notes)
+    assert not any("have fewer" in note for note in MED(Neighbours())(codes).notes)

@@ -1,6 +1,6 @@
 """Information in means that take a few levels each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -12,7 +12,7 @@ from unbraid.information.latent_information import LatentInformation, informatio
 from unbraid.information.quantised import QuantisedStatistics, Quantiser, statistics_of_masses
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import image_influences
-from unbraid.metrics.metric import Feature
+from unbraid.metrics.metric import Feature, Score
 from unbraid.metrics.reductions.statistics import Statistics
 
 # A latent with more different means is not quantised.
@@ -62,6 +62,18 @@ class Levels(Estimator):
 
         found = seen.once(("influences", self), lambda: image_influences(seen, continuous))
         return ((found, float(len(seen.codes))),)
+
+    def checked(self, score: Score, statistics: Statistics) -> Score:
+        """Returns the score; if hardly two images share a level, with a note that says so."""
+        mean = self.seen(statistics).codes.mean
+        many = [latent for latent, column in enumerate(mean.T) if 2 * len(column.unique()) > len(mean)]
+        if not many:
+            return score
+        note = (
+            f"Latents {many} have more than half as many levels as there are images ({len(mean):,}): a level names its "
+            "image, and so every factor. Give more images, or use MeansHistogram() if the codes are not quantised."
+        )
+        return replace(score, notes=(*score.notes, note))
 
 
 def _levels(mean: Float[Tensor, "image latent"]) -> tuple[Int64[Tensor, "image latent"], int]:

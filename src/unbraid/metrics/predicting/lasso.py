@@ -67,8 +67,8 @@ def lasso(
     second = _second_moments(p, table)
     covariance = second - mean[:, :, None] * mean[:, None, :]
     variance = covariance.diagonal(dim1=1, dim2=2)
-    # Below this, what is left of the variance is rounding of the mean.
-    negligible = 1e-20 + 1e-24 * torch.cat([x_shift, y_shift[None]]).square()
+    # Below this, what is left of the variance is rounding of the mean: whatever the scale, a latent may vary.
+    negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square()
     scale = torch.where(variance > negligible, variance.clamp(min=0).sqrt(), 0.0)
     divisor = torch.where(scale > 0, scale, 1.0) if standardise else torch.ones_like(scale)
     gram = covariance / divisor[:, :, None] / divisor[:, None, :]

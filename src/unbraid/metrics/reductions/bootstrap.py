@@ -14,6 +14,9 @@ from unbraid.metrics.metric import QUANTILE, Interval
 # The standard error comes out within 5 % (1 / sqrt(2 * 200)).
 NUM_RESAMPLES = 200
 
+# Half of the last digit that tables show.
+_SHOWN = 5e-4
+
 
 def resampled_weights(
     num_points: int,
@@ -93,8 +96,8 @@ def settled_by_half(value: float, with_half: float, interval: Any, what: str) ->
     if interval is None or math.isnan(value) or math.isnan(with_half):
         return None, ()
     half_width = max(interval[1] - value, value - interval[0])
-    # A hair of slack: where the interval is a point, equal numbers may differ in their last digit.
-    if abs(with_half - value) <= half_width + 1e-12:
+    # Where the interval is a point, a difference that no table shows is none.
+    if abs(with_half - value) <= half_width + _SHOWN:
         return True, ()
     return False, (
         (
