@@ -102,24 +102,27 @@ def test_more_classes_than_rows_are_refused():
         Downstream()(Codes.from_arrays(np.arange(30.0)[:, None], factors={"v": np.arange(30)}))
 
 
+def weighted(weights, seed=0):
+    rng = np.random.default_rng(seed)
+    v = rng.integers(0, 3, 300)
+    return Codes.from_arrays(v[:, None] + rng.normal(size=(300, 1)), factors={"v": v}, weights=weights)
+
+
+def test_equal_weights_are_none():
+    assert Downstream()(weighted(np.full(300, 0.7))).interval == Downstream()(weighted(None)).interval
+
+
 def test_with_weights_the_interval_knows_of_images_that_were_drawn_twice():
-    """Rows are drawn from the images, and images from all that might be: either scatters as much as rows without
-    weights do, and the error of repeated measurements is what the interval says.
+    """Rows are drawn from the images, and images from all that might be: with weights that hardly differ either
+    scatters as much as rows without weights do, and the error of repeated measurements is what the interval says.
     """
-
-    def scores(weights):
-        found = []
-        for seed in range(40):
-            rng = np.random.default_rng(seed)
-            v = rng.integers(0, 3, 300)
-            codes = Codes.from_arrays(v[:, None] + rng.normal(size=(300, 1)), factors={"v": v}, weights=weights)
-            found.append(Downstream()(codes))
-        return np.array([score.value for score in found]), np.array([score.interval for score in found])
-
     errors = {}
-    for name, weights in (("none", None), ("ones", np.ones(300)), ("some", np.r_[np.full(150, 0.2), np.ones(150)])):
-        values, intervals = scores(weights)
-        errors[name] = float(np.mean(intervals[:, 1] - values) / 1.96)
+    alike, unlike = np.full(300, 1.0), np.r_[np.full(150, 0.2), np.ones(150)]
+    alike[0] = 1.001
+    for name, weights in (("none", None), ("alike", alike), ("unlike", unlike)):
+        found = [Downstream()(weighted(weights, seed)) for seed in range(40)]
+        values = np.array([score.value for score in found])
+        errors[name] = float(np.mean([score.interval[1] for score in found] - values) / 1.96)
         assert values.std(ddof=1) == pytest.approx(errors[name], rel=0.3)
-    assert errors["ones"] / errors["none"] == pytest.approx(2**0.5, rel=0.05)
-    assert errors["some"] > errors["ones"]
+    assert errors["alike"] / errors["none"] == pytest.approx(2**0.5, rel=0.05)
+    assert errors["unlike"] > errors["alike"]

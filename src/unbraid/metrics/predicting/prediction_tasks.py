@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from unbraid import sampling
@@ -92,8 +92,8 @@ def check_classes(metric: str, task: PredictionTask) -> None:
 
 
 def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int) -> PredictionTask:
-    codes = statistics.codes
-    train, test = _rows(statistics, labels, num_train, num_test, seed)
+    codes, weights = statistics.codes, _weights(statistics)
+    train, test = _rows(statistics, labels, num_train, num_test, seed, weights)
     if (len(test) == 0 and num_train is not None) or len(train) < 2:
         raise CodesError(
             f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
@@ -111,24 +111,33 @@ def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_tes
         test_codes=pick(codes.mean, test).double(),
         test_labels=pick(values, test),
         ordered=labels.ordered,
-        train_images=None if codes.weights is None else train,
-        test_images=None if codes.weights is None else test,
+        train_images=None if weights is None else train,
+        test_images=None if weights is None else test,
     )
 
 
+def _weights(statistics: Statistics) -> Float[Tensor, " image"] | None:
+    """Returns the weights that rows are drawn by; None where all images are equally likely, and none is drawn twice."""
+    weights = statistics.codes.weights
+    return None if weights is None or bool((weights == weights[0]).all()) else weights
+
+
 def _rows(
-    statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int
+    statistics: Statistics,
+    labels: Labels,
+    num_train: int | None,
+    num_test: int,
+    seed: int,
+    weights: Float[Tensor, " image"] | None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
     codes, num_fitted = statistics.codes, statistics.num_fitted
     if num_train is None:
         num_fitted, num_train, num_test = num_fitted or len(codes), len(codes), len(codes)
     if num_fitted is None:
-        return sampling.train_and_test_rows(
-            len(codes), num_train, num_test, seed, "prediction", labels.known, codes.weights
-        )
+        return sampling.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", labels.known, weights)
     parts = {"train": (range(num_fitted), num_train), "test": (range(num_fitted, len(codes)), num_test)}
     train, test = (
-        sampling.rows_of_part(part, number, seed, f"prediction/{name}", labels.known, codes.weights)
+        sampling.rows_of_part(part, number, seed, f"prediction/{name}", labels.known, weights)
         for name, (part, number) in parts.items()
     )
     return train, test
