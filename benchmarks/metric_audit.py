@@ -13,7 +13,8 @@ from pathlib import Path
 
 from unbraid import files
 from unbraid.audit import Audit, audit, rows_of
-from unbraid.audit.markdown import number_table, question_table, refusals, verdict_table
+from unbraid.audit.markdown import answer_table, number_table, question_table, refusals, verdict_table
+from unbraid.audit.sizes import size_words
 from unbraid.runs.runs_in import runs_in
 
 OUT = Path(__file__).parent / "results" / "metric_audit"
@@ -21,8 +22,9 @@ OUT = Path(__file__).parent / "results" / "metric_audit"
 
 def text_of(found: Audit) -> str:
     """Returns the tables as the docs include them."""
-    size, rows = found.size, rows_of(found)
+    rows = rows_of(found)
     parts = {
+        "answer": answer_table(rows),
         "questions": question_table(rows),
         "verdicts": verdict_table(rows),
         "verdicts-without-factors": verdict_table(rows, needs_factors=False),
@@ -33,8 +35,8 @@ def text_of(found: Audit) -> str:
     sections = "\n".join(f"<!-- {name} -->\n{text}<!-- /{name} -->\n" for name, text in parts.items())
     return (
         "# An audit of every metric\n\n"
-        f"`python -m benchmarks.metric_audit`, {found.date}, unbraid {found.version}: {size['num_images']} images and "
-        f"{size['num_seeds']} seeds a code, {size['num_redraws']} redraws.\n\n{sections}"
+        f"`python -m benchmarks.metric_audit`, {found.date}, unbraid {found.version}: {size_words(found.size)}.\n\n"
+        f"{sections}"
     )
 
 

@@ -1,15 +1,18 @@
 """A small audit, whole: what it measures, its page and its file."""
 
+import dataclasses
 import math
 import re
 from dataclasses import replace
 
 import pytest
 
+from tests.metrics.fakes import CountFactors
 from tests.training.squares import MLP_SPEC
-from unbraid.audit import Audit, Size, audit, rows_of, write_audit_page
-from unbraid.audit.auditing import audited_metrics
+from unbraid.audit import SIZES, Audit, Size, audit, rows_of, write_audit_page
+from unbraid.audit.auditing import audited_metrics, coming
 from unbraid.audit.auditor import PROGRAM, told
+from unbraid.audit.contents import Contents
 from unbraid.audit.variations import left_out, variations
 from unbraid.errors import RunError, SpecError, UnbraidError
 from unbraid.evaluation.selection import registry
@@ -36,7 +39,7 @@ def test_known_truth_is_found(found):
     assert mcc["copied"].mark == "bad"  # a one-to-one assignment does not see copies
     assert mcc["unused"].value == pytest.approx(1.0, abs=1e-3)
     assert mcc["dropped"].value < 0.5
-    assert mcc["merged"].mark == "good"
+    assert (mcc["merged"].mark, mcc["merged"].text, mcc["folded"].mark) == ("none", "–", "bad")  # it reads lines alone
     assert mcc["own seed"].text == "none"
     assert mcc["training"].text.endswith("%")
 
@@ -140,5 +143,69 @@ def test_an_audit_goes_on_where_it_ended(found, monkeypatch):
     assert first.cells["turned"] == rows_of(found)[0].cells["turned"]
     assert second.cells["range"].mark == "good"
     assert kept[-1].to_json() == more.to_json()
-    with pytest.raises(SpecError, match="Begin a new file"):
+
+
+def test_an_audit_of_another_size_or_version_is_refused_by_name(found):
+    quick = replace(found, size=dataclasses.asdict(SIZES["quick"]))
+    with pytest.raises(
+        SpecError, match="has size quick, and full was asked for: .* Ask for size quick, or begin a new"
+    ):
+        audit("mcc", num_processes=0, earlier=quick)
+    with pytest.raises(SpecError, match=r"has size Size\(num_images=60, .* and Size\(num_images=70, .* was asked for"):
         audit("mcc", size=replace(SMALL, num_images=70), num_processes=0, earlier=found)
+    with pytest.raises(SpecError, match=r"was measured by unbraid 0.0.1, and this is \d.*Begin a new file"):
+        audit("mcc", size=SMALL, num_processes=0, earlier=replace(found, version="0.0.1"))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, UnbraidError])
+def test_what_was_measured_outlives_an_audit_that_is_stopped(error, monkeypatch):
+    asked, kept = [], []
+
+    def stopped(line):
+        asked.append(line)
+        if len(asked) == 4:
+            raise error
+        return told(line)
+
+    monkeypatch.setattr("unbraid.audit.auditing.told", stopped)
+    with pytest.raises(error):
+        audit("mcc", size=SMALL, num_processes=0, keep=kept.append, progress=False)
+    assert [len(each.measurements) for each in kept] == [3]
+    asked.clear()
+    monkeypatch.setattr("unbraid.audit.auditing.told", lambda line: asked.append(line) or told(line))
+    undisturbed = audit("mcc", size=SMALL, num_processes=0, progress=False)
+    num_asked = len(asked)
+    # Another command with what was kept: the metric that was left unfinished is finished, and not begun again.
+    more = audit("top-attributes", size=SMALL, num_processes=0, earlier=kept[0], progress=False)
+    assert sum("MCC" in line for line in asked[num_asked:]) == num_asked - 3
+    assert rows_of(more)[0].cells["turned"] == rows_of(undisturbed)[0].cells["turned"]
+
+
+def test_nothing_is_kept_of_an_audit_that_measured_nothing(monkeypatch):
+    kept = []
+    monkeypatch.setattr("unbraid.audit.auditing.told", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        audit("mcc", size=SMALL, num_processes=0, keep=kept.append, progress=False)
+    assert kept == []
+
+
+def test_what_an_audit_will_hold_is_known_and_refused_before_it_begins(found):
+    assert coming("mcc", [], SMALL, None).metrics == {"mcc"}
+    assert coming("top-attributes", [], SMALL, found).metrics == {*Contents.of(found).metrics, "top-attributes"}
+    assert coming(None, [], SMALL, found).snapshots == Contents.of(found).snapshots != frozenset()
+    for metrics in ("", "mig,,sap", " ; "):
+        with pytest.raises(
+            SpecError, match="a name is empty; expected names separated by commas, such as mig,dci:forest"
+        ):
+            coming(metrics, [], SMALL, None)
+    with pytest.raises(SpecError, match="expected 'quick' or 'full'"):
+        coming("mcc", [], "huge", None)
+    with pytest.raises(SpecError, match="has size"):
+        coming("mcc", [], "full", found)
+
+
+def test_a_metric_of_ones_own_is_read_by_naming_its_package():
+    kept = audit([CountFactors()], size=SMALL, num_processes=0, packages=["tests"], progress=False).to_json()
+    assert [one.metric for one in Audit.from_json(kept, packages=["tests"]).metrics] == [CountFactors()]
+    with pytest.raises(UnbraidError, match="tests"):
+        Audit.from_json(kept)

@@ -5,30 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from tests.audit.made_audits import made
 from unbraid.audit.agreement import Agreement
-from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED
+from unbraid.audit.design import MIDDLE, NOTHING, PERFECT
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
 from unbraid.audit.markdown import number_table, question_table, verdict_table
-from unbraid.audit.table import HEADS, is_clear, later_is_better, rows_of
+from unbraid.audit.table import HEADS, is_clear, rows_of
+from unbraid.audit.training_cell import later_is_better
 from unbraid.metrics import DCI, JEMMIG, MIG, SEPIN, AttributeVector, ELBODecomposition, Informativeness, Lemma2Gap
-
-LAST = {name: experiment.last for name, experiment in EXPERIMENTS.items()}
-
-
-def made(values, metric=MIG(), *, middle=(0.500, 0.501), unturned=0.7, refused=(), others=(), num_images=1):  # noqa: B008 (frozen)
-    """An audit of one metric with these values at the last levels of experiments, in shares of a range from 0 to 1."""
-    one = AuditedMetric(metric, "all")
-    codes = {PERFECT.words: 1.0, NOTHING.words: 0.0}
-    codes |= {experiment.first.words: 1.0 for experiment in EXPERIMENTS.values()}
-    codes |= {experiment.nothing.words: 0.0 for experiment in EXPERIMENTS.values()}
-    codes |= {UNTURNED.words: unturned}
-    codes |= {LAST[name].words: value for name, value in values.items()}
-    drawn = [Measurement("drawn", words, 0, values={one.name: value}) for words, value in codes.items()]
-    again = [Measurement("drawn", MIDDLE.words, n, values={one.name: value}) for n, value in enumerate(middle)]
-    no = [Measurement("drawn", LAST[name].words, 0, refused={one.name: "No."}) for name in refused]
-    size = {"num_images": num_images, "num_seeds": 1, "num_redraws": len(middle)}
-    return Audit((one,), (*drawn, *again, *no, *others), size, "0", "2026-01-01")
 
 
 def test_what_is_noticed_and_ignored_makes_the_verdict():
@@ -42,7 +27,7 @@ def test_what_is_noticed_and_ignored_makes_the_verdict():
     ]
     assert row.avoid == [
         "compactness (one latent for each factor)",
-        "codes of different lengths",
+        "codes with different numbers of latents",
         "continuous factors (it refuses them)",
     ]
     assert row.verdict.startswith("Use it for differences down to")
@@ -61,12 +46,20 @@ def test_a_metric_that_reads_no_factors_is_told_so():
     [row] = rows_of(made({}, SEPIN()))
     assert row.use == ["codes without labels: WSEPIN"]
     assert row.avoid == ["whether a code holds the factors (it reads none)"]
+    [row] = rows_of(made({}, SEPIN(), refused=["dropped"]))  # as ranked pairs do, where one latent is left
+    assert (row.cells["dropped"].text, row.cells["dropped"].mark) == ("–", "none")
 
 
 def test_noise_is_told_as_a_share_of_the_range():
-    [row] = rows_of(made({}, middle=(0.4, 0.6)))  # a standard deviation of 0.14
-    assert (row.cells["redrawn"].text, row.cells["redrawn"].mark) == ("± 14 %", "bad")
-    assert "differences of less than 39 % of its range" in row.avoid
+    [row] = rows_of(made({}, middle=(0.4, 0.6)))  # a standard deviation of 0.11
+    assert (row.cells["redrawn"].text, row.cells["redrawn"].mark) == ("± 11 %", "bad")
+    assert "differences of less than 30 % of its range" in row.avoid
+    [few] = rows_of(made({}, middle=(0.4, 0.6), times=1))
+    assert (few.cells["redrawn"].mark, few.cells["redrawn"].meaning[-38:]) == (
+        "none",
+        "draws say little: 4 or more are needed",
+    )
+    assert not any("differences" in each for each in (*few.use, *few.avoid))
     [lost] = rows_of(made({}, middle=(0.0, 0.9)))
     assert lost.cells["range"].mark == "bad"  # a range of 1 is not four standard deviations
 
@@ -102,7 +95,7 @@ def test_a_share_has_the_zero_of_its_own_experiment():
     drawn = [each for each in audit.measurements if each.codes != folded.nothing.words]
     [row] = rows_of(replace(audit, measurements=(*drawn, chance)))
     assert (row.cells["folded"].text, row.cells["folded"].mark) == ("0 %", "bad")
-    assert row.cells["merged"].avoid == "latents of one factor each"
+    assert row.cells["merged"].avoid == "whether each latent holds one factor only"
     [row] = rows_of(replace(audit, measurements=tuple(drawn)))
     assert row.cells["folded"].text == "–"  # an audit that never drew it
 
@@ -121,7 +114,7 @@ def test_seeds_and_settings_of_a_metric_are_cells():
     settings = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": 0.9})
     [row] = rows_of(made({}, others=(*seeds, settings)))
     assert (row.cells["own seed"].text, row.cells["settings"].text) == ("± 1 %", "40 %")
-    assert "comparison with papers of other settings" in row.avoid
+    assert "comparison with papers that used other settings" in row.avoid
     loud = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 5}) for n in (1, 2)]
     idle = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantised": 0.5})
     [row] = rows_of(made({}, others=(*loud, idle)))
@@ -161,6 +154,9 @@ def test_later_snapshots_win_by_pairs():
     assert rows_of(made({}))[0].cells["training"].text == "not measured"
     [row] = rows_of(made({}, others=[Measurement("training", "run", 0, step=1, refused={"mig": "No factors."})]))
     assert (row.cells["training"].text, row.cells["training"].meaning[-11:]) == ("refuses", "No factors.")
+    [row] = rows_of(made({}, others=[Measurement("training", "run", 0, step=1, values={"sap": 0.5})]))
+    assert row.cells["training"].text == "not measured"  # another metric was
+    assert rows_of(made({}, others=steps[:1]))[0].cells["training"].text == "–"  # one snapshot, no pair
 
 
 def test_what_is_neither_good_nor_bad_follows_training_if_it_falls():

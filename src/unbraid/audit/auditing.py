@@ -10,54 +10,25 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from unbraid.audit.auditor import PROGRAM, drawn, measured, order, snapshot, told
+from unbraid.audit.contents import Contents
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED, Design
-from unbraid.audit.experiments import EXPERIMENTS, Experiment
 from unbraid.audit.findings import Audit, AuditedMetric, Measurement
+from unbraid.audit.sizes import Size, size_name, size_of
 from unbraid.audit.variations import variations
 from unbraid.display import shown
 from unbraid.errors import RunError, SpecError, UnbraidError
 from unbraid.evaluation.selection import VARIANTS, Metrics, metric_of, registry, select
 from unbraid.events import Event, tell
 from unbraid.metrics.metric import Metric
+from unbraid.recipes.text import split
 from unbraid.runs.run import Run
-from unbraid.studies.line_workers import Answer, line_workers
+from unbraid.studies.line_workers import Answer, LineWorkers, line_workers
 from unbraid.version import __version__
 
 # Beside the variants that every card has: it is another question.
 _MORE_VARIANTS = ("mcc:weak",)
 _NUM_TRIED = 64
 _SECONDS_BETWEEN = 20.0
-
-
-@final
-@dataclass(frozen=True)
-class Size:
-    """Holds how large an audit is: images of each drawn code; seeds of each level; how often codes of middling quality
-    are drawn again, and measured with other seeds of the metric; how many settings are tried; and whether experiments
-    have levels between the first and the last.
-    """
-
-    num_images: int = 500
-    num_seeds: int = 2
-    num_redraws: int = 6
-    num_own_seeds: int = 3
-    max_variations: int = 100
-    is_whole: bool = True
-
-    def __post_init__(self) -> None:
-        least = {"num_images": 40, "num_seeds": 1, "num_redraws": 2, "num_own_seeds": 2, "max_variations": 0}
-        for name, number in least.items():
-            if getattr(self, name) < number:
-                raise SpecError(f"Size: {name} is {getattr(self, name)}; expected {number} or more.")
-
-    @property
-    def experiments(self) -> Mapping[str, Experiment]:
-        """Returns the experiments by name, with the levels of this size."""
-        return {name: each if self.is_whole else each.shortened() for name, each in EXPERIMENTS.items()}
-
-
-SIZES: Mapping[str, Size] = {"quick": Size(120, 1, 2, 2, 2, is_whole=False), "full": Size()}
-"""The sizes of an audit by name: one that takes seconds for a few metrics, and one that takes minutes for all."""
 
 
 def audit(
@@ -77,9 +48,10 @@ def audit(
     `runs` are those whose snapshots are measured, to see which metrics tell how far training is; `size` is "full",
     "quick", or a Size. Work is done by `num_processes`, as many as there are cores by default; 0 is this process. They
     open the runs again: `packages` and `trust` are what `Run.open` takes. What an `earlier` audit of this size has
-    measured is not measured again and stays, and `keep` is handed what there is so far, now and then and at the end.
+    measured is not measured again and stays; what it has left unfinished is finished. `keep` is handed what there is so
+    far: now and then, at the end, and when the audit is stopped by Ctrl-C or by an error.
     """
-    chosen = _size(size)
+    chosen = size_of(size)
     audited = {name: _dressed(metric) for name, metric in audited_metrics(metrics).items()}
     whole = {one.name: one for one in (earlier.metrics if earlier else ()) if not one.part} | audited
     united = [one for metric in whole.values() for one in metric.with_parts]
@@ -90,7 +62,7 @@ def audit(
     orders = [
         each.without(known.get(each.measurement.key))
         # Snapshots first: one that cannot be read is told before the rest is measured.
-        for each in (*_training(audited, chosen, _snapshots(runs), trust), *_orders(audited, chosen))
+        for each in (*_training(audited, chosen, _snapshots(runs), trust), *_orders(whole, chosen))
     ]
     waiting = {str(place): each for place, each in enumerate(orders) if each.metrics}
 
@@ -100,20 +72,43 @@ def audit(
 
     num_done, kept_at = 0, time.monotonic()
     with shown(progress), line_workers(_processes(num_processes), PROGRAM, told) as workers:
-        for place, each in waiting.items():
-            workers.give(place, order(each.codes, each.metrics, packages))
-        while (answered := workers.next(wait=True)) is not None:
-            measurement = waiting[answered[0]].answered(answered[1])
-            key = measurement.key
-            known[key] = known[key].joined(measurement) if key in known else measurement
-            num_done += 1
-            tell(Event("metrics on drawn codes", num_done, len(waiting), "codes"))
-            if keep is not None and time.monotonic() - kept_at > _SECONDS_BETWEEN:
+        try:
+            for measurement in _answers(workers, waiting, packages):
+                key = measurement.key
+                known[key] = known[key].joined(measurement) if key in known else measurement
+                num_done += 1
+                tell(Event("metrics on drawn codes", num_done, len(waiting), "codes"))
+                if keep is not None and time.monotonic() - kept_at > _SECONDS_BETWEEN:
+                    keep(so_far())
+                    kept_at = time.monotonic()
+        finally:  # what was measured outlives Ctrl-C, and a code that could not be measured
+            if keep is not None and (num_done or not waiting):
                 keep(so_far())
-                kept_at = time.monotonic()
-    if keep is not None:
-        keep(so_far())
     return so_far()
+
+
+def coming(metrics: Metrics | None, runs: Sequence[Run], size: Size | str, earlier: Audit | None) -> Contents:
+    """Returns what an audit will hold, without measuring anything. What the audit would refuse is refused."""
+    chosen = size_of(size)
+    names, snapshots = audited_metrics(metrics), _snapshots(runs)
+    _known(earlier, chosen)
+    asked = Contents(
+        __version__,
+        dataclasses.asdict(chosen),
+        frozenset(names),
+        frozenset((run.name, step) for run, step in snapshots),
+    )
+    return asked if earlier is None else asked.joined(Contents.of(earlier))
+
+
+def _answers(workers: LineWorkers, waiting: "Mapping[str, _Order]", packages: Sequence[str]) -> Iterator[Measurement]:
+    """Returns measurements as they come. Without processes each is made when it is ordered, so none is left waiting."""
+    for place, each in waiting.items():
+        workers.give(place, order(each.codes, each.metrics, packages))
+        while (answered := workers.next(wait=False)) is not None:
+            yield waiting[answered[0]].answered(answered[1])
+    while (answered := workers.next(wait=True)) is not None:
+        yield waiting[answered[0]].answered(answered[1])
 
 
 @final
@@ -148,10 +143,16 @@ class _Order:
 def _known(earlier: Audit | None, size: Size) -> dict[tuple[str, str, int, int, str], Measurement]:
     if earlier is None:
         return {}
-    if (earlier.version, earlier.size) != (__version__, dataclasses.asdict(size)):
+    if earlier.version != __version__:
         raise SpecError(
-            f"The earlier audit is of unbraid {earlier.version} and of another size, or of another version than "
-            f"{__version__}: its numbers cannot stand beside new ones. Begin a new file."
+            f"The earlier audit (--save) was measured by unbraid {earlier.version}, and this is {__version__}: numbers "
+            "of two versions cannot stand in one table. Begin a new file."
+        )
+    if earlier.size != dataclasses.asdict(size):
+        has, asked = size_name(earlier.size), size_name(dataclasses.asdict(size))
+        raise SpecError(
+            f"The earlier audit (--save) has size {has}, and {asked} was asked for: numbers of two sizes cannot stand "
+            f"in one table. Ask for size {has}, or begin a new file."
         )
     return {each.key: each for each in earlier.measurements}
 
@@ -166,6 +167,11 @@ def audited_metrics(metrics: Metrics | None) -> dict[str, Metric]:
     """Returns the metrics to audit by name: those asked for, or all that the library lists, each with the variants that
     readers of papers look for.
     """
+    if isinstance(metrics, str) and "" in split(metrics, ";" if ";" in metrics else ","):
+        raise SpecError(
+            f"metrics is {metrics!r}, in which a name is empty; expected names separated by commas, such as "
+            "mig,dci:forest. Leave it out to audit every metric."
+        )
     variants = [metric_of(name) for name in (*VARIANTS, *_MORE_VARIANTS)]
     listed = [one for cls in registry().values() for one in (cls(), *(each for each in variants if type(each) is cls))]
     selection = select(listed if metrics is None else metrics)
@@ -175,14 +181,6 @@ def audited_metrics(metrics: Metrics | None) -> dict[str, Metric]:
             "it out."
         )
     return selection.metrics
-
-
-def _size(size: Size | str) -> Size:
-    if isinstance(size, Size):
-        return size
-    if size not in SIZES:
-        raise SpecError(f"size is {size!r}; expected {' or '.join(map(repr, SIZES))}, or a Size.")
-    return SIZES[size]
 
 
 def _dressed(metric: Metric) -> AuditedMetric:

@@ -12,12 +12,11 @@ Wish = Literal["notice", "ignore"]
 @final
 @dataclass(frozen=True)
 class Experiment:
-    """Holds one thing that is done to codes, by degrees: from the first level, where it is not done, to the last, at
-    which a metric is judged.
+    """Holds one thing that is done to codes, by degrees, from the first level, where it is not done, to the last.
 
     `wish` is what a metric must do to be of use for `use`: notice it, which is to keep at most the share `noticed` of
-    its range, or ignore it; `question` asks a metric whether it does. A metric that does otherwise may be right all the
-    same, for another question.
+    its range at the last level, or ignore it at every level; `question` asks a metric whether it does. A metric that
+    does otherwise may be right all the same, for another question.
     """
 
     title: str
@@ -75,7 +74,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "pairs of four factors that share one latent",
         {f"{pairs}": replace(PERFECT, grid=(4, 4, 4, 4), merged=pairs) for pairs in (0, 1, 2)},
         "notice",
-        "latents of one factor each",
+        "whether each latent holds one factor only",
         "Does it notice a latent that holds two factors?",
     ),
     "dropped": Experiment(
@@ -100,7 +99,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "latents that are unused",
         _levels("unused", (1, 4, 8)),
         "ignore",
-        "codes of different lengths",
+        "codes with different numbers of latents",
         "Is it unmoved by unused latents?",
     ),
     "dependent": Experiment(

@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, final
@@ -101,6 +101,10 @@ class Audit:
         found = self._drawn.get(metric.dressed(design).words, [])
         return next((each.refused[metric.name] for each in found if metric.name in each.refused), "")
 
+    def was_shown(self, metric: AuditedMetric, design: Design) -> bool:
+        """Returns whether the metric was shown codes of the design: it has values of them, or refused them."""
+        return bool(self.values(metric, design) or self.refusal(metric, design))
+
     def range(self, metric: AuditedMetric) -> float:
         """Returns by how much perfect codes score above codes of noise."""
         return self.mean(metric, Design()) - self.mean(metric, NOTHING)
@@ -170,12 +174,14 @@ class Audit:
         return json.dumps(head, indent=1)[:-2] + f',\n "measurements": [\n  {lines}\n ]\n}}\n'
 
     @classmethod
-    def from_json(cls, text: str) -> "Audit":
-        """Returns the audit that `to_json` wrote."""
+    def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Audit":
+        """Returns the audit that `to_json` wrote. Metrics of one's own are read by naming their `packages`."""
         try:
             content = json.loads(text)
             metrics = tuple(
-                AuditedMetric(from_json(one["metric"], Metric), one["dress"], one["refusal"], one["part"])
+                AuditedMetric(
+                    from_json(one["metric"], Metric, packages=packages), one["dress"], one["refusal"], one["part"]
+                )
                 for one in content["metrics"]
             )
             measurements = tuple(Measurement(**each) for each in content["measurements"])

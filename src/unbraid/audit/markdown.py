@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from unbraid.audit.answer import answers, passes
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.page import anchor
 from unbraid.audit.table import HEADS, Row
@@ -21,18 +22,24 @@ def verdict_table(rows: Sequence[Row], *, needs_factors: bool = True, page: str 
     return "\n".join(lines) + "\n"
 
 
+def answer_table(rows: Sequence[Row]) -> str:
+    """Returns a row for each case: the fewest metrics to report, what each notices, and which could take its place."""
+    lines = ["| your case | report | what each notices | could take its place |", "|---|---|---|---|"]
+    for answer in answers(rows):
+        names = " and ".join(f"`{name}`" for name in answer.notices) or "none of these"
+        notices = "; ".join(f"`{name}`: {', '.join(uses)}" for name, uses in answer.notices.items())
+        missed = f"{'; ' * bool(notices)}**none notices** {', '.join(answer.unnoticed)}" if answer.unnoticed else ""
+        instead = "; ".join(f"for `{name}`: {_names(others)}" for name, others in answer.instead.items() if others)
+        lines.append(f"| {answer.case.title} | {names} | {notices}{missed} | {instead or '–'} |")
+    return "\n".join(lines) + "\n"
+
+
 def question_table(rows: Sequence[Row]) -> str:
     """Returns a row for each question of the experiments: the metrics of which it is true, and those of which it is
     not. Only metrics that tell codes of factors from noise are in it.
     """
-    clear = [row for row in _audited(rows, needs_factors=True) if row.cells["range"].mark == "good"]
     lines = ["| question | yes | no |", "|---|---|---|"]
-    for column, experiment in EXPERIMENTS.items():
-        told = {
-            mark: ", ".join(f"`{row.metric.name}`" for row in clear if row.cells[column].mark == mark) or "–"
-            for mark in ("good", "bad")
-        }
-        lines.append(f"| {experiment.question} | {told['good']} | {told['bad']} |")
+    lines += [f"| {question} | {_names(yes)} | {_names(no)} |" for question, (yes, no) in passes(rows).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -52,6 +59,10 @@ def number_table(rows: Sequence[Row], *, needs_factors: bool = True, page: str =
 def refusals(rows: Sequence[Row]) -> str:
     """Returns which metrics were not audited, and why, as a list."""
     return "".join(f"- `{row.metric.name}`: {row.metric.refusal}\n" for row in rows if not row.metric.dress)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "–"
 
 
 def _name(row: Row, page: str) -> str:

@@ -4,35 +4,17 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Literal, final
+from typing import final
 
 from unbraid.audit.agreement import Agreement
+from unbraid.audit.cell import Cell, Mark, percent
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED
-from unbraid.audit.experiments import EXPERIMENTS, Experiment
-from unbraid.audit.findings import UNDEFINED, Audit, AuditedMetric
+from unbraid.audit.experiment_cells import experiment_cells
+from unbraid.audit.experiments import EXPERIMENTS
+from unbraid.audit.findings import Audit, AuditedMetric
+from unbraid.audit.limits import CLEAR, FEWEST_REDRAWS, FLAT, LOUD, QUIET, SATURATED, SHIFTING, STEADY
+from unbraid.audit.training_cell import training_cell
 from unbraid.audit.variations import left_out
-
-Mark = Literal["good", "bad", "between", "none"]
-
-UNNOTICED = 0.9
-"""A metric does not notice what leaves it this share of its range, or more. Experiments say what it is to notice."""
-IGNORED, MOVED = 0.1, 0.2
-"""A metric ignores what moves it by at most the first share of its range, and does not what moves it by the second."""
-QUIET, LOUD = 0.02, 0.05
-"""Noise, as a share of the range: the standard deviation over codes that are drawn again."""
-STEADY, SHIFTING = 0.1, 0.3
-"""How far other settings move a metric, as a share of its range."""
-TELLS_STEPS, MIXES_STEPS = 0.75, 0.6
-"""How often a later snapshot has to score above an earlier one, of any seeds."""
-FEWEST_PAIRS = 12
-"""Fewer pairs of snapshots say nothing of that."""
-SATURATED = 0.98
-"""A metric that keeps so much of its range on codes of middling quality is at its limit: its noise cannot show."""
-FLAT = 0.02
-"""A metric that their turn and width move by so little of its range is on a plateau there, and its noise may hide."""
-CLEAR = 4.0
-"""Perfect codes must lie so many standard deviations above noise, or no share of the range means anything."""
 
 HEADS: Mapping[str, str] = {
     "range": "tells factors from noise",
@@ -44,21 +26,6 @@ HEADS: Mapping[str, str] = {
     "agreement": "agrees with others",
 }
 """What each column is called."""
-
-
-@final
-@dataclass(frozen=True)
-class Cell:
-    """Holds a number, how it is shown, whether it speaks for the metric or against it, and what that means. What it is
-    good for, or not, is a phrase of the verdict; some cells have none.
-    """
-
-    text: str
-    value: float = math.nan
-    mark: Mark = "none"
-    meaning: str = ""
-    use: str = ""
-    avoid: str = ""
 
 
 @final
@@ -100,10 +67,9 @@ def _cells(audit: Audit, one: AuditedMetric, agreement: Agreement) -> Iterator[t
     width = abs(audit.range(one))
     yield "redrawn", _noise(audit, one, width, clear=clear)
     yield "own seed", _own_seed(audit, one, width, clear=clear)
-    for name, experiment in EXPERIMENTS.items():
-        yield name, _share(audit, one, experiment, clear=clear)
+    yield from experiment_cells(audit, one, clear=clear).items()
     yield "settings", _settings(audit, one, width, clear=clear)
-    yield "training", _training(audit, one)
+    yield "training", training_cell(audit, one)
     yield "agreement", _agreement(agreement, one.name)
 
 
@@ -163,8 +129,11 @@ def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Ce
     if len(values) < 2:
         return Cell("–", meaning="It has no value for codes of middling quality.")
     cell = _spread(audit, one, values, width, "codes that are drawn again", clear=clear)
+    if len(values) < FEWEST_REDRAWS:
+        few = f"{len(values)} draws say little: {FEWEST_REDRAWS} or more are needed"
+        return replace(cell, mark="none", meaning=f"{cell.meaning}; {few}")
     # The difference of two values is as noisy as the root of 2 values; 95 of 100 lie within 1.96 of that.
-    least = _percent(max(0.001, 1.96 * math.sqrt(2) * cell.value))
+    least = percent(max(0.001, 1.96 * math.sqrt(2) * cell.value))
     if cell.mark == "good":
         return replace(cell, use=f"differences down to {least} of its range")
     if cell.mark == "bad":
@@ -189,28 +158,7 @@ def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float,
     mark: Mark = "good" if share <= QUIET else "bad" if share > LOUD else "between"
     if mark == "good" and (why := _hidden(audit, one, spread)):
         mark, means = "none", f"{means}; {why}"
-    return Cell(f"± {_percent(share)}", share, mark, means)
-
-
-def _share(audit: Audit, one: AuditedMetric, experiment: Experiment, *, clear: bool) -> Cell:
-    """Returns what is left of the range at the last level of the experiment."""
-    if refusal := audit.refusal(one, experiment.last):
-        does, why = ("undefined", "undefined there") if refusal == UNDEFINED else ("refuses", "it refuses them")
-        return Cell(does, math.nan, "bad", refusal, avoid=f"{experiment.use} ({why})" if clear else "")
-    first, last = audit.mean(one, experiment.first), audit.mean(one, experiment.last)
-    width = first - audit.mean(one, experiment.nothing)
-    if not clear or not math.isfinite(last) or not math.isfinite(width) or width == 0:
-        return Cell("–", math.nan, "none", "no share of a range that is not clear")
-    kept = 1 + (last - first) / width
-    text = _percent(kept)
-    if experiment.wish == "notice":
-        means = f"of the range is left; to notice is to lose {_percent(1 - experiment.noticed)} or more"
-        mark: Mark = "good" if kept <= experiment.noticed else "bad" if kept >= UNNOTICED else "between"
-    else:
-        means = f"of the range is left; to ignore is to move by {_percent(IGNORED)} or less"
-        mark = "good" if abs(kept - 1) <= IGNORED else "bad" if abs(kept - 1) > MOVED else "between"
-    use = experiment.use if mark == "good" else ""
-    return Cell(text, kept, mark, means, use, experiment.use if mark == "bad" else "")
+    return Cell(f"± {percent(share)}", share, mark, means)
 
 
 def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Cell:
@@ -227,38 +175,12 @@ def _settings(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) ->
     if spread == 0:
         return Cell("0 %", 0.0, "none", f"{means}; none of them does anything with so few images")
     if share <= STEADY and (why := _hidden(audit, one, spread)):
-        return Cell(_percent(share), share, "none", f"{means}; {why}")
+        return Cell(percent(share), share, "none", f"{means}; {why}")
     if share <= STEADY:
-        return Cell(_percent(share), share, "good", means, use="comparison with papers of other settings")
+        return Cell(percent(share), share, "good", means, use="comparison with papers that used other settings")
     mark: Mark = "bad" if share > SHIFTING else "between"
-    avoid = "comparison with papers of other settings" if share > SHIFTING else ""
-    return Cell(_percent(share), share, mark, means, avoid=avoid)
-
-
-def _training(audit: Audit, one: AuditedMetric) -> Cell:
-    if not audit.has_training:
-        return Cell("not measured", meaning="Give runs with snapshots: unbraid audit RUNS")
-    chance = later_is_better(audit.training(one), higher_is_better=one.higher_is_better is not False)
-    if math.isnan(chance):
-        why = audit.training_refusal(one)
-        return Cell("refuses", meaning=f"It refused the codes of these runs. {why}")
-    num_pairs = len(_wins(audit.training(one)))
-    pairs = f"{num_pairs} pair{'s' * (num_pairs != 1)}"
-    means = f"how often a later snapshot scores better than an earlier one, in {pairs}; 50 % is chance"
-    text, told = _percent(chance), chance
-    if one.higher_is_better is None or not one.metric.needs_factors:
-        # No direction is better for a code of factors: what falls follows training as well as what rises.
-        rises = later_is_better(audit.training(one))
-        told = max(rises, 1 - rises)
-        way, larger = ("rising", "larger") if rises >= 0.5 else ("falling", "smaller")
-        means = f"how often a later snapshot has the {larger} value, in {pairs}; 50 % is chance"
-        text = f"{_percent(told)}, {way}"
-    if num_pairs < FEWEST_PAIRS:
-        return Cell(text, chance, "none", f"{means}; {FEWEST_PAIRS} pairs or more say something: give more runs")
-    if told >= TELLS_STEPS:
-        return Cell(text, chance, "good", means, use="following training")
-    mark: Mark = "bad" if told <= MIXES_STEPS else "between"
-    return Cell(text, chance, mark, means, avoid="following training" if mark == "bad" else "")
+    avoid = "comparison with papers that used other settings" if share > SHIFTING else ""
+    return Cell(percent(share), share, mark, means, avoid=avoid)
 
 
 def _agreement(agreement: Agreement, name: str) -> Cell:
@@ -268,31 +190,3 @@ def _agreement(agreement: Agreement, name: str) -> Cell:
     nearest = next(iter(others))
     means = f"median rank correlation with the others; most with {nearest} ({others[nearest]:.2f})"
     return Cell(f"{agreement.median(name):.2f}".replace("-", "−"), agreement.median(name), "none", means)
-
-
-def later_is_better(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool = True) -> float:
-    """Returns the share of pairs of snapshots, of one run or of two that differ in their seeds alone, in which the
-    later has the better value; ties count one half. It is NaN where there are no pairs.
-    """
-    wins = _wins(values)
-    if not wins:
-        return math.nan
-    return statistics.fmean(wins) if higher_is_better else 1 - statistics.fmean(wins)
-
-
-def _wins(values: Mapping[str, Mapping[int, float]]) -> list[float]:
-    """Returns for each pair of snapshots of one setting whether the later has the larger value: 1, 0, or 0.5."""
-    alike: dict[str, list[tuple[int, float]]] = {}
-    for run, steps in values.items():
-        alike.setdefault(run.rpartition("-seed")[0], []).extend(steps.items())
-    return [
-        0.5 if first == second else float((second > first) == (later > earlier))
-        for points in alike.values()
-        for (earlier, first), (later, second) in combinations(points, 2)
-        if earlier != later
-    ]
-
-
-def _percent(share: float) -> str:
-    digits = 1 if 0 < abs(share) < 0.01 else 0
-    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")

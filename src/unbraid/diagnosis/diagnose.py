@@ -13,14 +13,19 @@ from unbraid.codes import Codes
 from unbraid.device import resolve_device
 from unbraid.diagnosis.diagnosis import Diagnosis, Finding
 from unbraid.diagnosis.factor_checks import check_factors
-from unbraid.diagnosis.history_check import check_history
+from unbraid.diagnosis.history_check import check_failure, check_history
+from unbraid.diagnosis.jacobian import NAME as JACOBIAN
 from unbraid.diagnosis.jacobian import check_jacobian
 from unbraid.diagnosis.latent_checks import check_collapse, check_redundancy, used_latents
+from unbraid.diagnosis.levers import OF_CODES, Levers, levers_of, rate_price
 from unbraid.diagnosis.loss_weight import LossWeights, check_weights
 from unbraid.distributions import GaussianLikelihood
 from unbraid.errors import CodesError, DataError
+from unbraid.evaluation.usage import is_collapsed
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.models.trained.decode import likeliest
+from unbraid.recipes.annotations import in_short
+from unbraid.runs.records import Failure
 from unbraid.runs.run import Run
 from unbraid.runs.spec_words import spec_labels
 
@@ -33,15 +38,38 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     """Returns what stands out in a finished run: collapsed latents, the effective beta, redundant latents, the angles
     of the decoder's Jacobian, factors that no latent or two latents hold, and whether training was over.
 
-    At most `num_images` of the images that it was trained on are looked at, drawn by their weights. Nothing is kept.
+    At most `num_images` of the images that it was trained on are looked at, drawn by their weights. Nothing is kept. Of
+    a run that failed, it returns what its history tells: why it failed, and the effective beta.
     """
+    if run.failure is not None:
+        return _diagnose_failed(run, run.failure)
     place = resolve_device(device)
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
     model = run.model().to(place)
-    found = _of_codes(codes, rows, model.decode, model.latents.widths)
-    findings = [found[0], _weights(run, rows, place), *found[1:], check_history(run.history)]
-    return Diagnosis(f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}", tuple(findings))
+    levers = levers_of(run.spec.objective, run.spec.model.latents)
+    found = _of_codes(codes, rows, model.decode, model.latents.widths, levers)
+    unused, used = found[0].numbers["unused"], found[0].numbers["used"]
+    weights = check_weights(
+        _weights(run, _root_error(run, rows, place)),
+        rate_price(run.spec.objective, run.spec.model.latents),
+        levers,
+        is_collapsed=is_collapsed(len(unused), len(unused) + len(used)),
+    )
+    return Diagnosis.settle(
+        _of(run), [found[0], weights, *found[1:], check_history(run.history, run.spec)], str(run.folder)
+    )
+
+
+def _diagnose_failed(run: Run, failure: Failure) -> Diagnosis:
+    """Returns what the history of a run that failed tells: it has no codes."""
+    price = rate_price(run.spec.objective, run.spec.model.latents)
+    findings = [check_weights(_weights(run), price), check_failure(failure, run.history, run.spec)]
+    return Diagnosis.settle(_of(run), findings, str(run.folder))
+
+
+def _of(run: Run) -> str:
+    return f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
 
 
 def diagnose_codes(
@@ -52,25 +80,35 @@ def diagnose_codes(
     """
     if not isinstance(codes, Codes):
         raise CodesError(f"Codes were given as {type(codes).__name__}; expected unbraid.Codes.")
+    if decoder is not None and not callable(decoder):
+        raise CodesError(
+            f"A decoder was given as {in_short(decoder)}; expected a function from codes, a row each, to images, such "
+            "as model.decode. Without one, leave it out."
+        )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
-    found = _of_codes(codes, _rows(codes, num_images), decoder, widths)
-    return Diagnosis(f"Codes of {len(codes):,} images", tuple(found))
+    found = _of_codes(codes, _rows(codes, num_images), decoder, widths, OF_CODES)
+    return Diagnosis.settle(f"Codes of {len(codes):,} images", found)
 
 
 def _of_codes(
-    codes: Codes, rows: Tensor, decoder: Callable[[Tensor], Tensor] | None, widths: tuple[int, ...]
+    codes: Codes, rows: Tensor, decoder: Callable[[Tensor], Tensor] | None, widths: tuple[int, ...], levers: Levers
 ) -> list[Finding]:
     looked_at = replace(codes.rows(rows), weights=None)  # they were drawn by their weights
     used = used_latents(looked_at)
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
-    findings = [check_collapse(looked_at, used, _num_varying(looked_at)), check_redundancy(looked_at, used)]
+    findings = [
+        check_collapse(looked_at, used, _num_varying(looked_at), levers),
+        check_redundancy(looked_at, used, levers),
+    ]
     if decoder is None:
-        findings.append(Finding("decoder's Jacobian", "unknown", "No decoder was given."))
+        findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
+    elif len(continuous) < 2:
+        findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are in use."))
     else:
         some = torch.arange(min(_NUM_DECODED, len(looked_at)), device=codes.mean.device)
         spread = looked_at.mean.double().std(dim=0)[continuous]
-        findings.append(check_jacobian(decoder, likeliest(looked_at, some, widths), continuous, spread))
-    return [*findings, *check_factors(looked_at, used)]
+        findings.append(check_jacobian(decoder, likeliest(looked_at, some, widths), continuous, spread, levers))
+    return [*findings, *check_factors(looked_at, used, levers)]
 
 
 def _num_varying(codes: Codes) -> int:
@@ -86,27 +124,26 @@ def _rows(codes: Codes, num_images: int) -> Tensor:
     return sampling.images(count, len(codes), 0, "diagnosed images", codes.weights).to(codes.mean.device)
 
 
-def _weights(run: Run, rows: Tensor, device: torch.device) -> Finding:
-    history, shape = run.history, run.spec.dataset.image_shape
-    likelihood, root_error = run.spec.model.likelihood, None
-    if isinstance(likelihood, GaussianLikelihood):
-        root_error = _root_error(run, rows, device)
-    return check_weights(
-        LossWeights(
-            history.at_the_end("loss"),
-            history.at_the_end("distortion"),
-            history.at_the_end("rate"),
-            math.prod(shape),
-            run.spec.model.latents.num_latents,
-            likelihood.std if isinstance(likelihood, GaussianLikelihood) else None,
-            root_error,
-        )
+def _weights(run: Run, root_error: float | None = None) -> LossWeights:
+    history, likelihood = run.history, run.spec.model.likelihood
+    return LossWeights(
+        history.at_the_end("loss"),
+        history.at_the_end("distortion"),
+        history.at_the_end("rate"),
+        math.prod(run.spec.dataset.image_shape),
+        run.spec.model.latents.num_latents,
+        likelihood.std if isinstance(likelihood, GaussianLikelihood) else None,
+        root_error,
     )
 
 
 @torch.no_grad()
 def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
-    """Returns the root of the mean squared error of pixels, with codes drawn as in training; None without images."""
+    """Returns the root of the mean squared error of pixels, with codes drawn as in training; None without images, and
+    where the loss does not read the noise of a Gaussian likelihood.
+    """
+    if not isinstance(run.spec.model.likelihood, GaussianLikelihood) or run.spec.objective.generates:
+        return None
     try:
         images: Any = run.spec.training_data.open().streamed_to(device)
     except DataError:

@@ -2,10 +2,13 @@
 
 import json
 import math
+import re
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
+
+from unbraid.diagnosis.remedies import Remedy, by_urgency, settled
 
 State = Literal["fine", "look", "unknown"]
 _MARKS: dict[State, str] = {"fine": " ok ", "look": "LOOK", "unknown": " -- "}
@@ -24,16 +27,30 @@ class Finding:
     state: State
     sentence: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    advice: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """Returns what to try, in sentences."""
+        return tuple(remedy.text for remedy in self.remedies)
 
 
 @final
 @dataclass(frozen=True)
 class Diagnosis:
-    """Holds the findings about one model, in the order in which they are best read."""
+    """Holds the findings about one model, in the order in which they are best read, and what they were found in: `of`
+    is the objective and the seed of a run, and `folder` where it lies.
+    """
 
     of: str
     findings: tuple[Finding, ...]
+    folder: str = ""
+
+    @classmethod
+    def settle(cls, of: str, findings: Sequence[Finding], folder: str = "") -> "Diagnosis":
+        """Returns the diagnosis of these findings, without advice that contradicts or repeats more urgent advice."""
+        left = settled([finding.remedies for finding in findings])
+        return cls(of, tuple(replace(each, remedies=own) for each, own in zip(findings, left, strict=True)), folder)
 
     def __getitem__(self, check: str) -> Finding:
         """Returns the finding of a check by its name."""
@@ -44,20 +61,25 @@ class Diagnosis:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Returns what to try next, each once, the advice of the first finding first."""
-        return tuple(dict.fromkeys(line for finding in self.findings for line in finding.advice))
+        """Returns what to try next, each once, the most urgent first."""
+        return tuple(by_urgency(remedy for finding in self.findings for remedy in finding.remedies))
+
+    @property
+    def asking(self) -> tuple[str, ...]:
+        """Returns the checks that ask a person to look."""
+        return tuple(finding.check for finding in self.findings if finding.state == "look")
 
     def __str__(self) -> str:
-        looked = sum(finding.state == "look" for finding in self.findings)
-        lines = [f"{self.of}: {looked} of {len(self.findings)} checks ask you to look.", ""]
+        where = f"{self.folder} ({self.of})" if self.folder else self.of
+        num_asking, num_checks = len(self.asking), len(self.findings)
+        lines = [f"{where}: {num_asking} of {num_checks} checks {_asks(num_asking)} you to look.", ""]
         for finding in self.findings:
-            start = f"[{_MARKS[finding.state]}] {finding.check}: "
-            lines += textwrap.wrap(start + finding.sentence, _WIDTH, subsequent_indent=" " * 7)
+            lines += _wrapped(f"[{_MARKS[finding.state]}] {finding.check}: {finding.sentence}", 7)
         lines += ["", "What to try next:"]
         for number, line in enumerate(
             self.advice or ("Nothing stands out. Compare seeds, and look at traversals.",), 1
         ):
-            lines += textwrap.wrap(f"  {number}. {line}", _WIDTH, subsequent_indent=" " * 5)
+            lines += _wrapped(f"  {number}. {line}", 5)
         return "\n".join(lines)
 
     def content(self) -> dict[str, Any]:
@@ -72,7 +94,7 @@ class Diagnosis:
             }
             for finding in self.findings
         ]
-        return {"of": self.of, "findings": findings, "advice": list(self.advice)}
+        return {"of": self.of, "folder": self.folder or None, "findings": findings, "advice": list(self.advice)}
 
     def to_json(self) -> str:
         """Returns the diagnosis as JSON; numbers that are not finite are null."""
@@ -83,6 +105,17 @@ def findings_json(found: Mapping[str, Diagnosis]) -> str:
     """Returns several diagnoses by name, as JSON."""
     contents = {name: diagnosis.content() for name, diagnosis in found.items()}
     return json.dumps(contents, indent=2, allow_nan=False) + "\n"
+
+
+def _asks(number: int) -> str:
+    return "asks" if number == 1 else "ask"
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """Returns the lines of a text; a number stays with its percent sign."""
+    joined = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
+    lines = textwrap.wrap(joined, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]
 
 
 def _finite(value: Any) -> Any:

@@ -1,18 +1,18 @@
 """Checks of who holds which factor: none, one latent, or two; and latents that hold two factors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-import numpy as np
 import torch
 from jaxtyping import Float64
-from sklearn.model_selection import cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
 from torch import Tensor
 
 from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.diagnosis.diagnosis import Finding
+from unbraid.diagnosis.levers import OF_CODES, Levers, depend_less
+from unbraid.diagnosis.neighbours import known_together
+from unbraid.diagnosis.remedies import Remedy
 from unbraid.diagnosis.words import listed, percent
 from unbraid.errors import CodesError
 from unbraid.evaluation.latent_readings import LEAST_SHARE, factor_shares
@@ -25,7 +25,6 @@ Shares = Mapping[str, list[float]]
 
 _NAMES = ("factors without a latent", "factors of two latents", "latents of two factors")
 _NUM_BINS = 10
-_NUM_NEIGHBOURS = 10
 # Together, latents know a factor if they predict it by so much of the way from guessing to certainty.
 _KNOWN_TOGETHER = 0.5
 # Where a latent seems to know this share of labels that were shuffled, there are too few images to tell.
@@ -33,7 +32,7 @@ _TOO_FEW = 0.5
 _MOST_SHUFFLES, _MANY_IMAGES = 8, 4000
 
 
-def check_factors(codes: Codes, used: list[int]) -> list[Finding]:
+def check_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> list[Finding]:
     """Returns which factors no latent holds, which two latents share, and which latents hold two."""
     if not codes.factors:
         says = "The factors of these images are not known."
@@ -59,7 +58,11 @@ def check_factors(codes: Codes, used: list[int]) -> list[Finding]:
             sentence=f"{finding.sentence} {_too_few(unclear)}".strip() if unclear else finding.sentence,
             numbers={**finding.numbers, "by_chance": by_chance},
         )
-        for finding in (_unheld(binned, shares, used), _shared(shares), _mixed(shares))
+        for finding in (
+            _unheld(binned, shares, used, levers),
+            _shared(shares, used, levers),
+            _mixed(shares, used, levers),
+        )
     ]
 
 
@@ -84,77 +87,118 @@ def _information(codes: Codes) -> Score:
     return MIG(Exact() if has_width else MeansHistogram())(codes)
 
 
-def _unheld(codes: Codes, shares: Shares, used: list[int]) -> Finding:
+def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Finding:
     best = {name: max(row) for name, row in shares.items()}
     missing = {name: share for name, share in best.items() if share < LEAST_SHARE}
-    told = {labels.name: known_together(codes, labels, used) for labels in codes.factors if labels.name in missing}
+    labels = {each.name: each for each in codes.factors if each.name in missing}
+    told = {name: known_together(codes, labels[name], used) for name in missing}
     numbers = {"best_share": best, "best_latent": {name: _best(row) for name, row in shares.items()}, "together": told}
     if not missing:
         lowest = min(best, key=lambda name: best[name], default="")
         least = f"; least of {lowest}, of which the best knows {percent(best[lowest])}" if lowest else ""
         return Finding(_NAMES[0], "fine", f"Every factor has a latent that knows of it{least}.", numbers)
+    if not used:
+        says = f"No latent is in use, so {listed(missing)} {_are(missing)} lost."
+        return Finding(_NAMES[0], "look", says, numbers)
+    in_code = [name for name, share in told.items() if share >= _KNOWN_TOGETHER]
+    hidden = {name: by for name in in_code if (by := _by_its_mean(codes, labels[name], used)) is not None}
+    spread = [name for name in in_code if name not in hidden]
+    absent = [name for name in missing if name not in in_code]
     each = listed(f"{name} (the best latent knows {percent(share)} of it)" for name, share in missing.items())
-    spread = [name for name, share in told.items() if share >= _KNOWN_TOGETHER]
-    absent = [name for name in missing if name not in spread]
-    says, advice = f"No latent holds {each}.", list[str]()
+    says, remedies = f"No latent holds {each}.", list[Remedy]()
+    for name, latent in hidden.items():
+        says += f" The mean of latent {latent} predicts {name}, but its noise is too wide to tell."
     if spread:
-        says += (
-            f" All latents together predict {listed(spread)}, so {_they(spread)} in the code but spread over latents."
-        )
-        advice.append(f"For {listed(spread)}: weigh the total correlation more, or choose another seed.")
+        says += f" All latents together predict {listed(spread)}, so {_they(spread)} in the code but spread over them."
+        remedies.append(depend_less(levers, f"{_start(spread)} {_are(spread)} spread over latents"))
     if absent:
-        says += f" Nor do all latents together predict {listed(absent)}: {_they(absent)} lost."
-        advice.append(
-            f"For {listed(absent)}: weigh the rate less, train longer, or give more latents or a larger net; then see "
-            "whether reconstructions show it."
-        )
-    return Finding(_NAMES[0], "look", says, numbers, tuple(advice))
+        joint = "all latents together" if len(used) > 1 else f"the mean of latent {used[0]}"
+        says += f" Nor {'do' if len(used) > 1 else 'does'} {joint} predict {listed(absent)}: {_they(absent)} lost."
+        text = f"{_start(absent)} {_are(absent)} lost: try a larger net, and see whether reconstructions show"
+        remedies.append(Remedy("keep factors", f"{text} {'it' if len(absent) == 1 else 'them'}."))
+    if absent or hidden:
+        text = f"To have {listed([*hidden, *absent])} in the code: {levers.less_rate}."
+        remedies.append(Remedy("less rate", text))
+    return Finding(_NAMES[0], "look", says, numbers, tuple(remedies))
 
 
-def _they(names: list[str]) -> str:
+def _by_its_mean(codes: Codes, labels: Labels, used: list[int]) -> int | None:
+    """Returns the latent whose mean alone predicts a factor, if there is one."""
+    alone = {latent: known_together(codes, labels, [latent]) for latent in used}
+    best = max(alone, key=lambda latent: alone[latent])
+    return best if alone[best] >= _KNOWN_TOGETHER else None
+
+
+def _they(names: Collection[str]) -> str:
     return "it is" if len(names) == 1 else "they are"
 
 
-def _shared(shares: Shares) -> Finding:
+def _are(names: Collection[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _start(names: Collection[str]) -> str:
+    """Returns names at the beginning of a sentence. They are as they are written in the data."""
+    return f"The factor{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _vacuous(shares: Shares, used: list[int]) -> str:
+    """Returns why nothing can be shared or mixed; an empty text if it can."""
+    if not used:
+        return "No latent is in use."
+    if not any(share >= LEAST_SHARE for row in shares.values() for share in row):
+        return "No latent holds a factor."
+    return ""
+
+
+def _shared(shares: Shares, used: list[int], levers: Levers) -> Finding:
     pairs = {name: top for name, row in shares.items() if (top := _top_two(row)) is not None}
     numbers = {
         "second_latent": {name: second for name, (_, second) in pairs.items()},
         "shares": {name: [shares[name][a], shares[name][b]] for name, (a, b) in pairs.items()},
     }
+    if why := _vacuous(shares, used) or ("Only one latent is in use." if len(used) == 1 else ""):
+        return Finding(_NAMES[1], "unknown", why, numbers)
     if not pairs:
         return Finding(_NAMES[1], "fine", "No factor is told by a second latent half as well as by the first.", numbers)
     each = listed(
         f"{name} (latent {a}: {percent(shares[name][a])}, latent {b}: {percent(shares[name][b])})"
         for name, (a, b) in pairs.items()
     )
-    advice = (
-        (
-            "Factors in two latents: if they go round, as angles do, two latents are what a Gaussian code needs; else "
-            "weigh the total correlation more."
+    remedies = (
+        depend_less(levers, f"{_start(pairs)} {_are(pairs)} in two latents"),
+        Remedy(
+            "look",
+            f"See whether {listed(pairs)} {'goes' if len(pairs) == 1 else 'go'} round, as angles do: then two latents "
+            "are what a Gaussian code needs.",
         ),
     )
-    return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, advice)
+    return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, remedies)
 
 
-def _mixed(shares: Shares) -> Finding:
+def _mixed(shares: Shares, used: list[int], levers: Levers) -> Finding:
     names, mixed = list(shares), dict[int, dict[str, float]]()
     for latent, row in enumerate(zip(*shares.values(), strict=True)):
         if (pair := _top_two(list(row))) is not None:
             mixed[latent] = {names[factor]: row[factor] for factor in pair}
     numbers = {"shares": {str(latent): pair for latent, pair in mixed.items()}}
+    if why := _vacuous(shares, used) or (f"Only {names[0]} varies." if len(names) == 1 else ""):
+        return Finding(_NAMES[2], "unknown", why, numbers)
     if not mixed:
         return Finding(_NAMES[2], "fine", "No latent tells a second factor half as well as its first.", numbers)
     each = listed(
         f"latent {latent} tells {listed(f'{name} ({percent(share)})' for name, share in pair.items())}"
         for latent, pair in mixed.items()
     )
-    advice = (
-        (
-            "Latents that mix factors: weigh the total correlation more (BetaTCVAE, FactorVAE), train several seeds "
-            "and keep the best; see whether the factors depend on each other in the data."
-        ),
+    remedies = (
+        depend_less(levers, f"{_latents(mixed)} mix{'es' if len(mixed) == 1 else ''} factors"),
+        Remedy("look", "Train several seeds and keep the best; see whether factors depend on each other in the data."),
     )
-    return Finding(_NAMES[2], "look", f"Factors are mixed: {each}.", numbers, advice)
+    return Finding(_NAMES[2], "look", f"Factors are mixed: {each}.", numbers, remedies)
+
+
+def _latents(latents: Collection[int]) -> str:
+    return f"Latent{'s' if len(latents) > 1 else ''} {listed(latents)}"
 
 
 def _best(row: list[float]) -> int:
@@ -167,30 +211,3 @@ def _top_two(row: list[float]) -> tuple[int, int] | None:
     if len(ranked) < 2 or row[ranked[1]] < max(LEAST_SHARE, row[ranked[0]] / 2):
         return None
     return ranked[0], ranked[1]
-
-
-def known_together(codes: Codes, labels: Labels, latents: list[int], max_images: int = 4000) -> float:
-    """Returns how well all of these latents together predict a factor by their nearest neighbours: 0 is guessing the
-    most frequent value, 1 is always right. It is tested on images that are not among the neighbours.
-    """
-    if not latents or labels.is_soft:
-        return 0.0
-    seen = replace(codes, factors=(labels,)).with_latents(latents).with_discrete_as_columns()
-    known = torch.ones(len(codes), dtype=torch.bool) if labels.known is None else labels.known.cpu()
-    rows = known.nonzero()[:max_images, 0]
-    means, values = seen.mean.cpu()[rows].double().numpy(), labels.values.cpu()[rows].numpy()
-    counts = np.bincount(values)
-    if len(rows) < 2 * _NUM_NEIGHBOURS or np.count_nonzero(counts) < 2:
-        return 0.0
-    means = (means - means.mean(axis=0)) / np.maximum(means.std(axis=0), 1e-12)
-    shuffled = sampling.permuted_rows(len(rows), 0, "neighbours of codes").numpy()
-    found = cross_val_predict(
-        KNeighborsClassifier(_NUM_NEIGHBOURS), means[shuffled], values[shuffled], cv=_halves(rows)
-    )
-    guessed = counts.max() / counts.sum()
-    return float(max(0.0, ((found == values[shuffled]).mean() - guessed) / (1 - guessed)))
-
-
-def _halves(rows: torch.Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
-    first, second = np.array_split(np.arange(len(rows)), 2)
-    return [(first, second), (second, first)]

@@ -11,9 +11,12 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.diagnosis.diagnosis import Finding
+from unbraid.diagnosis.levers import OF_CODES, Levers
+from unbraid.diagnosis.remedies import Remedy
 from unbraid.diagnosis.words import latents_named
 from unbraid.errors import CodesError
 
+NAME = "decoder's Jacobian"
 _NUM_TURNS = 20
 # Below this share of what a random turn of the latents would have, the columns are called orthogonal.
 _FINE = 0.5
@@ -75,62 +78,58 @@ def check_jacobian(
     codes: Float[Tensor, "image column"],
     columns: Sequence[int],
     spread: Float64[Tensor, " latent"],
+    levers: Levers = OF_CODES,
 ) -> Finding:
     """Returns whether the latents that are used change the image in different ways."""
-    name = "decoder's Jacobian"
     if len(columns) < 2:
-        return Finding(name, "unknown", "Fewer than two continuous latents are in use.")
+        return Finding(NAME, "unknown", "Fewer than two continuous latents are in use.")
     angles = jacobian_angles(decode, codes, columns, spread)
     if not bool(angles.lengths.isfinite().all()):
-        return Finding(name, "unknown", "The decoder's changes along its latents are not finite numbers.")
+        return Finding(NAME, "unknown", "The decoder's changes along its latents are not finite numbers.")
     idle = [latent for latent, moves in zip(columns, angles.moves, strict=True) if not moves]
     if not idle:
-        return _finding(angles)
+        return _finding(angles, levers)
     moving = [place for place, latent in enumerate(columns) if latent not in idle]
     if len(moving) > 1:
-        rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]))
+        rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]), levers)
     else:
-        rest = Finding(name, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
+        rest = Finding(NAME, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
     which = latents_named(idle)
     says = f"The decoder ignores {which}, though the code uses {_it(idle)}: moving {_it(idle)} changes nothing."
     numbers = {**rest.numbers, "moves_nothing": idle}
-    advice = (
-        (
-            f"Only rate is paid for {which}: see whether this decoder belongs to these codes, then train longer or "
-            "with another seed."
-        ),
-    )
-    return Finding(name, "look", f"{says} {rest.sentence}", numbers, (*advice, *rest.advice))
+    text = f"The decoder ignores {which}: see whether it belongs to these codes, then train with another seed."
+    remedies = (Remedy("mend decoder", text), *rest.remedies)
+    return Finding(NAME, "look", f"{says} {rest.sentence}", numbers, remedies)
 
 
 def _it(latents: Sequence[int]) -> str:
     return "it" if len(latents) == 1 else "them"
 
 
-def _finding(angles: JacobianAngles) -> Finding:
+def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
     """Returns what the angles of latents that all move the image say."""
-    name = "decoder's Jacobian"
     if math.isnan(angles.mean):
-        return Finding(name, "unknown", "No image is moved by two latents, so there is no angle to measure.")
+        return Finding(NAME, "unknown", "No image is moved by two latents, so there is no angle to measure.")
     pairs = torch.combinations(torch.arange(len(angles.latents)))
     between = angles.cosines[pairs[:, 0], pairs[:, 1]].nan_to_num(0.0)
     most, place = between.max(dim=0)
     first, second = (angles.latents[n] for n in pairs[place].tolist())
     numbers = {"mean": angles.mean, "turned": angles.turned, "largest": float(most), "pair": [first, second]}
     says = (
-        f"Two latents change the image with a mean |cos| of {angles.mean:.2f} between the changes (0 is orthogonal; "
-        f"the same latents, turned at random, would have {angles.turned:.2f}); the most alike are {first} and {second} "
-        f"({most:.2f})."
+        "On average over pairs of latents, the changes that two latents make to the image have a |cos| of "
+        f"{angles.mean:.2f} (0 is orthogonal; the same latents, turned at random, would have {angles.turned:.2f}). The "
+        f"most alike are {first} and {second} ({most:.2f})."
     )
     if angles.mean <= max(_SMALL, _FINE * angles.turned) and most < _ALIKE:
-        return Finding(name, "fine", says, numbers)
-    advice = (
-        (
-            "Latents change the image alike: look at traversals of "
-            f"latents {first} and {second}; a diagonal posterior with a larger beta pushes towards orthogonal changes."
-        ),
-    )
-    return Finding(name, "look", says, numbers, advice)
+        return Finding(NAME, "fine", says, numbers)
+    remedies = [Remedy("look", f"Look at traversals of latents {first} and {second}, which change the image alike.")]
+    if not levers.is_diagonal:
+        text = "Use latents whose noise is independent (GaussianLatents): this pushes towards orthogonal changes."
+        remedies.append(Remedy("more rate", text))
+    elif levers.more_rate:
+        text = f"To push towards orthogonal changes of the image: {levers.more_rate}."
+        remedies.append(Remedy("more rate", text))
+    return Finding(NAME, "look", says, numbers, tuple(remedies))
 
 
 def _derivative(

@@ -8,13 +8,17 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.diagnosis.diagnosis import Finding
+from unbraid.diagnosis.levers import OF_CODES, Levers, depend_less
+from unbraid.diagnosis.remedies import Remedy
 from unbraid.diagnosis.words import latents_named, listed, percent
 from unbraid.errors import CodesError
 from unbraid.evaluation.usage import UNUSED, informativeness, is_collapsed, unused_latents
 
+COLLAPSE, REDUNDANCY = "collapsed latents", "redundant latents"
 REDUNDANT = 0.5
 """Two latents are redundant if one explains this share of the other's variance."""
 _NUM_GROUPS = 20
+_MOST_TOLD = 3
 
 
 def used_latents(codes: Codes) -> list[int]:
@@ -22,83 +26,77 @@ def used_latents(codes: Codes) -> list[int]:
     return [latent for latent, unused in enumerate(unused_latents(codes).tolist()) if not unused]
 
 
-def check_collapse(codes: Codes, used: list[int], num_factors: int) -> Finding:
+def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Levers = OF_CODES) -> Finding:
     """Returns how many latents are in use, and which are not."""
     unused = [latent for latent in range(codes.num_latents) if latent not in used]
     try:
-        nats = informativeness(codes).tolist()
+        each = informativeness(codes).tolist()
     except CodesError:  # means alone: which are unused is known from their spread
-        nats = []
-    numbers = {"used": used, "unused": unused, "nats": nats, "num_factors": num_factors}
+        each = []
+    numbers = {"used": used, "unused": unused, "nats": each, "num_factors": num_factors}
     total = codes.num_latents
     if not unused:
+        says = "The only latent is in use" if total == 1 else f"All {total} latents are in use"
         if num_factors <= total:
-            return Finding("collapsed latents", "fine", f"All {total} latents are in use.", numbers)
-        says = f"All {total} latents are in use, and the data have {num_factors} factors."
-        more = f"Give the model at least {num_factors} latents: there are more factors than latents."
-        return Finding("collapsed latents", "look", says, numbers, (more,))
-    why = f" (less than {UNUSED} nats about the image)" if nats else " (their means hardly move)"
-    says = f"{len(unused)} of {total} latents say nothing{why}: {listed(unused)}."
+            return Finding(COLLAPSE, "fine", f"{says}.", numbers)
+        text = f"Give the model at least {num_factors} latents: there are more factors than latents."
+        says = f"{says}, and the data have {num_factors} factors."
+        return Finding(COLLAPSE, "look", says, numbers, (Remedy("more latents", text),))
+    why = f"less than {UNUSED} nats about the image" if each else "their means hardly move"
+    says = f"{len(unused)} of {total} latents say nothing ({why}): {listed(unused)}."
+    if total == 1:
+        says = f"The only latent says nothing ({why.replace('their means hardly move', 'its mean hardly moves')})."
     if is_collapsed(len(unused), total) and not (used and num_factors == 1):
         left = "none is left" if not used else f"{latents_named(used)} alone is left, so scores describe it and noise"
-        advice = (
-            "Weigh the rate less: a quarter of the present beta, or a warm-up of it (beta=linear:0:1 over training).",
-            "Train longer, or with another seed: early on a model may use no latents.",
-        )
-        return Finding("collapsed latents", "look", f"{says} The code has collapsed: {left}.", numbers, advice)
+        text = f"To have latents used: {levers.less_rate}; or another seed, as early on a model may use none."
+        says = f"{says} The code has collapsed: {left}."
+        return Finding(COLLAPSE, "look", says, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
-        short = f"{says} {_counted(used)} left for {num_factors} factors."
-        less = "Weigh the rate less, so that latents that are unused now pay for themselves."
-        return Finding("collapsed latents", "look", short, numbers, (less,))
+        text = f"To have the other latents used: {levers.less_rate}."
+        says = f"{says} {_counted(used)} left for {num_factors} factors."
+        return Finding(COLLAPSE, "look", says, numbers, (Remedy("use latents", text),))
     of_factors = f", and there {'is' if num_factors == 1 else 'are'} {num_factors} factor" if num_factors else ""
     plural = "s" * (num_factors > 1)
-    return Finding("collapsed latents", "fine", f"{says} {_counted(used)} in use{of_factors}{plural}.", numbers)
+    return Finding(COLLAPSE, "fine", f"{says} {_counted(used)} in use{of_factors}{plural}.", numbers)
 
 
 def _counted(latents: list[int]) -> str:
     return f"{len(latents)} {'is' if len(latents) == 1 else 'are'}"
 
 
-def check_redundancy(codes: Codes, used: list[int]) -> Finding:
-    """Returns whether a latent that is used could be told from another."""
+def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:
+    """Returns whether a latent that is used could be predicted from another."""
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     if len(continuous) < 2:
-        return Finding("redundant latents", "unknown", "Fewer than two continuous latents are in use.")
+        return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are in use.")
     explained = explained_variance(codes.mean[:, continuous].double())
-    pairs = {
-        (continuous[i], continuous[j]): max(float(explained[i, j]), float(explained[j, i]))
-        for i, j in combinations(range(len(continuous)), 2)
-    }
-    (first, second), most = max(pairs.items(), key=lambda pair: pair[1])
-
-    def told(one: int, other: int) -> float:
-        return float(explained[continuous.index(one), continuous.index(other)])
-
+    # Of both directions, the one that explains more: who explains whom, and how much.
+    pairs: list[tuple[float, int, int]] = []
+    for i, j in combinations(range(len(continuous)), 2):
+        forward, back = float(explained[i, j]), float(explained[j, i])
+        by, of = (i, j) if forward >= back else (j, i)
+        pairs.append((max(forward, back), continuous[by], continuous[of]))
+    most, first, second = max(pairs, key=lambda pair: pair[0])
     numbers = {
-        "explained": {f"{a},{b}": share for (a, b), share in pairs.items()},  # the larger of both directions
+        "explained": {f"{min(a, b)},{max(a, b)}": share for share, a, b in pairs},
         "largest": most,
-        "pair": [first, second],
+        "pair": sorted((first, second)),
     }
-    redundant = [pair for pair, share in pairs.items() if share >= REDUNDANT]
+    redundant = sorted((pair for pair in pairs if pair[0] >= REDUNDANT), key=lambda pair: -pair[0])
     if not redundant:
-        one, other = (first, second) if told(first, second) >= told(second, first) else (second, first)
         says = (
-            f"No latent can be told from another: at most, latent {one} explains {percent(most)} of the variance of "
-            f"latent {other}."
+            f"No latent can be predicted from another: at most, latent {first} explains {percent(most)} of the "
+            f"variance of latent {second}."
         )
-        return Finding("redundant latents", "fine", says, numbers)
-    each = listed(
-        f"latent {a} explains {percent(told(a, b))} of the variance of latent {b} (and {b} {percent(told(b, a))} of "
-        f"that of {a})"
-        for a, b in redundant
-    )
-    advice = (
-        (
-            "Weigh the total correlation more: BetaTCVAE with a larger beta, or FactorVAE with a larger gamma; or use "
-            "fewer latents."
-        ),
-    )
-    return Finding("redundant latents", "look", f"A latent can be told from another: {each}.", numbers, advice)
+        return Finding(REDUNDANCY, "fine", says, numbers)
+    worst = [
+        f"latent {of} can be predicted from latent {by}, which explains {percent(share)} of its variance"
+        for share, by, of in redundant[:_MOST_TOLD]
+    ]
+    more = len(redundant) - len(worst)
+    says = "; ".join(worst) + (f"; and so it is with {more} more pair{'s' * (more > 1)} of latents" if more else "")
+    remedy = depend_less(levers, f"Latents {min(first, second)} and {max(first, second)} say much the same")
+    return Finding(REDUNDANCY, "look", f"{says[0].upper()}{says[1:]}.", numbers, (remedy,))
 
 
 def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor, "latent latent"]:

@@ -1,15 +1,19 @@
 """What a nat of rate costs in the loss that was minimised: beta, after all scaling."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from unbraid.diagnosis.diagnosis import Finding
-from unbraid.diagnosis.words import short
+from unbraid.diagnosis.levers import OF_CODES, Levers, RatePrice
+from unbraid.diagnosis.remedies import Remedy
+from unbraid.diagnosis.words import nats, short
 
 NAME = "effective beta"
-# A Gaussian likelihood whose noise is this much wider than the errors, or narrower, is far from calibrated.
+# A Gaussian likelihood whose variance is this many times the squared error, or a share of it, is far from calibrated.
 _FAR = 4.0
+# A beta above this explains that a code has collapsed. That of a VAE, 1, does not.
+_HIGH = 1.5
 
 
 @final
@@ -30,8 +34,8 @@ class LossWeights:
 
     @property
     def beta(self) -> float:
-        """Returns (loss - distortion) / rate: of a beta-VAE beta itself, of other objectives what a nat costs on
-        average. What one more nat would cost may differ: of an AnnealedVAE above its capacity it is gamma.
+        """Returns (loss - distortion) / rate: of a beta-VAE beta itself, of an objective that weighs the parts of the
+        rate one by one what a nat costs on average. It means nothing where a loss penalises anything else.
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
@@ -41,50 +45,94 @@ class LossWeights:
         return self.beta * self.num_latents / self.num_pixels
 
     @property
+    def too_wide(self) -> float | None:
+        """Returns how many times the mean squared error the variance of a Gaussian likelihood is; None if it is not
+        Gaussian.
+        """
+        if self.std is None or not self.root_error:
+            return None
+        return (self.std / self.root_error) ** 2
+
+    @property
     def calibrated(self) -> float | None:
         """Returns the beta that would have the same effect beside a Gaussian likelihood whose variance is the mean
         squared error; None if the likelihood is not Gaussian.
         """
-        if self.std is None or not self.root_error:
-            return None
-        return self.beta * (self.std / self.root_error) ** 2
+        return None if self.too_wide is None else self.beta * self.too_wide
 
 
-def check_weights(weights: LossWeights) -> Finding:
-    """Returns what a nat of rate costs, and in which other terms the same weight is told."""
+def check_weights(
+    weights: LossWeights,
+    price: RatePrice | None = None,
+    levers: Levers = OF_CODES,
+    *,
+    is_collapsed: bool = False,
+) -> Finding:
+    """Returns what a nat of rate costs, and in which other terms the same weight is told; or why there is no telling.
+    `price` is what the objective says of it.
+    """
+    price = price or RatePrice()
+    if price.reason:
+        finding = _without_beta(weights, price)
+    elif not math.isfinite(weights.beta):
+        says = (
+            "The rate ended at 0, so it has no price." if weights.rate == 0 else "The history of this run has no rate."
+        )
+        finding = Finding(NAME, "unknown", f"{says} There is no beta to tell.", {"rate": weights.rate})
+    else:
+        finding = _with_beta(weights, price, levers if is_collapsed else None)
+    return _with_noise(finding, weights, has_beta="beta" in finding.numbers)
+
+
+def _without_beta(weights: LossWeights, price: RatePrice) -> Finding:
+    ended = f" The rate ended at {nats(weights.rate)}." if math.isfinite(weights.rate) else ""
+    numbers = {"rate_weight": price.weight, "loss": weights.loss, "distortion": weights.distortion}
+    return Finding(NAME, "unknown", price.reason + ended, {**numbers, "rate": weights.rate})
+
+
+def _with_beta(weights: LossWeights, price: RatePrice, collapsed: Levers | None) -> Finding:
+    """Returns the finding for a loss that has a beta; `collapsed` are the levers of a model whose code collapsed."""
     beta = weights.beta
-    if not math.isfinite(beta):
-        says = "The history of this run has no rate, or a rate of 0, so a nat of it has no price."
-        return Finding(NAME, "unknown", says, {"rate": weights.rate})
-    calibrated = weights.calibrated
     numbers = {
         "beta": beta,
         "normalised": weights.normalised,
         "mean_over_pixels": beta / weights.num_pixels,
-        "calibrated": calibrated,
+        "calibrated": weights.calibrated,
         "loss": weights.loss,
         "distortion": weights.distortion,
         "rate": weights.rate,
     }
+    average = f" on average over its parts (their weights: {price.parts})" if price.parts else ""
     says = (
-        f"At the end of training a nat of rate cost {short(beta)} nats of distortion on average (loss "
-        f"{short(weights.loss)}, of which {short(weights.distortion)} distortion; rate {short(weights.rate)}). The "
-        f"loss is summed over {weights.num_pixels:,} pixels; code that takes the mean over pixels has the same balance "
-        f"at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s normalised beta is "
+        f"At the end of training a nat of rate cost {nats(beta)} of distortion{average}: the loss was "
+        f"{short(weights.loss)}, of which {short(weights.distortion)} distortion, and the rate {short(weights.rate)}. "
+        f"The loss is summed over {weights.num_pixels:,} pixels; code that takes the mean over pixels has the same "
+        f"balance at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s normalised beta is "
         f"{short(weights.normalised)})."
     )
-    if calibrated is None or weights.std is None or weights.root_error is None:
-        return Finding(NAME, "fine", says, numbers)
-    says += (
-        f" Pixels are told with a noise of {short(weights.std)}, and are off by {short(weights.root_error)}: beside a "
-        f"likelihood that knew this, beta would be {short(calibrated)}."
+    if collapsed is not None and beta > _HIGH:
+        says += " At such a price hardly a latent pays for itself: this explains the collapse."
+        text = f"The rate costs too much for latents to be used: {collapsed.less_rate}."
+        return Finding(NAME, "look", says, numbers, (Remedy("lower price", text),))
+    return Finding(NAME, "fine", says, numbers)
+
+
+def _with_noise(finding: Finding, weights: LossWeights, *, has_beta: bool) -> Finding:
+    """Returns the finding, and what a Gaussian likelihood says of the noise of pixels."""
+    too_wide, std, error = weights.too_wide, weights.std, weights.root_error
+    if too_wide is None or std is None or error is None or not math.isfinite(too_wide):
+        return finding
+    need = f"beta = {short(too_wide * weights.beta)}" if has_beta else f"{short(too_wide)} times the weights"
+    says = (
+        f"{finding.sentence} The likelihood assumes a noise of {short(std)}, but the error is {short(error)}. With the "
+        f"right noise, the same balance would need {need}."
     )
-    if 1 / _FAR <= (weights.std / weights.root_error) ** 2 <= _FAR:
-        return Finding(NAME, "fine", says, numbers)
-    advice = (
-        (
-            f"The likelihood is not calibrated: set GaussianLikelihood(std={weights.root_error:.2g}), or learn it with "
-            "LearnedGaussianLikelihood, and read beta anew."
-        ),
+    if 1 / _FAR <= too_wide <= _FAR:
+        return replace(finding, sentence=says)
+    effect = f"{short(too_wide)} times less" if too_wide > 1 else f"{short(1 / too_wide)} times more"
+    text = (
+        f"The likelihood is not calibrated: set GaussianLikelihood(std={error:.2g}), or learn it with "
+        f"LearnedGaussianLikelihood. Next to the distortion, what is asked of codes then weighs {effect}."
     )
-    return Finding(NAME, "look", says, numbers, advice)
+    remedies = (*finding.remedies, Remedy("calibrate", text))
+    return replace(finding, state="look", sentence=says, remedies=remedies)

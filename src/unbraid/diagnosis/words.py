@@ -21,5 +21,10 @@ def percent(share: float) -> str:
 
 
 def short(number: float) -> str:
-    """Returns a number with three digits that count."""
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    """Returns a number with three digits that count; from 1,000 on, without decimals."""
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
+
+
+def nats(number: float) -> str:
+    """Returns "1 nat", or "0.5 nats"."""
+    return f"{short(number)} nat{'' if short(number) == '1' else 's'}"
