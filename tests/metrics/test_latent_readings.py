@@ -1,12 +1,14 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.evaluation.latent_readings import factor_shares, read_latents
+from unbraid.evaluation.chance_shares import factor_shares
+from unbraid.evaluation.latent_readings import read_latents
 from unbraid.evaluation.usage import informativeness
 from unbraid.metrics import MIG, Score
 
@@ -90,3 +92,16 @@ def test_codes_without_a_density_are_read_through_bins(form):
         Codes.from_arrays(mean, std=torch.zeros_like(mean)) if form == "a std of 0" else Codes.from_arrays(samples=mean)
     )
     assert [reading.nats for reading in read_latents(codes, None)] == pytest.approx([math.log(2), 0.0], abs=1e-9)
+
+
+def test_on_few_images_chance_is_not_taken_for_a_factor():
+    """A latent of noise with narrow posteriors seems to know a fifth of 20 values in 200 images, and knows nothing."""
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 20, 200)
+    mean = np.stack([rng.normal(size=200), v + 0.0], axis=1)
+    codes = Codes.from_arrays(mean, np.full((200, 2), 0.1), factors={"v": v})
+    mig = MIG()(codes)
+    assert float(factor_shares(mig)[0]) > 0.2
+    readings = {reading.latent: reading.follows for reading in read_latents(codes, mig)}
+    assert readings[0] == ()
+    assert readings[1][0] == ("v", pytest.approx(1, abs=0.02))

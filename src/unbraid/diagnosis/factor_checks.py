@@ -3,11 +3,6 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-import torch
-from jaxtyping import Float64
-from torch import Tensor
-
-from unbraid import sampling
 from unbraid.codes import Codes, Labels
 from unbraid.diagnosis.diagnosis import Finding
 from unbraid.diagnosis.levers import OF_CODES, Levers, depend_less
@@ -15,10 +10,8 @@ from unbraid.diagnosis.neighbours import known_together
 from unbraid.diagnosis.remedies import Remedy
 from unbraid.diagnosis.words import listed, percent
 from unbraid.errors import CodesError
-from unbraid.evaluation.latent_readings import LEAST_SHARE, factor_shares
-from unbraid.metrics import MIG
-from unbraid.metrics.estimators import Exact, MeansHistogram
-from unbraid.metrics.metric import Score
+from unbraid.evaluation.chance_shares import above_chance, factor_shares, information_with_factors, shares_by_chance
+from unbraid.evaluation.latent_readings import LEAST_SHARE
 
 Shares = Mapping[str, list[float]]
 """By factor, the share of its entropy that each latent knows, above what it seems to know of shuffled labels."""
@@ -29,7 +22,6 @@ _NUM_BINS = 10
 _KNOWN_TOGETHER = 0.5
 # Where a latent seems to know this share of labels that were shuffled, there are too few images to tell.
 _TOO_FEW = 0.5
-_MOST_SHUFFLES, _MANY_IMAGES = 8, 4000
 
 
 def check_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> list[Finding]:
@@ -39,16 +31,16 @@ def check_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> l
         return [Finding(name, "unknown", says) for name in _NAMES]
     binned = codes.with_binned_factors(_NUM_BINS)
     try:
-        mig = _information(binned)
+        mig = information_with_factors(binned)
     except CodesError as error:
         return [Finding(name, "unknown", str(error)) for name in _NAMES]
-    table, chance = factor_shares(mig), _by_chance(binned)
+    table, chance = factor_shares(mig), shares_by_chance(binned)
     varying = {name: place for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()}
     by_chance = {name: float(chance[:, place].max()) for name, place in varying.items()}
     unclear = {name: share for name, share in by_chance.items() if not share < _TOO_FEW}
     if unclear and len(unclear) == len(varying):
         return [Finding(name, "unknown", _too_few(unclear), {"by_chance": by_chance}) for name in _NAMES]
-    above = ((table - chance) / (1 - chance)).clamp(min=0)
+    above = above_chance(table, chance)
     shares: dict[str, list[float]] = {
         name: above[:, place].tolist() for name, place in varying.items() if name not in unclear
     }
@@ -66,25 +58,9 @@ def check_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> l
     ]
 
 
-def _by_chance(codes: Codes) -> Float64[Tensor, "latent factor"]:
-    """Returns the share that latents seem to know of the labels of other images, as a mean over several shuffles where
-    there are few images: with many values or narrow posteriors it is far from 0.
-    """
-    shuffles = max(1, min(_MOST_SHUFFLES, _MANY_IMAGES // len(codes)))
-    orders = (sampling.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
-    shuffled = (replace(codes, factors=codes.rows(rows.to(codes.mean.device)).factors) for rows in orders)
-    return torch.stack([factor_shares(_information(each)) for each in shuffled]).mean(dim=0)
-
-
 def _too_few(unclear: Mapping[str, float]) -> str:
     each = listed(f"{name} ({percent(share)})" for name, share in unclear.items())
     return f"There are too few images to tell who holds {each}: so much a latent knows of shuffled labels."
-
-
-def _information(codes: Codes) -> Score:
-    std = codes.marginal_std
-    has_width = codes.mean.shape[1] == 0 or (std is not None and bool((std > 0).all()))
-    return MIG(Exact() if has_width else MeansHistogram())(codes)
 
 
 def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Finding:

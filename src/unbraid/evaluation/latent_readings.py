@@ -1,13 +1,10 @@
 """What each latent says: how much of the image, and of which factor."""
 
-import math
 from dataclasses import dataclass
 from typing import final
 
-from jaxtyping import Float64
-from torch import Tensor
-
 from unbraid.codes import Codes
+from unbraid.evaluation.chance_shares import known_shares
 from unbraid.evaluation.usage import informativeness, unused_latents
 from unbraid.metrics.metric import Score
 
@@ -19,7 +16,7 @@ LEAST_SHARE = 0.1
 @dataclass(frozen=True)
 class Reading:
     """Says what one latent holds. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) /
-    H(v_k).
+    H(v_k), above chance where there are few images.
 
     A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories`
     is 0 if it is continuous.
@@ -36,8 +33,8 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
     """Returns every latent, the most informative first."""
     known = informativeness(codes, mig)
     nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
-    shares = None if mig is None else factor_shares(mig)
     names = () if mig is None else tuple(mig.per_factor)
+    shares = None if mig is None else known_shares(codes, mig, names)
     categories = [0] * codes.mean.shape[1] + [table.shape[1] for table in codes.probabilities]
     readings = [
         Reading(
@@ -50,13 +47,6 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
         for j in range(len(nats))
     ]
     return sorted(readings, key=lambda reading: -reading.nats)
-
-
-def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
-    """Returns I(z_j; v_k) / H(v_k), from 0 to 1. It is NaN where a factor never varies."""
-    information, entropy = mig.tables["mutual_information"].clamp(min=0), mig.tables["factor_entropy"]
-    varies = entropy.new_tensor([not math.isnan(gap) for gap in mig.per_factor.values()]).bool()
-    return (information / entropy).where(varies, math.nan)
 
 
 def _followed(shares: list[float], names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:

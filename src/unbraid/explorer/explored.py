@@ -12,8 +12,9 @@ from unbraid.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.distributions.likelihoods.likelihood import Likelihood
 from unbraid.errors import CodesError
+from unbraid.evaluation.chance_shares import factor_shares
 from unbraid.evaluation.evaluate import evaluate
-from unbraid.evaluation.latent_readings import Reading, factor_shares, read_latents
+from unbraid.evaluation.latent_readings import Reading, read_latents
 from unbraid.evaluation.scoring import Scoring
 from unbraid.evaluation.usage import unused_latents
 from unbraid.metrics.estimators import Quantised

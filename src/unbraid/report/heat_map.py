@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
-from unbraid.evaluation.latent_readings import factor_shares
+from unbraid.evaluation.chance_shares import factor_shares
+from unbraid.evaluation.latent_readings import LEAST_SHARE
 from unbraid.metrics.metric import Score
 
 # A model may have hundreds of latents; those that know most are enough.
@@ -13,8 +14,6 @@ MAX_LATENTS = 16
 # From here on the background is so strong that black and white text change places (at a luminance of 0.18 both contrast
 # 4.5 to 1).
 _STRONG = 2 / 3
-# A latent that knows less than this share of a factor does not count as its home.
-_LEAST_SHARE = 0.1
 
 
 @final
@@ -57,7 +56,7 @@ class HeatMap:
                 [
                     name
                     for name, cell in zip(self.factors, cells, strict=True)
-                    if cell.mark == 1 and cell.share >= _LEAST_SHARE
+                    if cell.mark == 1 and cell.share >= LEAST_SHARE
                 ],
             )
             for j, cells in self.rows
