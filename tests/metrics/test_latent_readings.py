@@ -101,7 +101,7 @@ def test_on_few_images_chance_is_not_taken_for_a_factor():
     mean = np.stack([rng.normal(size=200), v + 0.0], axis=1)
     codes = Codes.from_arrays(mean, np.full((200, 2), 0.1), factors={"v": v})
     mig = MIG()(codes)
-    assert float(factor_shares(mig)[0]) > 0.2
+    assert float(factor_shares(mig)[0]) > 0.15
     readings = {reading.latent: reading.follows for reading in read_latents(codes, mig)}
     assert readings[0] == ()
     assert readings[1][0] == ("v", pytest.approx(1, abs=0.02))

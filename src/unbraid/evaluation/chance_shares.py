@@ -13,6 +13,7 @@ from unbraid.codes import Codes
 from unbraid.metrics.estimators import Exact, MeansHistogram
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
+from unbraid.metrics.reductions.statistics import Statistics
 
 MANY_IMAGES = 20_000
 """With as many images, chance is a few percent at most: a latent of 100 widths seems to know 3 % of 40 values."""
@@ -27,8 +28,11 @@ def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
 
 
 def information_with_factors(codes: Codes) -> Score:
-    """Returns the MIG of the codes, whose tables hold I(z_j; v_k): exact, or in bins where posteriors have no width."""
-    std = codes.marginal_std
+    """Returns the MIG of the codes over the factors that vary, whose tables hold I(z_j; v_k): exact, or in bins where
+    posteriors have no width.
+    """
+    names = [name for name, varies in zip(codes.factor_names, Statistics(codes).varies, strict=True) if varies]
+    codes, std = codes.with_factors(names) if names else codes, codes.marginal_std
     has_width = codes.mean.shape[1] == 0 or (std is not None and bool((std > 0).all()))
     return MIG(Exact() if has_width else MeansHistogram())(codes)
 
@@ -53,7 +57,10 @@ def above_chance(
 def known_shares(codes: Codes, mig: Score, factors: Sequence[str]) -> Float64[Tensor, "latent factor"]:
     """Returns the shares of a MIG of these factors, above chance where there are few images."""
     shares = factor_shares(mig)
-    if len(codes) >= MANY_IMAGES or not {*factors} <= {*codes.factor_names}:
+    varying = [place for place in range(shares.shape[1]) if not shares[:, place].isnan().any()]
+    names = [factors[place] for place in varying]
+    if len(codes) >= MANY_IMAGES or not names or not {*names} <= {*codes.factor_names}:
         return shares
-    chance = shares_by_chance(codes.with_factors(factors).to("cpu"))
-    return above_chance(shares, chance.to(shares))
+    chance = shares_by_chance(codes.with_factors(names).to("cpu")).to(shares)
+    shares[:, varying] = above_chance(shares[:, varying], chance)
+    return shares
