@@ -57,7 +57,7 @@ def test_noise_is_told_as_a_share_of_the_range():
     [few] = rows_of(made({}, middle=(0.4, 0.6), times=1))
     assert (few.cells["redrawn"].mark, few.cells["redrawn"].meaning[-38:]) == (
         "none",
-        "draws say little: 4 or more are needed",
+        "say little: 4 draws or more are needed",
     )
     assert not any("differences" in each for each in (*few.use, *few.avoid))
     [lost] = rows_of(made({}, middle=(0.0, 0.9)))
@@ -123,6 +123,14 @@ def test_seeds_and_settings_of_a_metric_are_cells():
         "0 %",
         "none",
     )  # no praise for what does nothing
+
+
+def test_own_seeds_decide_nothing_in_a_quick_audit():
+    name = AuditedMetric(MIG(), "all").name
+    loud = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 5}) for n in (1, 2)]
+    [row] = rows_of(made({}, others=loud, times=1))
+    assert (row.cells["own seed"].mark, row.cells["redrawn"].mark) == ("none", "none")
+    assert "a single seed of its own" not in row.avoid
 
 
 def test_a_part_has_a_row_of_its_own():

@@ -50,7 +50,7 @@ def test_it_trains_scores_and_reports_and_the_second_time_only_reports(unbraid, 
         "beta-tcvae,",
     ]
     assert (
-        first.err == "Note: shape, orientation: constant in these codes, so undefined and left out of every average.\n"
+        first.err == "Note: shape, orientation (constant in these codes): undefined, and left out of every average.\n"
     )
 
     page.unlink()

@@ -17,7 +17,7 @@ from unbraid.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_few_metrics")
 
-CONSTANT = ": constant in these codes, so undefined and left out of every average.\n"
+CONSTANT = " (constant in these codes): undefined, and left out of every average.\n"
 
 
 # ---- runs

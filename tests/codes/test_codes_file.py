@@ -273,9 +273,15 @@ def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_arra
         Codes.load(path)
 
 
-def test_flags_are_no_latent_numbers():
+@pytest.mark.parametrize("flags", [(True, False), np.array([True, False]), torch.tensor([True, False])])
+def test_flags_are_no_latent_numbers(flags):
     with pytest.raises(CodesError, match="expected the numbers of the latents of each"):
-        Codes.from_arrays(MEAN, groups=[(True, False)])
+        Codes.from_arrays(MEAN, groups=[flags])
+
+
+@pytest.mark.parametrize("groups", [zip((0,), (1,), strict=True), map(np.array, [[0, 1]]), [torch.tensor([0, 1])]])
+def test_groups_may_be_any_numbers_that_can_be_gone_through(groups):
+    assert Codes.from_arrays(MEAN, groups=groups).groups == ((0, 1),)
 
 
 def test_a_transposed_mean_is_told():

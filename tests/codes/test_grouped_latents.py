@@ -100,3 +100,23 @@ def test_codes_with_groups_that_are_scored_latent_by_latent_say_so():
     [note] = evaluate(codes, ["mig"], groups="pca", progress=False).notes
     share = PCA(1).fit(mean[:, :2]).explained_variance_ratio_[0]
     assert f"latents 0, 1 ({100 * share:.0f} %)" in note
+
+
+def test_the_share_of_a_group_is_that_of_its_own_direction():
+    """The first latent of a group may not vary, and another latent may be wider than the group."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 4))
+    factors = {"v": (z[:, 2] > 0).astype(int)}
+
+    def notes(mean, groups):
+        return evaluate(
+            Codes.from_arrays(mean, np.full((300, 4), 0.1), groups=groups, factors=factors),
+            ["mig"],
+            groups="pca",
+            progress=False,
+        ).notes
+
+    assert notes(z * [1, 0, 1, 1], [(1, 2)]) == ()
+    [note] = notes(z * [9, 0, 1, 1], [(1, 2, 3)])
+    share = PCA(1).fit(z[:, 1:] * [0, 1, 1]).explained_variance_ratio_[0]
+    assert f"latents 1, 2, 3 ({100 * share:.0f} %)" in note

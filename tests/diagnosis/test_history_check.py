@@ -128,3 +128,16 @@ def test_of_a_game_the_distortion_is_judged(objective, columns, name):
     assert found.sentence.startswith(f"{name} was still falling" if columns else "The loss had levelled off")
     assert ("adversarial term" in found.sentence) == bool(columns)
     assert check_history(history, replace(SPEC, objective=VAE())).numbers["judged"] == "The loss"
+
+
+@pytest.mark.parametrize("alike", [0.5, 0.8])
+def test_noise_that_is_alike_from_row_to_row_is_seldom_taken_for_a_trend(alike):
+    """Flat curves of 300 rows whose noise has this correlation from one row to the next."""
+    wrong = 0
+    for seed in range(60):
+        curve, last = [], 0.0
+        for each in noise(300, seed):
+            last = alike * last + math.sqrt(1 - alike**2) * each
+            curve.append(26 + last)
+        wrong += over(curve).state != "fine"
+    assert wrong <= 3

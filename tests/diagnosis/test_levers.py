@@ -115,3 +115,18 @@ def test_a_loss_on_the_rate_or_its_parts_has_a_beta(objective, weight, parts):
     assert (price.reason, price.weight) == ("", weight)
     assert price.parts.startswith(parts)
     assert bool(price.parts) == bool(parts)
+
+
+@pytest.mark.parametrize("objective", [BetaVAE(0.0), FactorVAE(0.0), DecomposedELBO(rate=-0.5), InfoVAE(alpha=1.0)])
+def test_a_weight_that_is_not_above_zero_is_not_to_blame(objective):
+    assert levers_of(objective, LATENTS).less_rate.startswith("longer training")
+
+
+def test_a_weight_below_zero_is_raised_above_it():
+    assert levers_of(DecomposedELBO(total_correlation=-0.5), LATENTS).independence == "a total_correlation above 0"
+    assert levers_of(AnnealedVAE(capacity=0.0), LATENTS).more_rate == ""
+
+
+def test_a_capacity_is_the_lever_of_a_composite_without_a_rate():
+    levers = levers_of(Composite(rate=0.0, capacity=25.0, capacity_distance=1000.0), LATENTS)
+    assert levers.less_rate == "a larger capacity (50 in place of 25)"

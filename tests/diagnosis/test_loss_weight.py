@@ -58,3 +58,17 @@ def test_beta_beside_a_likelihood_that_is_far_too_wide():
     assert "10 times more" in check_weights(replace(wide, root_error=math.sqrt(10))).advice[0]
     without = check_weights(wide, RatePrice("There is no beta."))
     assert (without.state, without.sentence.endswith("would need 100 times the weights.")) == ("look", True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"loss": math.inf}, "The loss ended at inf."),
+        ({"loss": math.nan}, "The loss ended at nan."),
+        ({"rate": -0.01}, "The rate ended at -0.01, so it has no price."),
+        ({"rate": math.nan}, "The history of this run has no rate."),
+    ],
+)
+def test_why_there_is_no_beta_is_told(changes, says):
+    found = check_weights(replace(WEIGHTS, **changes))
+    assert (found.state, says in found.sentence) == ("unknown", True)

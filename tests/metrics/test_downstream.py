@@ -126,3 +126,14 @@ def test_with_weights_the_interval_knows_of_images_that_were_drawn_twice():
         assert values.std(ddof=1) == pytest.approx(errors[name], rel=0.3)
     assert errors["alike"] / errors["none"] == pytest.approx(2**0.5, rel=0.05)
     assert errors["unlike"] > errors["alike"]
+
+
+def test_images_of_weight_zero_are_as_absent():
+    codes = weighted(None)
+    doubled = Codes.from_arrays(
+        np.concatenate([codes.mean, codes.mean]),
+        factors={"v": np.concatenate([codes.factors[0].values, codes.factors[0].values])},
+        weights=np.r_[np.ones(300), np.zeros(300)],
+    )
+    (low, high), (low_alone, high_alone) = Downstream()(doubled).interval, Downstream()(codes).interval
+    assert high - low == pytest.approx(high_alone - low_alone, rel=0.1)

@@ -180,7 +180,7 @@ def test_a_bug_that_leaves_no_score_is_raised_as_it_is(monkeypatch):
 
 def test_constant_factors_are_told_once():
     codes = make_codes(nothing=np.zeros(60, dtype=int))
-    with warned("nothing: constant") as told:
+    with warned("nothing .constant") as told:
         card = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread()])
     assert len(told) == 1
     assert card.notes == tuple(told)

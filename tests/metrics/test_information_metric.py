@@ -113,7 +113,7 @@ def test_a_factor_is_scored_where_it_is_known(metric, estimator):
 def test_a_factor_that_does_not_vary_is_undefined_named_and_not_counted(metric, estimator, known):
     codes = random_codes(2)
     still = Labels("still", torch.arange(30) if known is not None else torch.full((30,), 7), known=known)
-    with warned("still: constant"):
+    with warned("still .constant"):
         score = metric(estimator)(dataclasses.replace(codes, factors=(*codes.factors, still)))
     without = metric(estimator)(codes)
     assert score.value == pytest.approx(without.value)

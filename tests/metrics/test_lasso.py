@@ -105,3 +105,16 @@ def test_as_many_latents_as_rows_are_fitted_in_seconds():
     assert found.weights.shape == (5, 200)
     # The duality gap is below 1e-8: a weight is off by less than its root.
     torch.testing.assert_close(found.weights[0], torch.from_numpy(reference.coef_), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_what_is_constant_in_a_resample_gets_no_weight_there(scale):
+    """A latent and a label that one row in 200 has: resamples without that row have nothing to fit."""
+    x, y = torch.zeros(200, 1).double(), torch.zeros(200).double()
+    x[7], y[7] = 3.7 * scale, 1.3
+    shares = resampled_weights(200, 0, 200)
+    without = shares[:, 7] == 0
+    fitted = lasso(x, y, 0.002, row_weights=shares).weights
+    assert int(without.sum()) > 50
+    assert float(fitted[without].abs().max()) == 0
+    assert float(fitted[~without].abs().min()) > 0.9

@@ -7,10 +7,11 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.evaluation.chance_shares import factor_shares
+from unbraid.evaluation.chance_shares import factor_shares, known_shares
 from unbraid.evaluation.latent_readings import read_latents
 from unbraid.evaluation.usage import informativeness
 from unbraid.metrics import MIG, Score
+from unbraid.metrics.estimators import MeansHistogram, Quantised, Sampled
 
 
 def score(information, entropy):
@@ -105,3 +106,24 @@ def test_on_few_images_chance_is_not_taken_for_a_factor():
     readings = {reading.latent: reading.follows for reading in read_latents(codes, mig)}
     assert readings[0] == ()
     assert readings[1][0] == ("v", pytest.approx(1, abs=0.02))
+
+
+def test_chance_is_that_of_images_that_may_be_drawn():
+    """A value that few images have, beside images of weight 0: shuffled among all it would vanish."""
+    v = np.array([1] * 3 + [0] * 97)
+    weights = np.array([1.0] * 20 + [0.0] * 80)
+    rng = np.random.default_rng(0)
+    codes = Codes.from_arrays(rng.normal(size=(100, 2)), np.full((100, 2), 0.1), factors={"v": v}, weights=weights)
+    assert all(0 <= share <= 1 for reading in read_latents(codes, MIG()(codes)) for _, share in reading.follows)
+
+
+@pytest.mark.parametrize("estimator", [Quantised(), MeansHistogram(), Sampled(num_samples=100)])
+def test_chance_is_taken_off_only_as_the_score_was_estimated(estimator):
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 20, 200)
+    std = 0.1 if isinstance(estimator, Sampled) else 1e-12
+    codes = Codes.from_arrays(rng.normal(size=(200, 2)), np.full((200, 2), std), factors={"v": v})
+    mig = MIG(estimator)(codes)
+    shares, plain = known_shares(codes, mig), factor_shares(mig)
+    assert torch.equal(shares, plain) == (not isinstance(estimator, MeansHistogram))
+    assert bool((shares <= plain).all())

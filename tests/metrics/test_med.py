@@ -103,3 +103,11 @@ def test_a_latent_that_says_nothing_takes_the_place_of_no_other():
     assert score(3).value == pytest.approx(score(2).value)
     assert math.isnan(score(3).per_latent[2])
     assert MED()(Codes.from_arrays(mean, np.full((2000, 3), 0.3), factors={"a": a, "b": b})).per_latent[2] == 0
+
+
+def test_dead_latents_leave_the_completeness_of_a_factor_that_one_latent_holds():
+    a, b = torch.arange(40) % 4, torch.arange(40) // 4 % 2
+    mean = torch.zeros(40, 10).double()
+    mean[:, 0] = 3.0 * a
+    codes = Codes(mean, torch.full((40, 10), 0.3).double(), factors=(Labels("a", a), Labels("b", b)))
+    assert MED(Quantised())(codes).per_factor["a"] == pytest.approx(1, abs=1e-6)

@@ -120,7 +120,7 @@ def test_no_factors_and_no_varying_factor_are_refused():
 
 def test_a_constant_factor_is_named_in_a_warning_and_in_a_note():
     codes = grid()
-    with warned("Probe: still: constant"):
+    with warned("Probe: still .constant"):
         score = Probe()(
             dataclasses.replace(codes, factors=(*codes.factors, Labels("still", torch.zeros(20, dtype=torch.int64))))
         )

@@ -7,7 +7,17 @@ import pytest
 from tests.studies.made_scores import made_scores
 from unbraid.errors import SpecError, UnbraidError
 from unbraid.recipes import from_json, to_json
-from unbraid.studies.claims import Claim, Correlated, Decision, Equivalent, Growing, Higher, Near, decide_all
+from unbraid.studies.claims import (
+    Claim,
+    ClearlyHigher,
+    Correlated,
+    Decision,
+    Equivalent,
+    Growing,
+    Higher,
+    Near,
+    decide_all,
+)
 
 LOW, HIGH = [0.10, 0.12, 0.14, 0.16, 0.18], [0.30, 0.33, 0.36, 0.39, 0.42]
 SCORES = made_scores(
@@ -122,3 +132,13 @@ def test_a_claim_that_knows_no_opposite_keeps_its_verdict_among_many():
 def test_growth_needs_two_settings():
     with pytest.raises(SpecError, match="at least two settings"):
         Growing("grows", "mig", ("a",))
+
+
+def test_a_claim_against_each_of_several_is_judged_alike_alone_and_among_all():
+    """Against one of three rivals the opposite has p = 0.03: as one of three it is 0.09, which decides nothing."""
+    rivals = {name: {"mig": [0.1, 0.2, 0.3, 0.4, 0.5]} for name in ("x", "y")}
+    scores = made_scores({"ours": {"mig": LOW}, "z": {"mig": [0.13, 0.15, 0.17, 0.19, 0.21]}, **rivals})
+    claim = ClearlyHigher("ours above each", "mig", ("ours",), ("x", "y", "z"), each=True)
+    alone, [among_all] = claim.decide(scores), decide_all([claim], scores)
+    assert alone.verdict == among_all.verdict
+    assert alone.opposite == alone.numbers["p of the opposite"]

@@ -19,7 +19,7 @@ _MOST_NAMED = 3
 @dataclass(frozen=True)
 class Contents:
     """Holds what was measured, without values: by which version, with which size, which metrics, and which snapshots,
-    each a run and a step. Two audits whose contents are the same have the same values.
+    each a run and a step. Two audits whose contents are the same were asked the same.
     """
 
     version: str

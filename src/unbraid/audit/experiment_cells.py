@@ -27,7 +27,7 @@ def _cell(audit: Audit, one: AuditedMetric, experiment: Experiment) -> Cell:
     shares = _shares(audit, one, experiment)
     if not shares:
         return Cell("–", meaning="It was not measured, or there is no range to take a share of.")
-    # The last level of a fault is the greatest; what must leave a metric unmoved must do so at every level.
+    # Of a fault there is one level here, the greatest; what must leave a metric unmoved must do so at every level.
     label = max(shares, key=lambda each: abs(shares[each] - 1))
     kept = shares[label]
     at = f"of the range is left at {label} ({experiment.axis}"

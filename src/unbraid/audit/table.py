@@ -13,6 +13,7 @@ from unbraid.audit.experiment_cells import experiment_cells
 from unbraid.audit.experiments import EXPERIMENTS
 from unbraid.audit.findings import Audit, AuditedMetric
 from unbraid.audit.limits import CLEAR, FEWEST_REDRAWS, FLAT, LOUD, QUIET, SATURATED, SHIFTING, STEADY
+from unbraid.audit.sizes import counted
 from unbraid.audit.training_cell import training_cell
 from unbraid.audit.variations import left_out
 
@@ -129,9 +130,6 @@ def _noise(audit: Audit, one: AuditedMetric, width: float, *, clear: bool) -> Ce
     if len(values) < 2:
         return Cell("–", meaning="It has no value for codes of middling quality.")
     cell = _spread(audit, one, values, width, "codes that are drawn again", clear=clear)
-    if len(values) < FEWEST_REDRAWS:
-        few = f"{len(values)} draws say little: {FEWEST_REDRAWS} or more are needed"
-        return replace(cell, mark="none", meaning=f"{cell.meaning}; {few}")
     # The difference of two values is as noisy as the root of 2 values; 95 of 100 lie within 1.96 of that.
     least = percent(max(0.001, 1.96 * math.sqrt(2) * cell.value))
     if cell.mark == "good":
@@ -158,6 +156,9 @@ def _spread(audit: Audit, one: AuditedMetric, values: list[float], width: float,
     mark: Mark = "good" if share <= QUIET else "bad" if share > LOUD else "between"
     if mark == "good" and (why := _hidden(audit, one, spread)):
         mark, means = "none", f"{means}; {why}"
+    if audit.size.get("num_redraws", len(values)) < FEWEST_REDRAWS:
+        few = f"{counted(len(values), 'value')} of a quick audit say little: {FEWEST_REDRAWS} draws or more are needed"
+        mark, means = "none", f"{means}; {few}"
     return Cell(f"± {percent(share)}", share, mark, means)
 
 

@@ -125,9 +125,10 @@ def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ..
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
     try:
-        if any(isinstance(latent, bool) for group in groups for latent in group):
+        given = [list(group) for group in groups]
+        if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
             raise TypeError
-        return tuple(tuple(operator.index(latent) for latent in group) for group in groups)
+        return tuple(tuple(operator.index(latent) for latent in group) for group in given)
     except TypeError:
         raise CodesError(
             f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."

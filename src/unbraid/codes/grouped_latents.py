@@ -30,13 +30,12 @@ def group_directions(
             f"Groups become one latent by the principal component of their means, and latents {discrete} are discrete. "
             "Take them as columns first (codes.with_discrete_as_columns()), or leave them out."
         )
-    p = torch.ones(len(mean), dtype=torch.float64, device=mean.device) if weights is None else weights.double()
-    centred = mean.double() - (p / p.sum()) @ mean.double()
-    units = sorted([*groups, *((latent,) for latent in range(num_latents) if latent not in grouped)])
+    centred, p = _centred(mean, weights)
+    units = _units(groups, num_latents)
     directions = centred.new_zeros(num_latents, len(units))
     for place, unit in enumerate(units):
         part = centred[:, list(unit)]
-        found = torch.linalg.eigh(part.T @ (part * (p / p.sum())[:, None])).eigenvectors[:, -1]
+        found = torch.linalg.eigh(part.T @ (part * p[:, None])).eigenvectors[:, -1]
         directions[list(unit), place] = found * found[found.abs().argmax()].sign()
     return directions
 
@@ -45,14 +44,12 @@ def lost_variance(
     mean: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None, groups: Groups
 ) -> tuple[str, ...]:
     """Returns a note that names the groups of which one direction holds less than nine tenths of the variance."""
-    directions = group_directions(mean, weights, groups, mean.shape[1])
-    p = torch.ones(len(mean), dtype=torch.float64, device=mean.device) if weights is None else weights.double()
-    centred = mean.double() - (p / p.sum()) @ mean.double()
-    along, whole = ((p / p.sum()) @ table.square() for table in (centred @ directions, centred))
+    directions, units = group_directions(mean, weights, groups, mean.shape[1]), _units(groups, mean.shape[1])
+    centred, p = _centred(mean, weights)
+    along, whole = (p @ table.square() for table in (centred @ directions, centred))
     told = []
     for group in groups:
-        direction = int(directions[group[0]].abs().argmax())
-        share = float(along[direction] / whole[list(group)].sum())
+        share = float(along[units.index(group)] / whole[list(group)].sum())
         if share < _MOST_OF_IT:
             told.append(f"latents {', '.join(map(str, group))} ({100 * share:.0f} %)")
     each = "; ".join(told)
@@ -81,3 +78,17 @@ def fields_along(
         "groups": (),
         "prior": None,
     }
+
+
+def _units(groups: Groups, num_latents: int) -> list[tuple[int, ...]]:
+    """Returns the groups, and each latent in none by itself, in the order of their first latents."""
+    grouped = {latent for group in groups for latent in group}
+    return sorted([*groups, *((latent,) for latent in range(num_latents) if latent not in grouped)])
+
+
+def _centred(
+    mean: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None
+) -> tuple[Float64[Tensor, "image latent"], Float64[Tensor, " image"]]:
+    """Returns the means less their average, and the probability of each image."""
+    p = torch.ones(len(mean), dtype=torch.float64, device=mean.device) if weights is None else weights.double()
+    return mean.double() - (p / p.sum()) @ mean.double(), p / p.sum()

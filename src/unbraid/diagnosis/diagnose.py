@@ -113,7 +113,7 @@ def _of_codes(
 
 def _num_varying(codes: Codes) -> int:
     """Returns how many factors have more than one value in these images."""
-    return sum(len(labels.values.unique(dim=0)) > 1 for labels in codes.factors)
+    return sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:

@@ -10,8 +10,9 @@ from unbraid.diagnosis.neighbours import known_together
 from unbraid.diagnosis.remedies import Remedy
 from unbraid.diagnosis.words import listed, percent
 from unbraid.errors import CodesError
-from unbraid.evaluation.chance_shares import above_chance, factor_shares, information_with_factors, shares_by_chance
+from unbraid.evaluation.chance_shares import above_chance, estimator_for, factor_shares, shares_by_chance, varying
 from unbraid.evaluation.latent_readings import LEAST_SHARE
+from unbraid.metrics import MIG
 
 Shares = Mapping[str, list[float]]
 """By factor, the share of its entropy that each latent knows, above what it seems to know of shuffled labels."""
@@ -29,20 +30,21 @@ def check_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> l
     if not codes.factors:
         says = "The factors of these images are not known."
         return [Finding(name, "unknown", says) for name in _NAMES]
-    binned = codes.with_binned_factors(_NUM_BINS)
+    binned = varying(codes.with_binned_factors(_NUM_BINS))
+    estimator = estimator_for(binned)
     try:
-        mig = information_with_factors(binned)
+        mig = MIG(estimator)(binned)
     except CodesError as error:
         return [Finding(name, "unknown", str(error)) for name in _NAMES]
-    table, chance = factor_shares(mig), shares_by_chance(binned)
-    varying = {name: place for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()}
-    by_chance = {name: float(chance[:, place].max()) for name, place in varying.items()}
+    table, chance = factor_shares(mig), shares_by_chance(binned, estimator)
+    places = {name: place for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()}
+    by_chance = {name: float(chance[:, place].max()) for name, place in places.items()}
     unclear = {name: share for name, share in by_chance.items() if not share < _TOO_FEW}
-    if unclear and len(unclear) == len(varying):
+    if unclear and len(unclear) == len(places):
         return [Finding(name, "unknown", _too_few(unclear), {"by_chance": by_chance}) for name in _NAMES]
     above = above_chance(table, chance)
     shares: dict[str, list[float]] = {
-        name: above[:, place].tolist() for name, place in varying.items() if name not in unclear
+        name: above[:, place].tolist() for name, place in places.items() if name not in unclear
     }
     return [
         replace(

@@ -108,13 +108,13 @@ def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor
     num_groups = min(_NUM_GROUPS, max(2, num_images // 5))
     away = means - means.mean(dim=0)
     total = away.square().sum(dim=0).clamp(min=1e-300)
-    found = torch.ones(num_latents, num_latents, dtype=torch.float64)
-    first_of_group = torch.arange(1, num_groups) * num_images // num_groups
+    found = away.new_ones(num_latents, num_latents)
+    first_of_group = torch.arange(1, num_groups, device=means.device) * num_images // num_groups
     for latent in range(num_latents):
         column = means[:, latent].contiguous()
         # Equal numbers are in one group: how images are ordered must not count.
         place = torch.searchsorted(column.sort().values[first_of_group], column, right=True)
-        sums = torch.zeros(num_groups, num_latents, dtype=torch.float64).index_add_(0, place, away)
+        sums = away.new_zeros(num_groups, num_latents).index_add_(0, place, away)
         counts = torch.bincount(place, minlength=num_groups).double()
         share = (sums.square() / counts.clamp(min=1)[:, None]).sum(dim=0) / total
         by_chance = (int((counts > 0).sum()) - 1) / (num_images - 1)

@@ -30,6 +30,7 @@ from unbraid.objectives import (
 from unbraid.schedule import Schedule
 
 _PENALISE_TC = "BetaTCVAE or FactorVAE, which penalise the total correlation"
+_NO_WEIGHT = "longer training (the rate costs nothing already)"
 _PARTS = {
     "mutual_information": "mutual information",
     "total_correlation": "total correlation",
@@ -99,11 +100,9 @@ def _beyond_the_elbo(objective: Objective) -> tuple[str, str, str]:
         case AnchorVAE():
             return _moved(objective, "weight", 2, "of what anchors tell"), "", _PENALISE_TC
         case InfoVAE():
-            return (
-                "an alpha nearer to 1, which leaves more of the rate out",
-                "",
-                _moved(objective, "weight", 2, "of the MMD"),
-            )
+            nearer = "an alpha nearer to 1, which leaves more of the rate out"
+            less = _NO_WEIGHT if objective.alpha == 1 else nearer
+            return less, "", _moved(objective, "weight", 2, "of the MMD")
         case AAE():
             what = "of passing for draws from the prior"
             return _moved(objective, "weight", 0.25, what), "", _moved(objective, "weight", 2, what)
@@ -114,30 +113,40 @@ def _beyond_the_elbo(objective: Objective) -> tuple[str, str, str]:
 
 def _of_parts(objective: DecomposedELBO | Composite) -> tuple[str, str, str]:
     name = "mutual_information" if objective.rate == 0 else "rate"
+    less, more = _less(objective, name), _moved(objective, name, 2)
+    if isinstance(objective, Composite) and objective.capacity is not None and objective.rate == 0:
+        less, more = _moved(objective, "capacity", 2), _moved(objective, "capacity", 0.5)
     if isinstance(objective, Composite) and objective.critic:
         independence = "critic_total_correlation"
     elif isinstance(objective, Composite) and objective.covariance is not None:
         independence = "off_diagonal"
     else:
         independence = "total_correlation"
-    return _less(objective, name), _moved(objective, name, 2), _moved(objective, independence, 2)
+    return less, more, _moved(objective, independence, 2)
 
 
 def _less(objective: Objective, name: str) -> str:
-    """Returns that a weight should be smaller, and that it may grow over training if it does not yet."""
+    """Returns that a weight should be smaller, and that it may grow over training if it does not yet. One that is not
+    above 0 keeps no latent from being used.
+    """
     value = getattr(objective, name)
-    grows = "" if isinstance(value, Schedule) else f", or a warm-up of it ({name}=linear:0:{value:g})"
-    return _moved(objective, name, 0.25) + grows
+    if isinstance(value, Schedule):
+        return _moved(objective, name, 0.25)
+    if value <= 0:
+        return _NO_WEIGHT
+    return f"{_moved(objective, name, 0.25)}, or a warm-up of it ({name}=linear:0:{value:g})"
 
 
 def _moved(objective: Objective, name: str, times: float, of: str = "") -> str:
-    """Returns that a weight should be so many times what it is; `of` says what it weighs, where its name does not."""
+    """Returns that a weight should be so many times what it is; `of` says what it weighs, where its name does not. One
+    that is not above 0 can only be larger.
+    """
     value, word = getattr(objective, name), "larger" if times > 1 else "smaller"
     called = f"{name} {of}".rstrip()
     if isinstance(value, Schedule):
         return f"a {word} {called} ({short(times)} times its schedule)"
-    if value == 0:
-        return f"a {called} above 0"
+    if value <= 0:
+        return f"a {called} above 0" if times > 1 else ""
     return f"a {word} {called} ({short(times * value)} in place of {short(value)})"
 
 

@@ -75,13 +75,19 @@ def check_weights(
     if price.reason:
         finding = _without_beta(weights, price)
     elif not math.isfinite(weights.beta):
-        says = (
-            "The rate ended at 0, so it has no price." if weights.rate == 0 else "The history of this run has no rate."
-        )
+        says = _why_no_beta(weights)
         finding = Finding(NAME, "unknown", f"{says} There is no beta to tell.", {"rate": weights.rate})
     else:
         finding = _with_beta(weights, price, levers if is_collapsed else None)
     return _with_noise(finding, weights, has_beta="beta" in finding.numbers)
+
+
+def _why_no_beta(weights: LossWeights) -> str:
+    if math.isnan(weights.rate):
+        return "The history of this run has no rate."
+    if not math.isfinite(weights.loss):
+        return f"The loss ended at {weights.loss:g}."
+    return f"The rate ended at {short(weights.rate)}, so it has no price."
 
 
 def _without_beta(weights: LossWeights, price: RatePrice) -> Finding:

@@ -1,7 +1,7 @@
 """What latents seem to know of labels that have nothing to do with them: the zero of every share on few images."""
 
+import contextlib
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -10,7 +10,8 @@ from torch import Tensor
 
 from unbraid import sampling
 from unbraid.codes import Codes
-from unbraid.metrics.estimators import Exact, MeansHistogram
+from unbraid.errors import CodesError
+from unbraid.metrics.estimators import Estimator, Exact, MeansHistogram
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.reductions.statistics import Statistics
@@ -27,24 +28,30 @@ def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
     return (information / entropy).where(varies, math.nan)
 
 
-def information_with_factors(codes: Codes) -> Score:
-    """Returns the MIG of the codes over the factors that vary, whose tables hold I(z_j; v_k): exact, or in bins where
-    posteriors have no width.
+def varying(codes: Codes) -> Codes:
+    """Returns the codes with the factors that vary among images that may be drawn, and these images alone; all of them
+    if none varies.
     """
     names = [name for name, varies in zip(codes.factor_names, Statistics(codes).varies, strict=True) if varies]
-    codes, std = codes.with_factors(names) if names else codes, codes.marginal_std
+    likely = codes if codes.weights is None else codes.rows(codes.weights > 0)
+    return likely.with_factors(names) if names else likely
+
+
+def estimator_for(codes: Codes) -> Estimator:
+    """Returns how information is estimated: exactly, or in bins where posteriors have no width."""
+    std = codes.marginal_std
     has_width = codes.mean.shape[1] == 0 or (std is not None and bool((std > 0).all()))
-    return MIG(Exact() if has_width else MeansHistogram())(codes)
+    return Exact() if has_width else MeansHistogram()
 
 
-def shares_by_chance(codes: Codes) -> Float64[Tensor, "latent factor"]:
+def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "latent factor"]:
     """Returns the share that latents seem to know of the labels of other images, as a mean over several shuffles where
-    there are few images: with many values or narrow posteriors it is far from 0.
+    there are few images: with many values or narrow posteriors it is far from 0. Every factor of the codes varies.
     """
     shuffles = max(1, min(_MOST_SHUFFLES, _SHUFFLED_IMAGES // len(codes)))
     orders = (sampling.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
     shuffled = (replace(codes, factors=codes.rows(rows.to(codes.mean.device)).factors) for rows in orders)
-    return torch.stack([factor_shares(information_with_factors(each)) for each in shuffled]).mean(dim=0)
+    return torch.stack([factor_shares(MIG(estimator)(each)) for each in shuffled]).mean(dim=0)
 
 
 def above_chance(
@@ -54,13 +61,28 @@ def above_chance(
     return ((shares - chance) / (1 - chance).clamp(min=torch.finfo(torch.float64).eps)).clamp(min=0, max=1)
 
 
-def known_shares(codes: Codes, mig: Score, factors: Sequence[str]) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares of a MIG of these factors, above chance where there are few images."""
-    shares = factor_shares(mig)
-    varying = [place for place in range(shares.shape[1]) if not shares[:, place].isnan().any()]
-    names = [factors[place] for place in varying]
-    if len(codes) >= MANY_IMAGES or not names or not {*names} <= {*codes.factor_names}:
+def known_shares(codes: Codes, mig: Score) -> Float64[Tensor, "latent factor"]:
+    """Returns the shares of a MIG of these codes, above chance where there are few images and the MIG was estimated in
+    a way that is at hand here.
+    """
+    shares, estimator = factor_shares(mig), _estimator_of(mig)
+    places = {name: place for place, name in enumerate(mig.per_factor) if not shares[:, place].isnan().any()}
+    if len(codes) >= MANY_IMAGES or estimator is None or not places or not {*places} <= {*codes.factor_names}:
         return shares
-    chance = shares_by_chance(codes.with_factors(names).to("cpu")).to(shares)
-    shares[:, varying] = above_chance(shares[:, varying], chance)
+    with contextlib.suppress(CodesError):
+        among = varying(codes.with_factors(tuple(places)).to("cpu"))
+        chance = shares_by_chance(among, estimator).to(shares)
+        columns = [places[name] for name in among.factor_names]
+        shares[:, columns] = above_chance(shares[:, columns], chance)
     return shares
+
+
+def _estimator_of(mig: Score) -> Estimator | None:
+    """Returns the estimator of a score, if it is one of those that reports ask for."""
+    match mig.settings.get("estimator"):
+        case "exact":
+            return Exact()
+        case "means_histogram":
+            return MeansHistogram(int(mig.settings["num_bins"]))
+        case _:
+            return None

@@ -109,10 +109,11 @@ def evaluate_as(
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     has_discrete, has_groups = bool(codes.probabilities), bool(codes.groups)
-    of_groups = _group_notes(scoring, codes, fitted_on, has_model=trained is not None)
+    asks_for_groups = scoring.groups is not None
     scoring = scoring.settled(codes.factor_names, has_discrete=has_discrete, has_groups=has_groups)
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
+    of_groups = _group_notes(asks_for_groups, codes if fitted is None else fitted, has_model=trained is not None)
     if scoring.groups is not None:
         # Predictors see the same directions in the images that they are tested on.
         like = codes if fitted is None else fitted
@@ -204,14 +205,11 @@ class _Work:
                 self.failed |= dict.fromkeys(scores, error)
 
 
-def _group_notes(scoring: Scoring, codes: Codes, fitted_on: Codes | None, *, has_model: bool) -> tuple[str, ...]:
-    """Returns what to say of groups of latents. Those of a model are known to who trains it."""
-    if scoring.groups is None:
+def _group_notes(asks_for_groups: bool, codes: Codes, *, has_model: bool) -> tuple[str, ...]:
+    """Returns what to say of groups of latents. The groups of a model are those that its user gave it."""
+    if not asks_for_groups:
         return (_ALONE,) if codes.groups and not has_model else ()
-    if not codes.groups:
-        return (NO_GROUPS,)
-    like = codes if fitted_on is None else fitted_on
-    return lost_variance(like.mean, like.weights, codes.groups)
+    return lost_variance(codes.mean, codes.weights, codes.groups) if codes.groups else (NO_GROUPS,)
 
 
 def _scored(codes: Codes, scoring: Scoring) -> Codes:

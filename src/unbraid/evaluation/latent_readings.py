@@ -34,7 +34,7 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
     known = informativeness(codes, mig)
     nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
     names = () if mig is None else tuple(mig.per_factor)
-    shares = None if mig is None else known_shares(codes, mig, names)
+    shares = None if mig is None else known_shares(codes, mig)
     categories = [0] * codes.mean.shape[1] + [table.shape[1] for table in codes.probabilities]
     readings = [
         Reading(

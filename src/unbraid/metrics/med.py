@@ -52,25 +52,27 @@ class MED(InformationMetric):
         table = information.mutual_information[:, defined].clamp(min=_LEAST)
         # A factor of which nothing is said is shared by all latents alike.
         share = table / table.sum(dim=0)
-        # A latent that says nothing says as little of each factor: without that it would favour the least known one.
-        says_nothing = (table <= _LEAST).all(dim=1, keepdim=True)
-        share = torch.where(says_nothing, share.mean(dim=1, keepdim=True), share)
-        chosen = self._chosen(share.detach())
+        # A latent that says nothing favours no factor: by its shares it would favour the one that is known least.
+        says_nothing = (table <= _LEAST).all(dim=1)
+        of_latents = torch.where(says_nothing, 0.0, disentanglement_of_latents(share.detach()))
+        chosen = self._chosen(share.detach(), of_latents)
         per_factor = torch.full_like(information.factor_entropy, torch.nan)
         return {
             "value": disentanglement(share[chosen]),
             "completeness": weighted_completeness(share[chosen]),
             "per_factor": per_factor.masked_scatter(defined, completeness_of_factors(share[chosen].detach())),
-            "per_latent": torch.where(chosen, disentanglement_of_latents(share.detach()), torch.nan),
+            "per_latent": torch.where(chosen, of_latents, torch.nan),
         }
 
-    def _chosen(self, share: Float64[Tensor, "latent factor"]) -> Bool[Tensor, " latent"]:
+    def _chosen(
+        self, share: Float64[Tensor, "latent factor"], of_latents: Float64[Tensor, " latent"]
+    ) -> Bool[Tensor, " latent"]:
         if self.num_top is None:
             return torch.ones(len(share), dtype=torch.bool, device=share.device)
-        best, own = disentanglement_of_latents(share), share.argmax(dim=1)
+        own = share.argmax(dim=1)
         chosen = torch.zeros_like(own, dtype=torch.bool)
         for factor in range(share.shape[1]):
             of_factor = (own == factor).nonzero()[:, 0]
-            order = best[of_factor].sort(descending=True, stable=True).indices
+            order = of_latents[of_factor].sort(descending=True, stable=True).indices
             chosen[of_factor[order[: self.num_top]]] = True
         return chosen

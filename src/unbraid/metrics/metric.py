@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 Interval = tuple[float, float]
 """A 95 % interval, or bounds: the least and the greatest value."""
 
-UNDEFINED = ": constant in these codes, so undefined and left out of every average."
+UNDEFINED = " (constant in these codes): undefined, and left out of every average."
 """What is noted of the factors of which there is one value alone, after their names."""
 
 Feature = Literal[

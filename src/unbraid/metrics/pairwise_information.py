@@ -15,9 +15,8 @@ from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separation_metric import SeparationMetric
 
-# Densities of pairs at draws: as many fill about 1.5 GB.
+# Densities of pairs at draws: as many fill about 2 GB.
 _MOST_DENSITIES = 12_000_000
-_BYTES_EACH = 125
 
 
 @final
@@ -43,10 +42,11 @@ class PairwiseInformation(SeparationMetric):
         pairs = tuple(combinations(range(statistics.codes.num_latents), 2))
         num_draws, most = self.estimator.num_samples, _MOST_DENSITIES // max(1, len(pairs))
         if num_draws > most:
+            way_out = f"Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
             raise CodesError(
-                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs, and the "
-                f"densities of {num_draws:,} draws of each fill {_BYTES_EACH * len(pairs) * num_draws / 1e9:.1f} GB or "
-                f"more. Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
+                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs, each of "
+                f"{num_draws:,} draws; expected {_MOST_DENSITIES:,} pairs times draws at most, which fill about 2 GB. "
+                f"{way_out if most > 1 else 'Choose some latents.'}"
             )
         return self.sampled(statistics, pairs)
 

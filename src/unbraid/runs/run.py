@@ -171,7 +171,7 @@ class Run:
 
     @property
     def has_model(self) -> bool:
-        """Returns whether it is finished, and its weights are still there."""
+        """Returns whether it is finished, and no study has let its weights go."""
         return self.status == "finished" and "weights.safetensors" not in self.let_go
 
     @property

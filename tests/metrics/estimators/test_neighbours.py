@@ -213,6 +213,9 @@ def test_a_k_that_most_images_have_too_few_kin_for_is_noted():
     rng = np.random.default_rng(0)
     v = rng.integers(0, 3, 90)
     codes = Codes.from_arrays(v[:, None] + 0.1 * rng.normal(size=(90, 1)), factors={"v": v, "w": rng.normal(size=90)})
-    assert any("k is 50, and many images of v have fewer" in note for note in MED(Neighbours(k=50))(codes).notes)
-    assert any("images of v, w have fewer" in note for note in MED(Neighbours(k=90))(codes).notes)
-    assert not any("have fewer" in note for note in MED(Neighbours())(codes).notes)
+    assert any(
+        "k is 50, but many images have fewer others with the same value of v" in note
+        for note in MED(Neighbours(k=50))(codes).notes
+    )
+    assert any("with the same value of v, w" in note for note in MED(Neighbours(k=90))(codes).notes)
+    assert not any("have fewer others" in note for note in MED(Neighbours())(codes).notes)

@@ -66,6 +66,8 @@ class Levels(Estimator):
     def checked(self, score: Score, statistics: Statistics) -> Score:
         """Returns the score; if hardly two images share a level, with a note that says so."""
         mean = self.seen(statistics).codes.mean
+        if len(mean) >= 2 * _FEW_LEVELS:  # so many levels were refused
+            return score
         many = [latent for latent, column in enumerate(mean.T) if 2 * len(column.unique()) > len(mean)]
         if not many:
             return score

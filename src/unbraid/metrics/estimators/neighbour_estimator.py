@@ -57,8 +57,8 @@ class NeighbourEstimator(Estimator):
         if not few:
             return score
         note = (
-            f"k is {self.k}, and many images of {', '.join(few)} have fewer others of their value: there all of these "
-            "are the neighbours. Use a smaller k, or give more images."
+            f"k is {self.k}, but many images have fewer others with the same value of {', '.join(few)}: all "
+            "of these were taken. Use a smaller k, or give more images."
         )
         return replace(score, notes=(*score.notes, note))
 

@@ -67,8 +67,10 @@ def lasso(
     second = _second_moments(p, table)
     covariance = second - mean[:, :, None] * mean[:, None, :]
     variance = covariance.diagonal(dim1=1, dim2=2)
-    # Below this, what is left of the variance is rounding of the mean: whatever the scale, a latent may vary.
-    negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square()
+    # Below this, what is left of the variance is rounding: of the mean, or of the second moment in a resample. Latents
+    # of any scale may vary.
+    rounding = 1e-12 * second.diagonal(dim1=1, dim2=2)
+    negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square() + rounding
     scale = torch.where(variance > negligible, variance.clamp(min=0).sqrt(), 0.0)
     divisor = torch.where(scale > 0, scale, 1.0) if standardise else torch.ones_like(scale)
     gram = covariance / divisor[:, :, None] / divisor[:, None, :]

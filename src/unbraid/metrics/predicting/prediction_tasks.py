@@ -117,9 +117,14 @@ def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_tes
 
 
 def _weights(statistics: Statistics) -> Float[Tensor, " image"] | None:
-    """Returns the weights that rows are drawn by; None where all images are equally likely, and none is drawn twice."""
+    """Returns the weights that rows are drawn by; None where all images that may occur are equally likely, and none is
+    drawn twice.
+    """
     weights = statistics.codes.weights
-    return None if weights is None or bool((weights == weights[0]).all()) else weights
+    if weights is None:
+        return None
+    likely = weights[weights > 0]
+    return None if bool((likely == likely[0]).all()) else weights
 
 
 def _rows(
@@ -130,14 +135,16 @@ def _rows(
     seed: int,
     weights: Float[Tensor, " image"] | None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
-    codes, num_fitted = statistics.codes, statistics.num_fitted
+    codes, num_fitted, known = statistics.codes, statistics.num_fitted, labels.known
+    if codes.weights is not None and weights is None:
+        known = codes.weights > 0 if known is None else known & (codes.weights > 0)
     if num_train is None:
         num_fitted, num_train, num_test = num_fitted or len(codes), len(codes), len(codes)
     if num_fitted is None:
-        return sampling.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", labels.known, weights)
+        return sampling.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", known, weights)
     parts = {"train": (range(num_fitted), num_train), "test": (range(num_fitted, len(codes)), num_test)}
     train, test = (
-        sampling.rows_of_part(part, number, seed, f"prediction/{name}", labels.known, weights)
+        sampling.rows_of_part(part, number, seed, f"prediction/{name}", known, weights)
         for name, (part, number) in parts.items()
     )
     return train, test

@@ -69,12 +69,10 @@ def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point
     """
     if images is None:
         return influence
-    order = images.argsort(stable=True)
-    is_first = torch.ones_like(images, dtype=torch.bool)
-    is_first[order[1:]] = images[order[1:]] != images[order[:-1]]
     found, places = images.unique(return_inverse=True)
     totals = influence.new_zeros(len(found)).index_add_(0, places, influence)
-    return torch.where(is_first, totals[places], 0.0)
+    first = torch.full_like(found, len(images)).scatter_reduce_(0, places, torch.arange(len(images)), "amin")
+    return torch.zeros_like(influence).scatter_(0, first, totals)
 
 
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:

@@ -84,9 +84,9 @@ class Claim(Recipe, ABC):
 
 
 def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
-    """Returns what the scores say of each claim. Those that rest on one test are adjusted for being many (Holm): one
-    that is then not significant is undecided. So are the tests of their opposites, by which claims are not reproduced;
-    and controls, by themselves.
+    """Returns what the scores say of each claim. The tests that reproduce claims are adjusted for being many (Holm),
+    and so are those of their opposites, which refute them: a claim of which neither is then significant is undecided.
+    Controls are adjusted among themselves.
     """
     decisions = [claim.decide(scores) for claim in claims]
     for is_control in (False, True):
@@ -105,7 +105,8 @@ def _adjust(decisions: list[Decision], claims: Sequence[Claim], is_control: bool
         by_opposite = is_refuted and place in opposites
         alone, adjusted = (decision.opposite, opposites[place]) if by_opposite else (decision.p_value, p_value)
         which = "the opposite has p" if by_opposite else "p"
-        note = f" Among {len(among_all)} tests, {which} = {adjusted:.2g} (Holm)." if adjusted != alone else ""
+        num_tests = len(opposites if by_opposite else among_all)
+        note = f" Among {num_tests} tests, {which} = {adjusted:.2g} (Holm)." if adjusted != alone else ""
         is_lost = adjusted > level and (by_opposite or not is_refuted)
         decisions[place] = replace(
             decision,
@@ -116,7 +117,7 @@ def _adjust(decisions: list[Decision], claims: Sequence[Claim], is_control: bool
 
 
 def _adjusted(p_values: Mapping[int, float | None]) -> dict[int, float]:
-    """Returns those that are given, adjusted for being as many."""
+    """Returns the p-values that are known, adjusted for their number."""
     given = {place: p_value for place, p_value in p_values.items() if p_value is not None}
     return dict(zip(given, holm(list(given.values())), strict=True))
 

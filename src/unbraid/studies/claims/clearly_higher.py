@@ -38,7 +38,10 @@ class ClearlyHigher(Claim):
         ours = self._pooled(scores, self.ours)
         rivals = [(label,) for label in self.theirs] if self.each else [self.theirs]
         found = {labels: compare(ours, self._pooled(scores, labels)) for labels in rivals}
-        opposites = {labels: compare(self._pooled(scores, labels), ours).p_value for labels in found}
+        # That of one among several is adjusted for being one of as many.
+        opposites = {
+            labels: min(1.0, len(rivals) * compare(self._pooled(scores, labels), ours).p_value) for labels in found
+        }
         verdicts = [self._verdict(one, opposites[labels]) for labels, one in found.items()]
         closest = min(found, key=lambda labels: found[labels].shift.value)
         p_value, (low, high) = max(one.p_value for one in found.values()), found[closest].shift.interval
@@ -54,11 +57,12 @@ class ClearlyHigher(Claim):
             "shift high": high,
             "probability": found[closest].probability.value,
             "p": p_value,
+            "p of the opposite": min(opposites.values()),
         }
         verdict = _of_all(verdicts)
         needed = seeds_needed(ours, self._pooled(scores, closest), level=self.level) if verdict == "undecided" else None
         advice = f" About {needed} seeds each would tell, if the difference is what it seems." if needed else ""
-        return Decision(verdict, reason + advice, numbers, p_value, min(1.0, len(rivals) * min(opposites.values())))
+        return Decision(verdict, reason + advice, numbers, p_value, min(opposites.values()))
 
     def _verdict(self, found: Comparison, opposite: float) -> Verdict:
         """Returns what one comparison says; one whose interval holds 0 decides nothing."""
