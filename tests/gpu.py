@@ -20,7 +20,7 @@ OPTIONAL = {
 }
 TESTS = (
     *("tests/training", "tests/information", "tests/objectives", "tests/models", "tests/distributions"),
-    *("tests/metrics/test_on_the_gpu.py", "tests/data/test_selected.py"),
+    *("tests/metrics/test_on_the_gpu.py", "tests/diagnosis/test_on_the_gpu.py", "tests/data/test_selected.py"),
 )
 
 

@@ -306,3 +306,12 @@ def test_a_run_that_failed_is_told_why_and_what_to_try(tmp_path):
     assert re.fullmatch(
         r"Train again with a smaller learning rate \(.* in place of .*\), or with max_gradient_norm=1.", found.advice[0]
     )
+
+
+def test_a_decoder_whose_weights_are_still_trained_is_diagnosed_without_a_warning():
+    codes = Codes.from_arrays(torch.randn(50, 2, generator=torch.Generator().manual_seed(0)).numpy())
+    weights = torch.nn.Parameter(torch.tensor([[1.0, 0.5, 0.0], [0.0, 1.0, 2.0]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = diagnose_codes(codes, lambda z: z.float() @ weights)
+    assert next(each for each in found.findings if each.check == "decoder's Jacobian").state in ("fine", "look")

@@ -138,7 +138,7 @@ def _derivative(
     direction = torch.zeros_like(codes)
     direction[:, column] = 1.0
     moved: Tensor = torch.func.jvp(decode, (codes,), (direction,))[1]
-    return moved.flatten(1).double().cpu()
+    return moved.detach().flatten(1).double().cpu()
 
 
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
