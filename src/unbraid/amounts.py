@@ -20,6 +20,12 @@ def amount_text(done: int, total: int, unit: str) -> str:
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
 
 
+def percent(share: float) -> str:
+    """Returns a share of 1 in whole percent; in tenths where that is below 1."""
+    digits = 1 if 0 < abs(share) < 0.01 else 0
+    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")
+
+
 def duration(seconds: float) -> str:
     """Returns a time in words: `24 s`, `3 min 20 s`, `2 h 5 min`."""
     if not math.isfinite(seconds):

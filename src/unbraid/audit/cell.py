@@ -20,9 +20,3 @@ class Cell:
     meaning: str = ""
     use: str = ""
     avoid: str = ""
-
-
-def percent(share: float) -> str:
-    """Returns a share in percent, with a decimal where it is below one."""
-    digits = 1 if 0 < abs(share) < 0.01 else 0
-    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")

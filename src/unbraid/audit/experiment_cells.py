@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from unbraid.audit.cell import Cell, Mark, percent
+from unbraid.amounts import percent
+from unbraid.audit.cell import Cell, Mark
 from unbraid.audit.design import Design
 from unbraid.audit.experiments import EXPERIMENTS, Experiment
 from unbraid.audit.findings import UNDEFINED, Audit, AuditedMetric

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
+from unbraid.amounts import percent
 from unbraid.audit.agreement import Agreement
-from unbraid.audit.cell import Cell, Mark, percent
+from unbraid.audit.cell import Cell, Mark
 from unbraid.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED
 from unbraid.audit.experiment_cells import experiment_cells
 from unbraid.audit.experiments import EXPERIMENTS

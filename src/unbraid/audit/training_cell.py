@@ -5,7 +5,8 @@ import statistics
 from collections.abc import Mapping
 from itertools import combinations
 
-from unbraid.audit.cell import Cell, Mark, percent
+from unbraid.amounts import percent
+from unbraid.audit.cell import Cell, Mark
 from unbraid.audit.findings import Audit, AuditedMetric
 from unbraid.audit.limits import FEWEST_PAIRS, MIXES_STEPS, TELLS_STEPS
 from unbraid.audit.sizes import counted

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from unbraid.amounts import percent
 from unbraid.codes import Codes, Labels
 from unbraid.diagnosis.diagnosis import Finding
 from unbraid.diagnosis.levers import OF_CODES, Levers, depend_less
 from unbraid.diagnosis.neighbours import known_together
 from unbraid.diagnosis.remedies import Remedy
-from unbraid.diagnosis.words import listed, percent
+from unbraid.diagnosis.words import listed
 from unbraid.errors import CodesError
 from unbraid.evaluation.chance_shares import above_chance, estimator_for, factor_shares, shares_by_chance, varying
 from unbraid.evaluation.latent_readings import LEAST_SHARE

@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from unbraid.amounts import percent
 from unbraid.codes import Codes
 from unbraid.diagnosis.diagnosis import Finding
 from unbraid.diagnosis.levers import OF_CODES, Levers, depend_less
 from unbraid.diagnosis.remedies import Remedy
-from unbraid.diagnosis.words import latents_named, listed, percent
+from unbraid.diagnosis.words import latents_named, listed
 from unbraid.errors import CodesError
 from unbraid.evaluation.usage import UNUSED, informativeness, is_collapsed, unused_latents
 
@@ -42,10 +43,11 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         text = f"Give the model at least {num_factors} latents: there are more factors than latents."
         says = f"{says}, and the data have {num_factors} factors."
         return Finding(COLLAPSE, "look", says, numbers, (Remedy("more latents", text),))
-    why = f"less than {UNUSED} nats about the image" if each else "their means hardly move"
+    whose = "its mean hardly moves" if total == 1 else "their means hardly move"
+    why = f"less than {UNUSED} nats about the image" if each else whose
     says = f"{len(unused)} of {total} latents say nothing ({why}): {listed(unused)}."
     if total == 1:
-        says = f"The only latent says nothing ({why.replace('their means hardly move', 'its mean hardly moves')})."
+        says = f"The only latent says nothing ({why})."
     if is_collapsed(len(unused), total) and not (used and num_factors == 1):
         left = "none is left" if not used else f"{latents_named(used)} alone is left, so scores describe it and noise"
         text = f"To have latents used: {levers.less_rate}; or another seed, as early on a model may use none."

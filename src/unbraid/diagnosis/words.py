@@ -15,11 +15,6 @@ def latents_named(numbers: Iterable[int]) -> str:
     return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
 
 
-def percent(share: float) -> str:
-    """Returns a share of 1 in whole percent; in tenths where that is below 1."""
-    return f"{100 * share:.1f} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
-
-
 def short(number: float) -> str:
     """Returns a number with three digits that count; from 1,000 on, without decimals."""
     return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
