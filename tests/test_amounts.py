@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from unbraid.amounts import amount_text, capitalised, duration, size_text
+from unbraid.amounts import amount_text, capitalised, duration, percent, size_text
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,11 @@ def test_only_the_first_letter_is_raised():
 )
 def test_a_duration_is_told_in_two_units(seconds, words):
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.5, "50 %"), (0.004, "0.4 %"), (0.0, "0 %"), (-0.03, "−3 %"), (-1e-9, "0 %"), (1.234, "123 %")],
+)
+def test_a_share_is_told_in_percent(share, text):
+    assert percent(share) == text
