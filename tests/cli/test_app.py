@@ -138,7 +138,7 @@ def raising(error: BaseException):
         (
             OSError(errno.ENOSPC, "No space left on device", "/runs/x"),
             1,
-            f"Error: /runs/x: No space left on device. Make room on that disk. {app_module._GO_ON}\n",
+            f"Error: /runs/x: No space left on device. Make room on that disk. {app_module._go_on([])}\n",
         ),
         (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
     ],
@@ -203,3 +203,10 @@ def test_a_reader_that_goes_away_is_not_an_error(trained):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"), [(["train", "--resume"], "again with --resume."), (["score"], "again.")]
+)
+def test_how_to_go_on_depends_on_the_command(arguments, text):
+    assert app_module._go_on(arguments).endswith(f"type the command {text}")

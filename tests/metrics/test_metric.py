@@ -211,3 +211,10 @@ def test_where_it_changes_nothing_nothing_is_said(metric):
 def test_measurements_are_not_taken_for_whole_numbers():
     assert noted(SAP(), whole_floats(torch.arange(20) * 0.5)) == []
     assert noted(SAP(), whole_floats(torch.arange(20).double())) == []
+
+
+def test_a_value_that_leaves_its_bounds_by_rounding_is_put_back():
+    assert Value.of(1 + 6e-14, 0.0, (0.0, 1.0)) == Value(1.0, (1.0, 1.0))
+    assert Value.of(-1e-12, 0.1, (0.0, 1.0)).value == 0
+    assert Value.of(1.1, 0.0, (0.0, 1.0)).value == 1.1  # no rounding, which a test of the metric has to find
+    assert math.isnan(Value.of(math.nan, 0.1, (0.0, 1.0)).value)

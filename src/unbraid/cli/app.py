@@ -17,7 +17,7 @@ from unbraid.version import __version__
 
 _FAILURE = 1
 _INTERRUPTED = 130  # what typer leaves with after Ctrl-C
-_GO_ON = "What is finished is kept; to go on, type the command again (`unbraid train` with --resume)."
+_GO_ON = "What is finished is kept; to go on, type the command again{}."
 _LESS_MEMORY = {
     "score": "Score a random subset of the images, or ask for fewer metrics at a time with --metrics.",
     "report": "Report on fewer runs at a time.",
@@ -50,20 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             make_app()(arguments)
     except SystemExit as left:
         if left.code == _INTERRUPTED:
-            complain(f"Stopped at once, as asked. {_GO_ON}")
+            complain(f"Stopped at once, as asked. {_go_on(arguments)}")
         raise
     except UnbraidError as error:
         complain(str(error))
         sys.exit(error.exit_code)
     except OSError as error:
-        complain(f"{error.filename or 'A file'}: {error.strerror or error}. {_advice(error)}")
+        complain(f"{error.filename or 'A file'}: {error.strerror or error}. {_advice(error, arguments)}")
         # No file can have such a name, so it was typed.
         sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
         from unbraid.memory import is_out_of_memory  # which needs torch
 
         if is_out_of_memory(error):
-            complain(f"Out of memory ({error}). {_less_memory(sys.argv[1:] if arguments is None else arguments)}")
+            complain(f"Out of memory ({error}). {_less_memory(arguments)}")
             sys.exit(_FAILURE)
         traceback.print_exc()
         complain(
@@ -73,16 +73,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(_FAILURE)
 
 
-def _advice(error: OSError) -> str:
+def _advice(error: OSError, arguments: Sequence[str] | None) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"Make room on that disk. {_GO_ON}"
+        return f"Make room on that disk. {_go_on(arguments)}"
     return "Check the path, the permissions and the space on the disk."
 
 
-def _less_memory(arguments: Sequence[str]) -> str:
-    """Returns what to do about it, by the command that was typed: the first word that is no flag."""
-    command = next((word for word in arguments if not word.startswith("-")), "")
-    return _LESS_MEMORY.get(command, "Train fewer seeds at a time, or use a smaller --batch-size, model or data set.")
+def _command(arguments: Sequence[str] | None) -> str:
+    """Returns the command that was typed: the first word that is no flag."""
+    return next((word for word in (sys.argv[1:] if arguments is None else arguments) if not word.startswith("-")), "")
+
+
+def _go_on(arguments: Sequence[str] | None) -> str:
+    return _GO_ON.format(" with --resume" if _command(arguments) == "train" else "")
+
+
+def _less_memory(arguments: Sequence[str] | None) -> str:
+    """Returns what to do about it, by the command that was typed."""
+    return _LESS_MEMORY.get(
+        _command(arguments), "Train fewer seeds at a time, or use a smaller --batch-size, model or data set."
+    )
 
 
 def _with_dashes(token: str) -> str:

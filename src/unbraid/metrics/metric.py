@@ -50,6 +50,8 @@ _OWN_VALUES = (
     "nothing."
 )
 
+# A value that is so little beyond its bounds is beyond them by rounding.
+_ROUNDING = 1e-9
 # 95 % of a normal distribution lies within so many standard deviations.
 QUANTILE = 1.959964
 
@@ -68,8 +70,12 @@ class Value:
     def of(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
-        """Returns the value with an interval of 1.96 standard errors on either side, cut at the bounds."""
+        """Returns the value with an interval of 1.96 standard errors on either side, cut at the bounds. A value that
+        leaves them by rounding is put back.
+        """
         value, half = float(value), QUANTILE * float(standard_error)
+        nearest = min(max(value, bounds[0]), bounds[1])
+        value = nearest if abs(nearest - value) < _ROUNDING else value
         if math.isnan(value) or math.isnan(half):
             return cls(value)
         return cls(value, (value - half, value + half)).within(bounds)
