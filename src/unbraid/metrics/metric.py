@@ -13,6 +13,7 @@ from torch import Tensor
 from unbraid.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.code_numbers import check_magnitude, whole_floats
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.recipes import Recipe, text_of
@@ -37,9 +38,6 @@ Feature = Literal[
     "discrete latents",
 ]
 """What codes may have that not every metric can take; each is a phrase for the user."""
-
-# The squares of larger numbers, summed over a dataset, would overflow.
-_LARGEST = 1e150
 
 _WHOLE_FLOATS = (
     "{} holds whole numbers given as floats, and so is scored as a measurement. If its numbers are values, give them "
@@ -224,13 +222,13 @@ class Metric(Recipe, ABC):
         for feature, who in features(statistics.codes).items():
             if feature not in self.accepts:
                 raise CodesError(f"{name} does not take {feature}{who}. {ADVICE[feature]}")
-        _check_magnitude(statistics.codes)
+        check_magnitude(statistics.codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
         if self.sees_scale or (self.needs_factors and "means without std" in self.accepts):
             notes = _scale_notes(statistics.codes, sees_scale=self.sees_scale)
             score = replace(score, notes=(*score.notes, *notes))
-        if self.tells_floats_apart and (whole := _whole_floats(statistics.codes)):
+        if self.tells_floats_apart and (whole := whole_floats(statistics.codes)):
             score = replace(score, notes=(*score.notes, _WHOLE_FLOATS.format(", ".join(whole))))
         if self.groups_by_value and statistics.singled_out:
             score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
@@ -293,27 +291,6 @@ def features(codes: Codes) -> dict[Feature, str]:
     if codes.probabilities:
         found["discrete latents"] = ""
     return found
-
-
-def _check_magnitude(codes: Codes) -> None:
-    """Raises if squares of the numbers overflow: every metric would see infinities."""
-    for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
-        largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
-        if largest > _LARGEST:
-            raise CodesError(
-                f"The largest {what} is {largest:g}, and its square is no float64. Divide the latents by a constant "
-                "first."
-            )
-
-
-def _whole_floats(codes: Codes) -> list[str]:
-    """Returns the factors whose labels are floats, all of them whole numbers, some of which occur more than once."""
-    continuous = {labels.name: labels.values[labels.is_known] for labels in codes.factors if labels.is_continuous}
-    return [
-        name
-        for name, values in continuous.items()
-        if bool((values == values.round()).all()) and len(values.unique()) < len(values)
-    ]
 
 
 def _scale_notes(codes: Codes, *, sees_scale: bool) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def printed_rows(item: Item, scores: StudyScores) -> list[list[str]]:
     rows = []
     for printed in item.printed:
         known = printed.setting in scores.families
-        values = list(scores.values(printed.setting, printed.metric).values()) if known else []
+        values = scores.of_seeds(printed.setting, printed.metric) if known else []
         rows.append([printed.setting, printed.metric, f"{printed.value:g}", _ours(values, printed.times)])
     return rows
 

@@ -53,7 +53,7 @@ def ranking_of(scores: StudyScores, metric: str) -> Ranking | None:
     """Returns which settings are best in a metric; None if no run has it, or if neither direction is better."""
     scores.check(metrics=[metric])
     better = scores.higher_is_better[metric]
-    groups = {label: list(scores.values(label, metric).values()) for label in scores.with_any_score(metric)}
+    groups = {label: scores.of_seeds(label, metric) for label in scores.with_any_score(metric)}
     if better is None or not groups:
         return None
     sign = 1.0 if better else -1.0

@@ -44,7 +44,7 @@ class Strip:
 
 def strip_of(scores: StudyScores, metric: str) -> Strip:
     """Returns where the seeds of every setting lie in a metric."""
-    values = {label: list(scores.values(label, metric).values()) for label in scores.settings}
+    values = {label: scores.of_seeds(label, metric) for label in scores.settings}
     finite = [value for each in values.values() for value in each if math.isfinite(value)]
     low, high = _ends(finite)
 

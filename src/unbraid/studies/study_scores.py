@@ -79,6 +79,10 @@ class StudyScores:
         found = self._by_question.get((setting, metric, of, scoring), {})
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
+    def of_seeds(self, setting: str, metric: str, of: str = "") -> list[float]:
+        """Returns what `values` does, as a list."""
+        return list(self.values(setting, metric, of).values())
+
     def under(self, scoring: str) -> "StudyScores":
         """Returns the scores of another scoring than the first, as if that were the first."""
         numbers = tuple(number._replace(scoring="") for number in self.numbers if number.scoring == scoring)

@@ -132,7 +132,7 @@ def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str
     by_count = defaultdict[int, dict[tuple[str, str], list[float]]](dict)
     for label in scores.settings:
         for metric in metrics:
-            values = list(scores.values(label, metric).values())
+            values = scores.of_seeds(label, metric)
             by_count[len(values)][label, metric] = values
     found: dict[tuple[str, str], _Summary] = {}
     for count, groups in by_count.items():

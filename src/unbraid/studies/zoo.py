@@ -155,7 +155,7 @@ def _scores_table(study: Study, scores: StudyScores) -> str:
     shown = metrics[:_MOST_METRICS]
     rows = [["setting", *shown], ["---", *["---:"] * len(shown)]]
     for label in scores.settings:
-        cells = [_median(list(scores.values(label, name).values())) for name in shown]
+        cells = [_median(scores.of_seeds(label, name)) for name in shown]
         rows.append([in_markdown(label), *cells])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     more = f" {SCORES} has {len(metrics) - len(shown)} more metrics." if len(metrics) > len(shown) else ""
@@ -191,7 +191,7 @@ def _results(study: Study, scores: StudyScores) -> list[Result]:
     """Returns the median of the metric by which the study chooses, for each setting."""
     if study.best_by not in scores.higher_is_better:
         return []
-    by_label = {setting.label: list(scores.values(setting.label, study.best_by).values()) for setting in study.settings}
+    by_label = {setting.label: scores.of_seeds(setting.label, study.best_by) for setting in study.settings}
     return [
         Result(dataset_name(setting.spec.dataset), study.best_by, median(values).value, setting.label)
         for setting in study.settings

@@ -72,8 +72,7 @@ def _work(scale: Scale) -> Callable[[], ExaminedWork]:
 def curve(scores: StudyScores, setting: str) -> list[list[float]]:
     """Returns the medians over seeds: a row for each moment, a column for each rank; nothing if none are known."""
     table = [
-        [list(scores.values(setting, _part(rank, moment)).values()) for rank in range(1, _NUM_LATENTS + 1)]
-        for moment in _MOMENTS
+        [scores.of_seeds(setting, _part(rank, moment)) for rank in range(1, _NUM_LATENTS + 1)] for moment in _MOMENTS
     ]
     is_known = all(found for row in table for found in row)
     return [[float(np.median(found)) for found in row] for row in table] if is_known else []

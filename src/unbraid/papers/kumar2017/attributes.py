@@ -245,7 +245,7 @@ def _followed_by_attribute(images: Images) -> Callable[[StudyScores], Any]:
 
 
 def _median(scores: StudyScores, label: str, metric: str) -> float:
-    values = list(scores.values(label, metric).values())
+    values = scores.of_seeds(label, metric)
     return float(np.median(values)) if values else float("nan")
 
 

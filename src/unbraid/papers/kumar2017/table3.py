@@ -75,7 +75,7 @@ def _draw_figures(scores: StudyScores) -> Any:
 
 
 def _median(scores: StudyScores, label: str, metric: str) -> float:
-    values = list(scores.values(label, metric).values())
+    values = scores.of_seeds(label, metric)
     return float(np.median(values)) if values else float("nan")
 
 

@@ -93,7 +93,7 @@ def _work(scale: Scale) -> Calculation:
 
 
 def _draw(scores: StudyScores) -> Any:
-    rows = {label: list(scores.values(label, "weights").values()) for label in scores.settings}
+    rows = {label: scores.of_seeds(label, "weights") for label in scores.settings}
     return figures.sorted_bars(
         {label: values[0] for label, values in rows.items() if values}, label="weights of the encoder"
     )

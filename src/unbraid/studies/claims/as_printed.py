@@ -58,14 +58,14 @@ class AsPrinted(Claim):
     def test(self, scores: StudyScores) -> Decision:
         inside, distances = 0, {}
         for each in self.numbers:
-            values = np.array(list(scores.values(each.setting, each.metric).values()))
+            values = np.array(scores.of_seeds(each.setting, each.metric))
             low, high = prediction_interval(values)
             inside += low - self.rounding <= each.value <= high + self.rounding
             off, spread = max(abs(each.value - float(values.mean())) - self.rounding, 0.0), float(values.std(ddof=1))
             distances[each] = off / spread if spread else float("inf") if off else 0.0
         farthest = max(distances, key=lambda each: distances[each])
         is_so = inside >= self.share * len(self.numbers) - 1e-9 and distances[farthest] <= self.most
-        ours = float(np.mean(list(scores.values(farthest.setting, farthest.metric).values())))
+        ours = float(np.mean(scores.of_seeds(farthest.setting, farthest.metric)))
         reason = (
             f"{inside} of {len(self.numbers)} printed numbers lie where one more seed may; expected {self.share:.0%}. "
             f"Farthest off is {farthest.metric} of {farthest.setting}, {farthest.value:g} in print and {ours:.4g} on "

@@ -25,7 +25,7 @@ class AtLeast(Claim):
         return (self.setting,), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        values = list(scores.values(self.setting, self.metric).values())
+        values = scores.of_seeds(self.setting, self.metric)
         if self.statistic == "best":
             best = max(values)
             reason = f"The best of {len(values)} seeds has {self.metric} {best:.3f}; expected at least {self.value:g}."

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
-from unbraid.studies.claims.claim import Claim, Decision, Verdict
+from unbraid.studies.claims.claim import Claim, Decision
+from unbraid.studies.claims.model_correlation import beyond_with_confidence
 from unbraid.studies.statistics.averages import averaged_pairs, correlations, estimated
 from unbraid.studies.study_scores import StudyScores
 
@@ -30,15 +31,10 @@ class AveragesCorrelated(Claim):
     def test(self, scores: StudyScores) -> Decision:
         pairs = {label: scores.paired(label, self.first, self.second) for label in self.settings}
         found = estimated(correlations(averaged_pairs(pairs)))
-        sign = 1.0 if self.direction == "positive" else -1.0
-        near, far = sorted(sign * end for end in found.interval)
-        verdict: Verdict = "undecided"
-        if sign * found.value >= self.strength and near > self.beyond:
-            verdict = "reproduced"
-        elif far < self.beyond:
-            verdict = "not reproduced"
+        verdict = beyond_with_confidence(found, self.direction, self.beyond, self.strength)
         if min(len(x) for x, _ in pairs.values()) < 2:
             verdict = "undecided"
+        sign = 1.0 if self.direction == "positive" else -1.0
         low, high = found.interval
         reason = (
             f"r of the average {self.first} and {self.second} over {len(self.settings)} settings is {found.value:+.2f} "

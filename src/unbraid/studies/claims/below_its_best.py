@@ -33,7 +33,7 @@ class BelowItsBest(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = {label: list(scores.values(label, self.metric).values()) for label in self.settings}
+        groups = {label: scores.of_seeds(label, self.metric) for label in self.settings}
         *others, last = self.settings
         best = max(others, key=lambda label: float(np.mean(groups[label])))
         p_value = min(1.0, len(others) * compare(groups[best], groups[last]).p_value)

@@ -48,7 +48,7 @@ class BestOnFactors(Claim):
             )
         seen, resampled = 0, np.zeros(_NUM_RESAMPLES)
         for factor in factors:
-            groups = {label: list(scores.values(label, metric, factor).values()) for label in self.subjects()[0]}
+            groups = {label: scores.of_seeds(label, metric, factor) for label in self.subjects()[0]}
             medians = resampled_medians(groups, num_resamples=_NUM_RESAMPLES)
             seen += bool(self._is_best({label: np.array([np.median(values)]) for label, values in groups.items()})[0])
             resampled += self._is_best(medians)

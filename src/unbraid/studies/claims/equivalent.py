@@ -31,8 +31,8 @@ class Equivalent(Claim):
         return (self.ours, self.theirs), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        ours = list(scores.values(self.ours, self.metric).values())
-        theirs = list(scores.values(self.theirs, self.metric).values())
+        ours = scores.of_seeds(self.ours, self.metric)
+        theirs = scores.of_seeds(self.theirs, self.metric)
         found = equivalence(ours, theirs, self.margin)
         low, high = found.difference.interval
         reason = (

@@ -41,7 +41,7 @@ class FoundAmong(Claim):
 
     def test(self, scores: StudyScores) -> Decision:
         medians = {
-            label: [median(list(scores.values(label, each.metric).values())).value for each in self.ranges]
+            label: [median(scores.of_seeds(label, each.metric)).value for each in self.ranges]
             for label in self.settings
         }
         distances = {label: self._distance(found) for label, found in medians.items()}

@@ -31,7 +31,7 @@ class Growing(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = [list(scores.values(label, self.metric).values()) for label in self.settings]
+        groups = [scores.of_seeds(label, self.metric) for label in self.settings]
         ordered = groups if self.direction == "rises" else groups[::-1]
         found, opposite = trend(ordered), trend(ordered[::-1])
         verdict = judged(found.p_value, opposite.p_value, self.level)

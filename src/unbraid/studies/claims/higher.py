@@ -26,8 +26,8 @@ class Higher(Claim):
         return (self.ours, self.theirs), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        ours = list(scores.values(self.ours, self.metric).values())
-        theirs = list(scores.values(self.theirs, self.metric).values())
+        ours = scores.of_seeds(self.ours, self.metric)
+        theirs = scores.of_seeds(self.theirs, self.metric)
         found, opposite = compare(ours, theirs), compare(theirs, ours)
         low, high = found.shift.interval
         verdict = judged(found.p_value, opposite.p_value, self.level)

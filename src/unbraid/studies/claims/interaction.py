@@ -27,7 +27,7 @@ class Interaction(Claim):
 
     def test(self, scores: StudyScores) -> Decision:
         labels = self.subjects()[0]
-        groups = {label: list(scores.values(label, self.metric).values()) for label in labels}
+        groups = {label: scores.of_seeds(label, self.metric) for label in labels}
         found = of_medians(
             groups, lambda m: m[self.ours] - m[self.theirs] - (m[self.other_ours] - m[self.other_theirs])
         )

@@ -25,9 +25,9 @@ class LowestAbove(Claim):
         return (self.ours, *self.theirs), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        values = list(scores.values(self.ours, self.metric).values())
+        values = scores.of_seeds(self.ours, self.metric)
         lowest = min(values)
-        medians = {label: float(np.median(list(scores.values(label, self.metric).values()))) for label in self.theirs}
+        medians = {label: float(np.median(scores.of_seeds(label, self.metric))) for label in self.theirs}
         held = [label for label, middle in medians.items() if lowest > middle]
         verdict: Verdict = "in part" if held else "not reproduced"
         if len(held) == len(medians):

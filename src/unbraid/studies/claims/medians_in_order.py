@@ -33,7 +33,7 @@ class MediansInOrder(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = {label: list(scores.values(label, self.metric).values()) for label in self.settings}
+        groups = {label: scores.of_seeds(label, self.metric) for label in self.settings}
         found = of_medians(groups, lambda medians: _ranked(np.stack(list(medians.values()), axis=1)))
         low, high = found.interval
         verdict: Verdict = "undecided"

@@ -34,7 +34,7 @@ class MostReach(Claim):
     def test(self, scores: StudyScores) -> Decision:
         seen, surely, possibly = 0, 0, 0
         for label in self.settings:
-            values = list(scores.values(label, self.metric).values())
+            values = scores.of_seeds(label, self.metric)
             found = median(values)
             low, high = found.interval
             seen += found.value >= self.value

@@ -35,7 +35,7 @@ class MostWithin(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        found = {label: list(scores.values(label, self.metric).values()) for label in self.settings}
+        found = {label: scores.of_seeds(label, self.metric) for label in self.settings}
         inside = {label: sum(map(self._holds, values)) for label, values in found.items()}
         is_so = all(inside[label] >= self.share * len(values) - 1e-9 for label, values in found.items())
         verdict: Verdict = "reproduced" if is_so else "not reproduced"

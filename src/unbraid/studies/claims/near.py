@@ -28,7 +28,7 @@ class Near(Claim):
         return (self.setting,), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        values = list(scores.values(self.setting, self.metric).values())
+        values = scores.of_seeds(self.setting, self.metric)
         found = median(values) if self.best_of is None else self._best(scores, values)
         low, high = found.interval
         least, most = self.value - self.tolerance, self.value + self.tolerance

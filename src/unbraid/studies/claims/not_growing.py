@@ -36,7 +36,7 @@ class NotGrowing(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = {label: list(scores.values(label, self.metric).values()) for label in self.settings}
+        groups = {label: scores.of_seeds(label, self.metric) for label in self.settings}
         ordered = self.settings if self.direction == "rises" else self.settings[::-1]
         p_value = trend([groups[label] for label in ordered]).p_value
         found = estimated(shares_in_order(groups, list(itertools.combinations(ordered, 2))))

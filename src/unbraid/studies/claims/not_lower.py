@@ -34,8 +34,8 @@ class NotLower(Claim):
 
     def test(self, scores: StudyScores) -> Decision:
         groups = {
-            "ours": list(scores.values(self.ours, self.metric).values()),
-            "theirs": list(scores.values(self.theirs, self.metric).values()),
+            "ours": scores.of_seeds(self.ours, self.metric),
+            "theirs": scores.of_seeds(self.theirs, self.metric),
         }
         found = of_medians(groups, lambda medians: medians["ours"] - medians["theirs"], level=0.9)
         low, high = found.interval

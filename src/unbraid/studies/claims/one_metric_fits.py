@@ -33,13 +33,13 @@ class OneMetricFits(Claim):
         return self.settings, self.metrics
 
     def test(self, scores: StudyScores) -> Decision:
-        first = {metric: median(list(scores.values(self.settings[0], metric).values())) for metric in self.metrics}
+        first = {metric: median(scores.of_seeds(self.settings[0], metric)) for metric in self.metrics}
         if min(found.value for found in first.values()) <= 0:
             return Decision("undecided", f"A score of {self.settings[0]} is not above 0, so there is no ratio to it.")
         metric = min(first, key=lambda name: abs(math.log(first[name].value / self.printed[0])))
         told, fits, reaches, fewest = [], [], [], math.inf
         for label, printed in zip(self.settings, self.printed, strict=True):
-            values = list(scores.values(label, metric).values())
+            values = scores.of_seeds(label, metric)
             found = median(values)
             least, most = printed / self.factor, printed * self.factor
             fits.append(least <= found.value <= most)

@@ -42,7 +42,7 @@ class OnlyIf(Claim):
         self.claim.check(labels, metrics)
 
     def test(self, scores: StudyScores) -> Decision:
-        found = median(list(scores.values(self.guarded, self.metric).values()))
+        found = median(scores.of_seeds(self.guarded, self.metric))
         told = f"{self.guarded} has a median of {self.metric} of {found.value:.3g}"
         if found.value < self.least:
             reason = f"Not compared: {told}, where at least {self.least:g} was expected of a model that has learned."

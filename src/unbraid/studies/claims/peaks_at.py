@@ -33,7 +33,7 @@ class PeaksAt(Claim):
         return self.settings, (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = {label: list(scores.values(label, self.metric).values()) for label in self.settings}
+        groups = {label: scores.of_seeds(label, self.metric) for label in self.settings}
         averages = averaged(groups)
         counts = np.bincount(averages[1:].argmax(axis=1), minlength=len(groups)) / (len(averages) - 1)
         shares = {label: float(count) for label, count in zip(self.settings, counts, strict=True)}

@@ -33,8 +33,8 @@ class Ratio(Claim):
 
     def test(self, scores: StudyScores) -> Decision:
         groups = {
-            "ours": list(scores.values(self.ours, self.metric).values()),
-            "theirs": list(scores.values(self.theirs, self.metric).values()),
+            "ours": scores.of_seeds(self.ours, self.metric),
+            "theirs": scores.of_seeds(self.theirs, self.metric),
         }
         if min(groups["theirs"]) <= 0:
             return Decision("undecided", f"{self.metric} of {self.theirs} is not above 0, so there is no ratio to it.")

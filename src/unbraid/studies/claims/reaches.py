@@ -28,7 +28,7 @@ class Reaches(Claim):
         return (self.setting,), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        values = list(scores.values(self.setting, self.metric).values())
+        values = scores.of_seeds(self.setting, self.metric)
         found = median(values) if self.statistic == "median" else estimated(averaged({self.setting: values})[:, 0])
         low, high = found.interval
         verdict: Verdict = "undecided"

@@ -38,9 +38,7 @@ class TellsApart(Claim):
         return (*self.ours, *self.theirs), (self.metric,)
 
     def test(self, scores: StudyScores) -> Decision:
-        groups = {
-            label: list(scores.values(label, self.metric).values()) for label in dict.fromkeys(self.subjects()[0])
-        }
+        groups = {label: scores.of_seeds(label, self.metric) for label in dict.fromkeys(self.subjects()[0])}
         shares = shares_in_order(groups, [(other, one) for one in self.ours for other in self.theirs])
         found = estimated(np.maximum(shares, 1 - shares))
         low, high = found.interval
